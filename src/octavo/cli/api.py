@@ -82,9 +82,9 @@ class Files:
             content = read_input(name, MAX_FILE_SIZE + 1)
         except OSError as error:
             cause = (error.strerror or "unknown cause").lower()
-            raise Failure(f"Could not read {title_of(name)}: {cause}.") from None
+            raise Failure(f"Could not read {input_label(name)}: {cause}.") from None
         if len(content) > MAX_FILE_SIZE:
-            raise Failure(f"Could not read {title_of(name)}: it is larger than {MAX_FILE_SIZE >> 20} MiB.", USAGE)
+            raise Failure(f"Could not read {input_label(name)}: it is larger than {MAX_FILE_SIZE >> 20} MiB.", USAGE)
         return content
 
 
@@ -111,7 +111,7 @@ def values_of(arguments: Sequence[str], files: Files) -> Values:
         else:
             path = [name, *re.findall(r"\[([^\]]*)\]", inner)]
             value = _json_value(name + inner, text, files) if sign == ":=" else _text_value(name + inner, text, files)
-            _put(values.fields, path, value)
+            _set_field(values.fields, path, value)
     if is_too_deep(values.fields):
         raise Failure(f"A parameter has more than {MAX_DEPTH} nested levels.", USAGE)
     return values
@@ -132,7 +132,7 @@ def convert_text_field(argument: str) -> str:
     return f"{name}:={json.dumps(text)}" if sign and text.startswith("@") else argument
 
 
-def title_of(file: str) -> str:
+def input_label(file: str) -> str:
     """Return the name of a file for messages."""
     return "standard input" if file == "-" else safety.safe_line(file)
 
@@ -141,12 +141,12 @@ def read_json(file: str, files: Files) -> tuple[Any, bytes]:
     """Return the JSON value of a file, and the content of the file. Raises Failure."""
     content = files.read(file)
     try:
-        return checked_json(content), content
+        return parse_json_to_send(content), content
     except ValueError as error:
-        raise Failure(f"Could not send {title_of(file)}: {error}.", USAGE) from None
+        raise Failure(f"Could not send {input_label(file)}: {error}.", USAGE) from None
 
 
-def checked_json(content: bytes) -> Any:
+def parse_json_to_send(content: bytes) -> Any:
     """Parse JSON that will be sent. Raises ValueError if it is not valid. The message of the error has no full stop."""
     try:
         return parse_strict_json(content)
@@ -160,7 +160,7 @@ def _json_value(name: str, text: str, files: Files) -> Any:
     if text.startswith("@"):
         return read_json(text[1:], files)[0]
     try:
-        return checked_json(text.encode("utf-8", "surrogateescape"))
+        return parse_json_to_send(text.encode("utf-8", "surrogateescape"))
     except ValueError as error:
         raise Failure(
             f"{name}:= needs a JSON value, but {text[:40]!r} cannot be used: {error}. For text, use {name}=VALUE.",
@@ -176,10 +176,10 @@ def _text_value(name: str, text: str, files: Files) -> str:
     try:
         return files.read(text[1:]).decode("utf-8")
     except UnicodeDecodeError:
-        raise Failure(f"Could not send {title_of(text[1:])} as {name}: it is not UTF-8 text.", USAGE) from None
+        raise Failure(f"Could not send {input_label(text[1:])} as {name}: it is not UTF-8 text.", USAGE) from None
 
 
-def _put(fields: dict[str, Any], path: Sequence[str], value: Any) -> None:
+def _set_field(fields: dict[str, Any], path: Sequence[str], value: Any) -> None:
     """Set the field at `path`, such as `["body", "markdown"]`. The values of a repeated path, and of a path that ends
     with an empty name, become a list."""
     *outer, last = path
@@ -285,7 +285,7 @@ def _with_body(spec: Spec, fields: dict[str, Any], body_file: str, files: Files)
         raise _not_run(spec, f"{both[0]} belongs to the body. Use either --input or {both[0]}=VALUE.")
     body, _ = read_json(body_file, files)
     if not isinstance(body, dict):
-        raise _not_run(spec, f"{title_of(body_file)} must contain a JSON object.")
+        raise _not_run(spec, f"{input_label(body_file)} must contain a JSON object.")
     if unknown := sorted(body.keys() - body_names):
         hint = did_you_mean(unknown[0], body_names) or _parameters_hint(body_names)
         raise _not_run(spec, f"no parameter {unknown[0][:80]} in the body.{hint}")
@@ -435,7 +435,7 @@ class _Printer:
     def print_response(self, response: RawResponse) -> None:
         """Print a response. With `--include`, first print its status and headers."""
         if self._has_head:
-            write_out(_head(response))
+            write_out(_format_head(response))
         value = response.value
         items = value.get("items") if isinstance(value, dict) else None
         if value is None:
@@ -462,7 +462,7 @@ class _Printer:
         write_out(_json(value, indent=None) + "\n")
 
 
-def _head(response: RawResponse) -> str:
+def _format_head(response: RawResponse) -> str:
     phrase = {each.value: each.phrase for each in HTTPStatus}.get(response.status, "")
     headers = (safe_line(f"{name}: {value}") for name, value in sorted(response.headers.items()))
     return "\n".join([f"HTTP {response.status} {phrase}".rstrip(), *headers, "", ""])

@@ -63,7 +63,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     for name, command_parser in command_parsers(top).items():
         if only in (None, name):
             for each in (command_parser, *all_commands(command_parser)):
-                add_global_options(each, again=True)
+                add_global_options(each, is_for_command=True)
     return top
 
 
@@ -244,8 +244,8 @@ def _add_api_options(api: argparse.ArgumentParser) -> None:
     api.add_argument("--dry-run", action="store_true", help="print the request without the API key; send nothing")
 
 
-def _add_role(to: argparse.ArgumentParser) -> None:
-    to.add_argument(
+def _add_role(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "--as",
         dest="role",
         choices=tuple(PEOPLE_BY_ROLE),
@@ -333,11 +333,11 @@ class _JoinWithCommas(argparse.Action):
         setattr(namespace, self.dest, f"{earlier},{values}" if earlier else values)
 
 
-def add_global_options(to: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options that every command accepts. `again=True` is for the parser of a command, so that options after the
+def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool = False) -> None:
+    """Add the options that every command accepts. `is_for_command=True` is for the parser of a command, so that options after the
     name of the command override options before it."""
-    group = to.add_argument_group(GLOBAL_OPTIONS)
-    default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if again else (None, False)
+    group = parser.add_argument_group(GLOBAL_OPTIONS)
+    default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if is_for_command else (None, False)
     account = "the name of the account to use (as shown by `octavo auth status`)"
     group.add_argument("--profile", metavar="NAME", default=default, help=account)
     group.add_argument("--base-url", metavar="URL", default=default, help="the server to use (or set OCTAVO_BASE_URL)")

@@ -291,10 +291,10 @@ async def check_content(live: Live, target: Target, options: ContentOptions) -> 
     """Return the findings in a space or a change request. Raises ApiError, or Failure."""
     if options.is_added_only and target.change_request is None:
         raise Failure(f"Could not check {target.ref}: --added needs a change request, such as handbook/7.", USAGE)
-    at, texts = await _load(live, target)
+    at, texts = await _load_texts(live, target)
     revision = await load_revision(live, at)
     pages = {page.id: page for page in revision.walk()}
-    loaded = await asyncio.to_thread(_read_all, pages, texts, is_change=target.change_request is not None)
+    loaded = await asyncio.to_thread(_parse_pages, pages, texts, is_change=target.change_request is not None)
     incomplete_notes: list[str] = []
     check = await _build_reference_check(live, at, revision, target, loaded)
     findings = await asyncio.to_thread(_findings, check, loaded, options, incomplete_notes)
@@ -311,7 +311,7 @@ async def check_content(live: Live, target: Target, options: ContentOptions) -> 
     return CheckReport(tuple(findings), len(loaded), sources, tuple(dict.fromkeys(incomplete_notes)))
 
 
-async def _load(live: Live, target: Target) -> tuple[ContentRef, list[tuple[str, str, str]]]:
+async def _load_texts(live: Live, target: Target) -> tuple[ContentRef, list[tuple[str, str, str]]]:
     """Return the reference of the content, and the id, old text and new text of each page to check. Raises ApiError or
     Failure."""
     wanted = target.page.id if target.page is not None else None
@@ -340,7 +340,9 @@ async def _load_pages(live: Live, at: ContentRef, ids: Sequence[str]) -> list[tu
     return [*await gather_bounded(load, ids[:MAX_PAGES], PARALLEL), *((each, "", "") for each in ids[MAX_PAGES:])]
 
 
-def _read_all(pages: dict[str, Page], texts: Iterable[tuple[str, str, str]], *, is_change: bool) -> list[_PageToCheck]:
+def _parse_pages(
+    pages: dict[str, Page], texts: Iterable[tuple[str, str, str]], *, is_change: bool
+) -> list[_PageToCheck]:
     loaded = []
     for page_id, before, after in list(texts)[:MAX_PAGES]:
         page = pages.get(page_id)
@@ -356,7 +358,7 @@ async def _build_reference_check(
     """Return the check of links and other references. Loads up to `_MAX_LINKED_PAGES` other pages, because the checked
     pages link to their headings. Raises ApiError."""
     checked = {each.page.id: each.checked for each in loaded}
-    check = ReferenceCheck(_index(revision, target), checked)
+    check = ReferenceCheck(_link_index(revision, target), checked)
     wanted = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked)
     pages = {page.id: page for page in revision.walk()}
     for page_id, _, text in await _load_pages(live, at, sorted(wanted)[:_MAX_LINKED_PAGES]):
@@ -365,7 +367,7 @@ async def _build_reference_check(
     return check
 
 
-def _index(revision: Revision, target: Target) -> links.SpaceIndex:
+def _link_index(revision: Revision, target: Target) -> links.SpaceIndex:
     parts = urlsplit(target.space.urls.app or "")
     origins = (f"{parts.scheme}://{parts.netloc}",) if parts.netloc else ()
     return page_trees.link_targets(revision, target.space.id, origins)
@@ -393,10 +395,10 @@ def _linted_page(loaded: _PageToCheck) -> LintedPage:
     return LintedPage(page.path or page.id, page_path(page), parse(loaded.text), loaded.text, loaded.added)
 
 
-FILE = ".octavo.toml"
-DEFAULT = "default"
+SETTINGS_FILE = ".octavo.toml"
+DEFAULT_NAME = "default"
 """Name that stands for all rules that are checked by default."""
-NETWORK = "external-link"
+NETWORK_RULE = "external-link"
 """The only rule that sends requests: it checks links to websites."""
 _MAX_PATHS = 500
 """Maximum number of path patterns in `.octavo.toml`."""
@@ -407,11 +409,13 @@ def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | No
     """Return the rules to check: `rules`, else those in the settings of `folder`, else the default rules. Ignored rules
     are left out. Raises Failure if a name or the file is not valid."""
     settings = _read_folder_settings(folder) if folder is not None else {}
-    where = f" in {FILE}"
-    if NETWORK in _names(settings, "rules"):
-        raise _failure(f"a folder cannot send requests. To check links to websites, run: octavo check --rule {NETWORK}")
-    chosen = _rules(rules) or _rules(_names(settings, "rules"), where) or DEFAULT_RULES
-    ignored_everywhere = _rules(ignored) | _rules(_names(settings, "ignore"), where)
+    where = f" in {SETTINGS_FILE}"
+    if NETWORK_RULE in _string_list(settings, "rules"):
+        raise _failure(
+            f"a folder cannot send requests. To check links to websites, run: octavo check --rule {NETWORK_RULE}"
+        )
+    chosen = _resolve_rules(rules) or _resolve_rules(_string_list(settings, "rules"), where) or DEFAULT_RULES
+    ignored_everywhere = _resolve_rules(ignored) | _resolve_rules(_string_list(settings, "ignore"), where)
     return RuleChoice(chosen - ignored_everywhere, tuple(_ignored_rules(settings)))
 
 
@@ -419,9 +423,9 @@ def _read_folder_settings(folder: Path) -> Mapping[str, Any]:
     """Return the settings in the file `.octavo.toml` of a folder. Empty if there is no such file. Raises Failure if the
     file is not valid."""
     files = Folder(folder.resolve(), folder.resolve())
-    if not files.has_file(Path(FILE)):
+    if not files.has_file(Path(SETTINGS_FILE)):
         return {}
-    text = files.text(Path(FILE))
+    text = files.text(Path(SETTINGS_FILE))
     if text is None:
         raise _failure(f"it {files.problems[0].message.removesuffix('.')}")
     try:
@@ -450,26 +454,26 @@ def _ignored_rules(settings: Mapping[str, Any]) -> Iterator[tuple[str, frozenset
         if not isinstance(section, dict):
             raise _failure('paths must have sections, such as [paths."drafts/**"]')
         _refuse_unknown(section, ("ignore",), f"paths.{pattern[:40]!r}.")
-        yield pattern, _rules(_names(section, "ignore"), f" in {FILE}")
+        yield pattern, _resolve_rules(_string_list(section, "ignore"), f" in {SETTINGS_FILE}")
 
 
-def _names(section: Mapping[str, Any], name: str) -> list[str]:
+def _string_list(section: Mapping[str, Any], name: str) -> list[str]:
     names = section.get(name, [])
     if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
         raise _failure(f'{name} must be a list of rules, such as ["link", "image"]')
     return names
 
 
-def _rules(names: Sequence[str], where: str = "") -> frozenset[str]:
+def _resolve_rules(names: Sequence[str], where: str = "") -> frozenset[str]:
     """Return the rules with these names. `default` stands for the default rules. Raises Failure if a name is
     unknown."""
     for name in names:
-        if name not in (*RULES, DEFAULT):
+        if name not in (*RULES, DEFAULT_NAME):
             meant = did_you_mean(name[:40], RULES) or " For a list, run: octavo help check"
             raise Failure(f"Unknown rule {name[:40]!r}{where}.{meant}", USAGE)
-    chosen = frozenset(name for name in names if name != DEFAULT)
-    return chosen | DEFAULT_RULES if DEFAULT in names else chosen
+    chosen = frozenset(name for name in names if name != DEFAULT_NAME)
+    return chosen | DEFAULT_RULES if DEFAULT_NAME in names else chosen
 
 
 def _failure(reason: str) -> Failure:
-    return Failure(f"Could not read {FILE}: {reason}.", USAGE)
+    return Failure(f"Could not read {SETTINGS_FILE}: {reason}.", USAGE)

@@ -51,7 +51,7 @@ def _refs(settings: Settings, namespace: str) -> Iterator[str]:
     yield from (f"{names[space_id]}/{number}" for space_id, number in sorted(requests) if space_id in names)
 
 
-_SCRIPT = """# Put this line into your profile ($PROFILE): octavo completion powershell | Out-String | Invoke-Expression
+_POWERSHELL_SCRIPT = """# Put this line into your profile ($PROFILE): octavo completion powershell | Out-String | Invoke-Expression
 Register-ArgumentCompleter -Native -CommandName octavo -ScriptBlock {{
     param($wordToComplete, $commandAst, $cursorPosition)
     $words = @{{
@@ -78,11 +78,11 @@ def powershell_script(top: argparse.ArgumentParser) -> str:
     """Return the completion script for PowerShell. `top` is the parser of `octavo`."""
     rows, with_ref = [], []
     for path, command in _commands_with_paths("octavo", top):
-        words = ", ".join(map(_quote, _words(command)))
-        rows.append(f"        {_quote(path)} = @({words})")
+        words = ", ".join(map(_quote_for_powershell, _words_after(command)))
+        rows.append(f"        {_quote_for_powershell(path)} = @({words})")
         if any(takes_ref(each) for each in command._actions):
-            with_ref.append(_quote(path))
-    return _SCRIPT.format(words="\n".join(rows), with_ref=", ".join(with_ref), complete=COMPLETE)
+            with_ref.append(_quote_for_powershell(path))
+    return _POWERSHELL_SCRIPT.format(words="\n".join(rows), with_ref=", ".join(with_ref), complete=COMPLETE)
 
 
 def takes_ref(action: argparse.Action) -> bool:
@@ -96,7 +96,7 @@ def _commands_with_paths(path: str, command: argparse.ArgumentParser) -> Iterato
         yield from _commands_with_paths(f"{path} {name}", each)
 
 
-def _words(command: argparse.ArgumentParser) -> list[str]:
+def _words_after(command: argparse.ArgumentParser) -> list[str]:
     """Return the subcommands, the choices of arguments and the long options of a command."""
     found = list(command_parsers(command))
     for action in command._actions:
@@ -106,7 +106,7 @@ def _words(command: argparse.ArgumentParser) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _quote(word: str) -> str:
+def _quote_for_powershell(word: str) -> str:
     """Return a word as a PowerShell string, in which nothing is expanded."""
     return "'" + word.replace("'", "''") + "'"
 
@@ -133,13 +133,13 @@ def script(shell: str) -> str:
     if shell != "tcsh":
         for command in (top, *all_commands(top)):
             for action in command._actions:
-                if function := _function_of(command, action):
+                if function := _shell_function_for(command, action):
                     call = f"({function})" if shell == "fish" else function
                     action.complete = {shell: call, "preamble": {shell: _preamble(shell)}}  # type: ignore[attr-defined]  # shtab reads this attribute
     return str(shtab.complete(top, shell)) + ("\n\n" + _BASH_END if shell == "bash" else "")
 
 
-def _function_of(command: argparse.ArgumentParser, action: argparse.Action) -> str:
+def _shell_function_for(command: argparse.ArgumentParser, action: argparse.Action) -> str:
     """Return the name of the shell function that completes an argument. Empty if no function is needed."""
     if takes_ref(action):
         return _REFS

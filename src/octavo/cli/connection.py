@@ -109,10 +109,10 @@ def failure_of(error: ApiError, action: str) -> Failure:
     name = "read-only" if isinstance(error, ReadOnly) else ""
     if isinstance(error, Unauthorized):
         name = "token-rejected" if error.status == 401 else "not-signed-in"
-    return Failure(f"Could not {action}: {_clause(error)}", code_of(error), error=name)
+    return Failure(f"Could not {action}: {_clause(error)}", exit_code_of(error), error=name)
 
 
-def code_of(error: ApiError) -> int:
+def exit_code_of(error: ApiError) -> int:
     """Return the exit code for the error of a request."""
     if isinstance(error, Unauthorized):
         return NOT_SIGNED_IN
@@ -133,7 +133,7 @@ def _clause(error: Exception) -> str:
 
 WAIT_SECONDS = 30.0
 MAX_TEXT = 1024 * 1024
-Adding = Callable[[], Awaitable[Sequence[OutboxEntry]]]
+AddWrites = Callable[[], Awaitable[Sequence[OutboxEntry]]]
 
 
 def add_text_options(command: argparse.ArgumentParser) -> None:
@@ -146,22 +146,26 @@ def add_text_options(command: argparse.ArgumentParser) -> None:
 def add_sending_options(command: argparse.ArgumentParser, *, can_repeat: bool = False) -> None:
     """Add `--wait` and `--once`. A command that may run twice without harm has no `--once`."""
     command.add_argument(
-        "--wait", type=_seconds, default=WAIT_SECONDS, metavar="SECONDS", help="wait for the confirmation (default: 30)"
+        "--wait",
+        type=_parse_seconds,
+        default=WAIT_SECONDS,
+        metavar="SECONDS",
+        help="wait for the confirmation (default: 30)",
     )
     if can_repeat:
         command.set_defaults(once=None)
     else:
         once = "write nothing if a command with this key did in the last 7 days"
-        command.add_argument("--once", type=_key, metavar="KEY", help=once)
+        command.add_argument("--once", type=_parse_once_key, metavar="KEY", help=once)
 
 
-def _key(text: str) -> str:
+def _parse_once_key(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("the key is empty. Enter a key, for example the number of a build.")
     return text
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     if not (text.isascii() and text.isdecimal() and len(text) < 6):
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of seconds. Enter a number, for example 30.")
     return float(text)
@@ -256,7 +260,7 @@ async def send(session: Session, writes: Sequence[NewWrite], options: argparse.N
     return await add_and_send(session, lambda: session.outbox.add_all(writes), writes[0].action, options)
 
 
-async def add_and_send(session: Session, add: Adding, action: str, options: argparse.Namespace) -> list[OutboxEntry]:
+async def add_and_send(session: Session, add: AddWrites, action: str, options: argparse.Namespace) -> list[OutboxEntry]:
     """Add writes to the outbox with `add`, wait until the server has confirmed them, and return their entries. Raises
     Failure if a write is refused or not confirmed in time. A write that is not confirmed stays in the outbox."""
     done: dict[str, OutboxEntry] = {}
@@ -300,7 +304,9 @@ def _raise_for(entry: OutboxEntry, action: str) -> None:
         case "failed":
             kept = " Your text is kept." if entry.facts.text else ""
             hint = f"{kept} To send it again, run: octavo outbox retry {entry.id}"
-            raise Failure(f"{entry.reason or f'Could not {action}: the server refused it.'}{hint}", _code_of(entry))
+            raise Failure(
+                f"{entry.reason or f'Could not {action}: the server refused it.'}{hint}", _exit_code_of_entry(entry)
+            )
         case "sending" | "unknown":
             raise Failure(f"The {kind} may have been sent. Octavo checks it; look with: octavo outbox", UNKNOWN)
         case _:
@@ -308,7 +314,7 @@ def _raise_for(entry: OutboxEntry, action: str) -> None:
             raise Failure(f"The {kind} is queued and not sent yet.{why} Look with: octavo outbox", UNKNOWN)
 
 
-def _code_of(entry: OutboxEntry) -> int:
+def _exit_code_of_entry(entry: OutboxEntry) -> int:
     return {403: NOT_ALLOWED, 404: NOT_FOUND}.get(entry.refused_status or 0, FAILED)
 
 

@@ -43,7 +43,7 @@ SMALL_OFFSET, LARGE_OFFSET = 30, 300
 SMALLEST_FREE = 100_000_000
 """Bytes of free disk space below which a check warns."""
 _PROBE = b"\0" * 65_536
-_MOST_FILES = 100_000
+_MAX_FILES = 100_000
 """Maximum number of files in a folder whose sizes are added up."""
 _FIXES = {
     "state": "start Octavo: it saves the readable entries and keeps the damaged file",
@@ -68,9 +68,9 @@ class Check:
 
 def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[Check]:
     """Yield the checks of the settings, the account and the server. With `--offline`, no request is sent."""
-    yield _settings(settings)
-    yield _linters(settings)
-    yield _extras()
+    yield _check_settings(settings)
+    yield _check_linters(settings)
+    yield _check_extras()
     home = home_of(settings)
     saved = home.read()
     if saved.problem:
@@ -91,7 +91,7 @@ def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[
         yield from asyncio.run(_server_checks(settings, access, key))
 
 
-def _settings(settings: Settings) -> Check:
+def _check_settings(settings: Settings) -> Check:
     if not settings.problems:
         return Check("Settings", "ok", f"{settings.config_folder / 'config.toml'} is valid")
     first = settings.problems[0]
@@ -101,7 +101,7 @@ def _settings(settings: Settings) -> Check:
     return Check("Settings", "warning", count, "to list all, run: octavo config check")
 
 
-def _linters(settings: Settings) -> Check:
+def _check_linters(settings: Settings) -> Check:
     missing = [each for each in settings.linters if shutil.which(each.command[0]) is None]
     if missing:
         names = " and ".join(dict.fromkeys(each.command[0] for each in missing))
@@ -109,7 +109,7 @@ def _linters(settings: Settings) -> Check:
     return Check("Linters", "ok", ", ".join(each.name for each in settings.linters) or "none in config.toml")
 
 
-def _extras() -> Check:
+def _check_extras() -> Check:
     missing = [name for name in EXTRAS if not has_extra(name)]
     installed = ", ".join(name for name in EXTRAS if name not in missing) or "none"
     others = f"; not installed: {', '.join(f'{name} ({EXTRAS[name].purpose})' for name in missing)}" if missing else ""
@@ -123,14 +123,14 @@ def _read_key(home: signing_in.Home, access: Access) -> tuple[SecretStr | None, 
     except StoreUnavailable as error:
         name = "Keyring" if access.source == "keyring" else "API key"
         return None, [failed_check(name, error.cause, error.step)]
-    checks = [_keyring(home, access)]
+    checks = [_check_keyring(home, access)]
     if key is None:
         status: Status = "warning" if access.profile is None else "error"
         checks.append(failed_check("API key", signing_in.no_token_reason(access), status=status))
     return key, checks
 
 
-def _keyring(home: signing_in.Home, access: Access) -> Check:
+def _check_keyring(home: signing_in.Home, access: Access) -> Check:
     if access.source == "env":
         return Check("Keyring", "ok", f"not used, because {profiles.KEY_VARIABLE} is set")
     if access.source == "file":
@@ -160,8 +160,8 @@ async def _server_checks(settings: Settings, access: Access, key: SecretStr | No
             if error.status is not None and error.status >= 500:
                 return [failed_check("Server", str(error))]
         except ApiError as error:
-            return [failed_check("Server", str(error)), *_clock(client)]
-        checks = [Check("Server", "ok", _server_facts(access.origin, version, client)), *_clock(client)]
+            return [failed_check("Server", str(error)), *_check_clock(client)]
+        checks = [Check("Server", "ok", _server_facts(access.origin, version, client)), *_check_clock(client)]
         return checks if key is None else [*checks, await _key_check(client)]
     finally:
         await client.aclose()
@@ -177,7 +177,7 @@ def _server_facts(origin: str, version: str, client: Client) -> str:
     return f"{origin}  {', '.join(filter(None, [*facts, f'through the proxy in {proxy}' if proxy else '']))}"
 
 
-def _clock(client: Client) -> list[Check]:
+def _check_clock(client: Client) -> list[Check]:
     offset = client.clock_offset
     if offset is None:
         return []
@@ -219,7 +219,7 @@ def storage_checks(settings: Settings) -> Iterator[Check]:
     # A full disk or a read-only home is a problem of every folder. Report it once.
     yield from {each.text.partition(": ")[2]: each for each in reversed(problems)}.values()
     if not problems:
-        yield _sizes(folders)
+        yield _check_sizes(folders)
     yield from _database_checks(folders)
 
 
@@ -255,8 +255,8 @@ def _existing_folder(folder: Path) -> Path:
     return next(each for each in (folder, *folder.parents) if os.path.exists(each))
 
 
-def _sizes(folders: dict[str, Path]) -> Check:
-    sizes = {name: sum(map(_file_size, islice(_files(folder), _MOST_FILES))) for name, folder in folders.items()}
+def _check_sizes(folders: dict[str, Path]) -> Check:
+    sizes = {name: sum(map(_file_size, islice(_files(folder), _MAX_FILES))) for name, folder in folders.items()}
     parts = ", ".join(f"{name} {size_in_words(size)}" for name, size in sizes.items())
     existing = _existing_folder(folders["state"])
     return Check("Folders", "ok", f"writable: {parts}; {size_in_words(shutil.disk_usage(existing).free)} free")

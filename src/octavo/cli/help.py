@@ -105,7 +105,7 @@ def _roff_lines(block: Block) -> Iterator[str]:
     match block.kind:
         case "heading":
             if (level := block.attrs.get("level", 1)) > 1:  # The head (.TH and NAME) names the topic already.
-                yield f".{'SH' if level == 2 else 'SS'} {_text(block.runs)}"
+                yield f".{'SH' if level == 2 else 'SS'} {_roff_text(block.runs)}"
         case "code":
             yield from (".PP", ".RS 4", ".nf")
             yield from (_line_of_text(_escape_roff(each)) for each in block.text.splitlines())
@@ -114,20 +114,20 @@ def _roff_lines(block: Block) -> Iterator[str]:
             for number, item in enumerate(block.children, block.attrs.get("start", 1)):
                 mark = f"{number}." if block.attrs.get("ordered") else "\\(bu"
                 yield f'.IP "{mark}" 4'
-                yield from _item(item)
+                yield from _roff_item(item)
         case "table":
-            yield from _table(block)
+            yield from _roff_table(block)
         case _:
             if block.runs and not _COMMENT.fullmatch("".join(each.text for each in block.runs)):
-                yield from (".PP", _line_of_text(_text(block.runs)))
+                yield from (".PP", _line_of_text(_roff_text(block.runs)))
             for child in block.children:
                 yield from _roff_lines(child)
 
 
-def _item(item: Block) -> Iterator[str]:
+def _roff_item(item: Block) -> Iterator[str]:
     """Yield the lines of a list item. The first line is shown beside the number or bullet."""
     first, *others = item.children or (item,)
-    yield _line_of_text(_text(first.runs))
+    yield _line_of_text(_roff_text(first.runs))
     if others:
         yield ".RS 4"
         for each in others:
@@ -135,12 +135,12 @@ def _item(item: Block) -> Iterator[str]:
         yield ".RE"
 
 
-def _table(block: Block) -> Iterator[str]:
+def _roff_table(block: Block) -> Iterator[str]:
     """Yield a paragraph for each row, which starts with the first cell. With more than two columns, each other cell
     follows the title of its column, as in `Meaning: archived`."""
-    titles = [_text(each.title) for each in block.attrs.get("columns", ())]
+    titles = [_roff_text(each.title) for each in block.attrs.get("columns", ())]
     for row in block.children:
-        cells = [_text(each.runs) for each in row.children]
+        cells = [_roff_text(each.runs) for each in row.children]
         yield from (".TP", _line_of_text(cells[0] if cells else ""))
         others = [(title, cell) for title, cell in zip(titles[1:], cells[1:], strict=False) if cell]
         if len(titles) == 2:
@@ -149,11 +149,11 @@ def _table(block: Block) -> Iterator[str]:
             yield _line_of_text("; ".join(f"{title}: {cell}" for title, cell in others))
 
 
-def _text(runs: Sequence[Run]) -> str:
-    return "".join(map(_run, runs))
+def _roff_text(runs: Sequence[Run]) -> str:
+    return "".join(map(_roff_run, runs))
 
 
-def _run(run: Run) -> str:
+def _roff_run(run: Run) -> str:
     if run.kind == "break":
         return "\n.br\n"
     text = _escape_roff(run.text)

@@ -279,7 +279,7 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
     for at in discussions:
         cached = live.cache.get(open_threads_of(at))
         if cached is not None and any(each.id == thread_id for each in cached[0].items):
-            return await thread_at(references, await _target(references, at, discussions[at]), thread_id)
+            return await thread_at(references, await _target_of(references, at, discussions[at]), thread_id)
     semaphore = asyncio.Semaphore(PARALLEL)
     failures: list[ApiError] = []
 
@@ -298,7 +298,7 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
     try:
         for finished in asyncio.as_completed(searches):
             if (found := await finished) is not None:
-                return FoundThread(await _target(references, found[0], discussions[found[0]]), found[1])
+                return FoundThread(await _target_of(references, found[0], discussions[found[0]]), found[1])
     finally:
         for each in searches:
             each.cancel()
@@ -323,7 +323,7 @@ async def _find_discussions(references: References) -> dict[Discussion, ChangeRe
     return found
 
 
-async def _target(references: References, at: Discussion, change_request: ChangeRequest | None) -> Target:
+async def _target_of(references: References, at: Discussion, change_request: ChangeRequest | None) -> Target:
     space = await references.space(at.space_id)
     number = change_request.number if change_request is not None else None
     return Target(space, Ref(await references.name_of(space.id), number), change_request)

@@ -53,9 +53,9 @@ Row = Mapping[str, Any]
 DEFAULT_LIMIT = 30
 _COLORS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
 _GAP = "  "
-_SMALLEST_CUT = 12
+_MIN_CUT_WIDTH = 12
 """Minimum width of a column that is cut to fit the table to the terminal."""
-_SMALLEST_LAST = 4
+_MIN_LAST_WIDTH = 4
 """Minimum width of the last column on a terminal that is too narrow for all columns."""
 
 
@@ -176,7 +176,7 @@ class Output:
         if self._sink is not None:
             self._sink.append(_pick_fields(row, self._chosen))
         elif self.mode == "ndjson":
-            write_out(_compact(_pick_fields(row, self._chosen)) + "\n")
+            write_out(_compact_json(_pick_fields(row, self._chosen)) + "\n")
         else:
             self._rows.append(row)
         return True
@@ -230,7 +230,7 @@ def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row,
     if run_filter is not None:
         run_filter(value)
     else:
-        write_out((_indented_json(value) if mode == "json" else _compact(value)) + "\n")
+        write_out((_indented_json(value) if mode == "json" else _compact_json(value)) + "\n")
 
 
 def wanted_fields(options: argparse.Namespace, fields: Sequence[Field]) -> frozenset[str]:
@@ -331,7 +331,7 @@ def json_value(value: Any) -> Any:
     return value
 
 
-def _compact(value: Any) -> str:
+def _compact_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=needs_ascii(), separators=(",", ":"))
 
 
@@ -365,7 +365,7 @@ def compile_filter(options: argparse.Namespace) -> Callable[[Any], None] | None:
         before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # otherwise ctrl+c has no effect while jq runs
         try:
             for result in program.input_value(value):
-                write_out((result if isinstance(result, str) else _compact(result)) + "\n")
+                write_out((result if isinstance(result, str) else _compact_json(result)) + "\n")
         except ValueError as error:
             raise Failure(f"Could not filter: {_first_line(error)}.", FAILED) from None
         finally:
@@ -395,14 +395,14 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], style: Style) -> str:
     too_wide = sum(widths) + len(_GAP) * (len(widths) - 1) - style.columns
     for index, column in enumerate(columns):
         if column.is_cut and too_wide > 0:
-            widths[index] = max(_SMALLEST_CUT, widths[index] - too_wide)
+            widths[index] = max(_MIN_CUT_WIDTH, widths[index] - too_wide)
     widths = _fitting_widths(widths, style.columns)
-    lines = [_GAP.join(_fit(title, width) for title, width in zip(titles, widths, strict=False)).rstrip()]
+    lines = [_GAP.join(_pad_or_cut(title, width) for title, width in zip(titles, widths, strict=False)).rstrip()]
     lines = [style.color(line, "dim") for line in lines]
     for row, texts in zip(rows, cells, strict=True):
         parts = []
         for column, text, width in zip(columns, texts, widths, strict=False):
-            shown = _fit(text, width)
+            shown = _pad_or_cut(text, width)
             words, blank = shown.rstrip(" "), shown[len(shown.rstrip(" ")) :]
             url = row.get(column.link) if column.link else ""
             parts.append(style.link(style.color(words, column.colors.get(text, "")), url or "") + blank)
@@ -416,7 +416,7 @@ def _fitting_widths(widths: Sequence[int], limit: int) -> list[int]:
     fitting: list[int] = []
     for width in widths:
         left = limit - sum(fitting) - len(_GAP) * len(fitting)
-        if fitting and left < min(width, _SMALLEST_LAST):
+        if fitting and left < min(width, _MIN_LAST_WIDTH):
             break
         fitting.append(max(1, min(width, left)))
     return fitting
@@ -442,7 +442,7 @@ def cell_width(text: str) -> int:
     return sum(0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text)
 
 
-def _fit(text: str, width: int) -> str:
+def _pad_or_cut(text: str, width: int) -> str:
     """Return the text, padded or cut to a width in terminal columns."""
     text_width = cell_width(text)
     if text_width <= width:

@@ -54,7 +54,7 @@ _REF = re.compile(
     r"(?:(?P<space>[^:@#/\s][^:@#]*?)(?:[#/](?P<number>\d{1,9}))?|#?(?P<own>\d{1,9}))"
     r"(?::(?P<page>[^@]*[^@/\s][^@]*?)?)?(?:@(?P<block>[^@\s]+))?"
 )
-_MOST_NAMED = 12
+_MAX_LISTED_SPACES = 12
 """Maximum number of spaces that a message lists."""
 _APP_PATH = re.compile(
     r"(?:/o/[^/]+)?/(?:s|spaces)/(?P<space>[^/]+)(?:/~/changes/(?P<number>\d{1,9}))?(?:/(?P<page>[^~].*))?/?"
@@ -191,8 +191,8 @@ class References:
             if matches:
                 return matches[0]
         names = {short_name(each, self._spaces) for each in self._spaces} | {each.title for each in self._spaces}
-        titles = ", ".join(each.title for each in self._spaces[:_MOST_NAMED])
-        more = "" if len(self._spaces) <= _MOST_NAMED else ", and others"
+        titles = ", ".join(each.title for each in self._spaces[:_MAX_LISTED_SPACES])
+        more = "" if len(self._spaces) <= _MAX_LISTED_SPACES else ", and others"
         hint = did_you_mean(name, names) or (f" The spaces are {titles}{more}." if titles else " You have no spaces.")
         raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 

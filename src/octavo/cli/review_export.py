@@ -74,7 +74,7 @@ class BlockFinder:
 
     def __init__(self, before: Document, after: Document, name: str) -> None:
         """`name` is the name of the page for messages."""
-        self._before, self._after, self._name = _Version(before), _Version(after), name
+        self._before, self._after, self._name = _PageVersion(before), _PageVersion(after), name
         self._new_keys: dict[str, dict[str, str]] = {}
         """Keys of blocks in the new version, by the Markdown of an older version and then by the key there."""
 
@@ -84,7 +84,7 @@ class BlockFinder:
         `side` is the version that the note is about. `read` is the version that the program read, if it is neither the
         old nor the new version.
         """
-        sides: tuple[tuple[Side, _Version], ...] = (("after", self._after), ("before", self._before))
+        sides: tuple[tuple[Side, _PageVersion], ...] = (("after", self._after), ("before", self._before))
         if side == "before":
             sides = sides[::-1]
         if (place := self._find_by_key(key, sides, read)) is not None:
@@ -100,7 +100,9 @@ class BlockFinder:
         missing = "the quote is not" if quote else "there is no such block"
         return f"{missing} in {self._name} any more"
 
-    def _find_by_key(self, key: str, sides: Sequence[tuple[Side, _Version]], read: Document | None) -> NotePlace | None:
+    def _find_by_key(
+        self, key: str, sides: Sequence[tuple[Side, _PageVersion]], read: Document | None
+    ) -> NotePlace | None:
         first, second = sides
         if not key:
             return None
@@ -122,7 +124,7 @@ class BlockFinder:
         return self._after.by_key.get(self._new_keys[document.source].get(key, ""))
 
 
-class _Version:
+class _PageVersion:
     """One version of a page with its blocks by key and by text."""
 
     def __init__(self, document: Document) -> None:
@@ -206,7 +208,7 @@ async def export_review(
     references: References, target: Target, options: ExportOptions, wanted: AbstractSet[str]
 ) -> dict[str, Any]:
     """Return the `wanted` fields of the export of a change request or revision. Raises ApiError or Failure."""
-    row: dict[str, Any] = {"schema": SCHEMA, "change": _change(target), "truncated": False}
+    row: dict[str, Any] = {"schema": SCHEMA, "change": _change_row(target), "truncated": False}
     if wanted & {"pages", "files", "threads"}:
         versions = await find_versions(references.live, target, options.against)
         items = await changed_items(references.live, target, versions)
@@ -227,7 +229,7 @@ def export_texts(
     options: ExportOptions,
 ) -> dict[str, Any]:
     """Return the fields `pages`, `threads` and `truncated` for changed pages. Slow for long pages."""
-    parsed = [_Page(each, parse(each.old_markdown), parse(each.new_markdown)) for each in pages]
+    parsed = [_ParsedPage(each, parse(each.old_markdown), parse(each.new_markdown)) for each in pages]
     placed = _PlacedThreads(parsed, threads)
     rows = [_page_row(each, placed, changed_only=options.changed_only) for each in parsed]
     kept, is_cut = _limit_pages(rows) if options.is_limited else (rows, False)
@@ -269,7 +271,7 @@ def proposed_row(note: ProposedNote, paths: Mapping[str, str]) -> dict[str, Any]
     }
 
 
-def _change(target: Target) -> dict[str, Any] | None:
+def _change_row(target: Target) -> dict[str, Any] | None:
     change = target.change_request
     if change is None:
         return None
@@ -290,7 +292,7 @@ def _change(target: Target) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True)
-class _Page:
+class _ParsedPage:
     texts: PageTexts
     before: Document
     after: Document
@@ -322,7 +324,7 @@ async def _load_threads(references: References, target: Target) -> list[tuple[Fo
 class _PlacedThreads:
     """The threads of an export, each assigned to its block if it is on a changed page."""
 
-    def __init__(self, pages: Sequence[_Page], threads: Sequence[tuple[FoundThread, Sequence[Reply]]]) -> None:
+    def __init__(self, pages: Sequence[_ParsedPage], threads: Sequence[tuple[FoundThread, Sequence[Reply]]]) -> None:
         self.by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         """Thread ids by page id and block key."""
         self._places: dict[str, tuple[str | None, str]] = {}
@@ -359,7 +361,7 @@ def _message_row(message: Any) -> dict[str, Any]:
     return {**message_row(message), "suggestion": suggestions[0].text if suggestions else None}
 
 
-def _page_row(page: _Page, placed: _PlacedThreads, *, changed_only: bool) -> dict[str, Any]:
+def _page_row(page: _ParsedPage, placed: _PlacedThreads, *, changed_only: bool) -> dict[str, Any]:
     difference = diff(page.before, page.after)
     changes = block_changes(difference) if page.texts.item.is_document else iter(())
     row: dict[str, Any] = {
@@ -376,7 +378,7 @@ def _page_row(page: _Page, placed: _PlacedThreads, *, changed_only: bool) -> dic
     return row
 
 
-def _block_row(page: _Page, change: BlockChange, placed: _PlacedThreads) -> dict[str, Any]:
+def _block_row(page: _ParsedPage, change: BlockChange, placed: _PlacedThreads) -> dict[str, Any]:
     before, after = change.before, change.after
     keys = [each.key for block in (before, after) if block is not None for each in block.walk()]
     row: dict[str, Any] = {
@@ -385,8 +387,8 @@ def _block_row(page: _Page, change: BlockChange, placed: _PlacedThreads) -> dict
         "kind": change.block.kind,
         "change": change.change,
         "line": change.block.lines[0] + 1,
-        "before": _source(page.before, before),
-        "after": _source(page.after, after),
+        "before": _markdown_of(page.before, before),
+        "after": _markdown_of(page.after, after),
         "threads": [each for key in dict.fromkeys(keys) for each in placed.by_block.get((page.id, key), ())],
     }
     if change.words:
@@ -394,7 +396,7 @@ def _block_row(page: _Page, change: BlockChange, placed: _PlacedThreads) -> dict
     return row
 
 
-def _source(document: Document, block: Block | None) -> str | None:
+def _markdown_of(document: Document, block: Block | None) -> str | None:
     return None if block is None else block_source(document.source, block)
 
 

@@ -163,14 +163,14 @@ def _new_note(note: Note, page: Page, place: NotePlace) -> NewNote:
     return NewNote(
         page=page.id,
         block=place.block.key,
-        body=_body(note, place),
+        body=_comment_text(note, place),
         source=note.source,
         identity=json.dumps(identity),
         placed=place.placed,
     )
 
 
-def _body(note: Note, place: NotePlace) -> str:
+def _comment_text(note: Note, place: NotePlace) -> str:
     """Return the text of the comment for a note. If the block was deleted or may be another block, the text begins with the
     quote, and the suggestion is an ordinary code block, so that nobody applies it to the wrong block."""
     is_sure = place.placed != "likely" and place.side == "after"
@@ -238,7 +238,7 @@ def read_notes(content: bytes, name: str) -> list[Note]:
         if not row.strip():
             continue
         try:
-            notes.append(parse_note(_object(row), number))
+            notes.append(parse_note(_parse_object(row), number))
         except ValueError as error:
             raise Failure(f"{name}:{number}: {error}", USAGE) from None
         if len(notes) > MAX_NOTES:
@@ -246,7 +246,7 @@ def read_notes(content: bytes, name: str) -> list[Note]:
     return notes
 
 
-def _object(row: bytes) -> dict[str, Any]:
+def _parse_object(row: bytes) -> dict[str, Any]:
     try:
         value = parse_strict_json(row)
     except (DuplicateKeyError, LimitExceededError) as error:
@@ -264,7 +264,7 @@ def parse_note(value: dict[str, Any], number: int = 1) -> Note:
         if name not in FIELDS:
             hint = did_you_mean(name, FIELDS) or f" The fields are {', '.join(FIELDS)}."
             raise ValueError(f"unknown field {safe_line(name[:40])}.{hint}")
-    texts = {name: _text(name, value.get(name)) for name in FIELDS}
+    texts = {name: _validate_text(name, value.get(name)) for name in FIELDS}
     if missing := [name for name in ("page", "source") if not texts[name]]:
         raise ValueError(f"{missing[0]} is missing.")
     if not texts["text"] and value.get("suggestion") is None:
@@ -286,7 +286,7 @@ def parse_note(value: dict[str, Any], number: int = 1) -> Note:
     )
 
 
-def _text(name: str, value: object) -> str:
+def _validate_text(name: str, value: object) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -340,7 +340,7 @@ async def notes_of_reports(
             without_path = replace(report, path="")
             found = list(place_reports([without_path], linted, linted.text, source=source, columns=columns))
             unchanged_count += not found
-            notes += [_note(each, linted, _location_label(report)) for each in found]
+            notes += [_note_of_finding(each, linted, _location_label(report)) for each in found]
     if len(notes) > MAX_NOTES:
         raise Failure(
             f"Could not import the findings: {len(notes)} are on added words, and {MAX_NOTES} are allowed.", USAGE
@@ -362,7 +362,7 @@ def _location_label(report: Report) -> str:
     return f"{safe_line(report.path)}:{report.line}"
 
 
-def _note(finding: Finding, page: LintedPage, where: str) -> Note:
+def _note_of_finding(finding: Finding, page: LintedPage, where: str) -> Note:
     rule = f" ({finding.rule})" if finding.rule else ""
     return Note(
         0,

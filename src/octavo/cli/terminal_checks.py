@@ -31,7 +31,7 @@ _ATTRIBUTES = re.compile(rb"\x1b\[\?([\d;]*)c")
 _KITTY_QUESTION = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
 _KITTY_YES = b"\x1b_Gi=31;OK"
 _ANSWER_SECONDS = 0.5
-_LONGEST_ESCAPE_TIME = 100
+_MAX_ESCAPE_TIME = 100
 """Milliseconds that tmux can wait after the escape key before users notice the delay."""
 _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
 
@@ -41,25 +41,25 @@ def terminal_checks(settings: Settings, environ: Mapping[str, str]) -> Iterator[
     has_terminal = is_terminal(sys.stdin, sys.stdout)
     version = f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     yield Check("Octavo", "ok", version)
-    yield _terminal(environ, has_terminal=has_terminal)
-    yield _colors(environ)
+    yield _check_terminal(environ, has_terminal=has_terminal)
+    yield _check_colors(environ)
     answer = None
     if has_terminal and environ.get("TERM", "") not in ("", "dumb"):
-        yield _widths()
-        answer = _ask(f"{_KITTY_QUESTION}\x1b[c", _ATTRIBUTES) if environ["TERM"] != "linux" else b""
-    yield _graphics(environ, answer)
-    yield _clipboard(environ, answer)
-    yield _symbols(settings, environ)
+        yield _check_widths()
+        answer = _query_terminal(f"{_KITTY_QUESTION}\x1b[c", _ATTRIBUTES) if environ["TERM"] != "linux" else b""
+    yield _check_graphics(environ, answer)
+    yield _check_clipboard(environ, answer)
+    yield _check_symbols(settings, environ)
     if environ.get("TMUX"):
-        yield from _tmux()
+        yield from _check_tmux()
     if size := [name for name in ("COLUMNS", "LINES") if name in environ]:
         names = " and ".join(size)
         yield Check("Size", "warning", f"{names} in the environment may be outdated", f"run: unset {' '.join(size)}")
-    yield _locale(environ)
-    yield _editor(settings)
+    yield _check_locale(environ)
+    yield _check_editor(settings)
 
 
-def _terminal(environ: Mapping[str, str], *, has_terminal: bool) -> Check:
+def _check_terminal(environ: Mapping[str, str], *, has_terminal: bool) -> Check:
     term = environ.get("TERM", "")
     if term in ("", "dumb"):
         reported = f"TERM={term}" if term else "TERM is not set"
@@ -73,7 +73,7 @@ def _terminal(environ: Mapping[str, str], *, has_terminal: bool) -> Check:
     return Check("Terminal", "ok", shown)
 
 
-def _colors(environ: Mapping[str, str]) -> Check:
+def _check_colors(environ: Mapping[str, str]) -> Check:
     if environ.get("NO_COLOR"):
         return Check("Colors", "ok", "off, because NO_COLOR is set")
     if environ.get("COLORTERM") in ("truecolor", "24bit"):
@@ -85,7 +85,7 @@ def _colors(environ: Mapping[str, str]) -> Check:
     )
 
 
-def _widths() -> Check:
+def _check_widths() -> Check:
     widths = {each: _width_of(each) for each in _WIDE}
     if wrong := [each for each, width in widths.items() if width == 1]:
         fix = "update the terminal, or avoid these characters with ascii = true"
@@ -97,11 +97,11 @@ def _widths() -> Check:
 
 def _width_of(text: str) -> int:
     """Return the number of columns that the terminal uses for a text. 0 if it does not report its cursor."""
-    found = _CURSOR.search(_ask(f"{text}\x1b[6n", _CURSOR))
+    found = _CURSOR.search(_query_terminal(f"{text}\x1b[6n", _CURSOR))
     return int(found[1]) - 1 if found else 0
 
 
-def _ask(question: str, end: re.Pattern[bytes]) -> bytes:
+def _query_terminal(question: str, end: re.Pattern[bytes]) -> bytes:
     """Write a question to the terminal, and return its answer. Stop at a match of `end`, or after
     `_ANSWER_SECONDS`."""
     device = sys.stdin.fileno()
@@ -125,7 +125,7 @@ def _ask(question: str, end: re.Pattern[bytes]) -> bytes:
     return answer
 
 
-def _graphics(environ: Mapping[str, str], answer: bytes | None) -> Check:
+def _check_graphics(environ: Mapping[str, str], answer: bytes | None) -> Check:
     """Check whether the terminal shows pictures. `answer` is its response to `_KITTY_QUESTION`, or None if it was not
     asked."""
     if environ.get("TMUX") or environ.get("STY"):
@@ -142,7 +142,7 @@ def _graphics(environ: Mapping[str, str], answer: bytes | None) -> Check:
     return Check("Graphics", "ok", kind)
 
 
-def _clipboard(environ: Mapping[str, str], answer: bytes | None) -> Check:
+def _check_clipboard(environ: Mapping[str, str], answer: bytes | None) -> Check:
     """Check OSC 52, the escape sequence with which Octavo copies. Few terminals report whether they accept it."""
     if environ.get("TMUX"):
         # With the default, `external`, tmux ignores OSC 52 from programs inside it.
@@ -165,7 +165,7 @@ def _attributes(answer: bytes) -> list[str]:
     return found[1].decode().split(";") if found else []
 
 
-def _symbols(settings: Settings, environ: Mapping[str, str]) -> Check:
+def _check_symbols(settings: Settings, environ: Mapping[str, str]) -> Check:
     if settings.ascii:
         return Check("Symbols", "ok", "ASCII only")
     if environ.get("TERM") == "linux":
@@ -181,9 +181,9 @@ def symbols() -> list[str]:
     return [each for row in rows for each in re.findall(r"`(.)`", row)]
 
 
-def _tmux() -> Iterator[Check]:
+def _check_tmux() -> Iterator[Check]:
     milliseconds = _tmux_option("escape-time")
-    if milliseconds.isdecimal() and int(milliseconds) > _LONGEST_ESCAPE_TIME:
+    if milliseconds.isdecimal() and int(milliseconds) > _MAX_ESCAPE_TIME:
         fix = "add to ~/.tmux.conf: set -sg escape-time 10"
         yield Check("tmux", "warning", f"esc takes {milliseconds} ms (option escape-time)", fix)
 
@@ -198,7 +198,7 @@ def _tmux_option(name: str) -> str:
     return ran.stdout.strip()
 
 
-def _locale(environ: Mapping[str, str]) -> Check:
+def _check_locale(environ: Mapping[str, str]) -> Check:
     name = next((value for each in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environ.get(each))), "")
     if name and "utf8" not in name.lower().replace("-", ""):
         fix = "set LANG to a UTF-8 locale, such as C.UTF-8"
@@ -206,7 +206,7 @@ def _locale(environ: Mapping[str, str]) -> Check:
     return Check("Locale", "ok", name or "not set, so Octavo assumes UTF-8")
 
 
-def _editor(settings: Settings) -> Check:
+def _check_editor(settings: Settings) -> Check:
     command = settings.editor or next(((each,) for each in _USUAL_EDITORS if shutil.which(each)), ())
     if not command:
         return Check("Editor", "warning", "no editor found", "run: octavo config set editor COMMAND")

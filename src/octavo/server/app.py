@@ -186,9 +186,9 @@ class Platform:
             world = await self._authenticate(request)
             if request.method == "OPTIONS":
                 return Response(status_code=204, headers={"allow": ", ".join(_allowed_methods(request))})
-            body = await self._body(request, lock_stack)
+            body = await self._read_json_body(request, lock_stack)
             await self._simulate_failure()
-            op = _decode(request, body)
+            op = _decode_operation(request, body)
             if op is None:
                 return Response(status_code=204, headers=_request_id())
             if self.read_only and not SPECS[type(op)].is_read:
@@ -199,15 +199,15 @@ class Platform:
             afterwards = None
             if isinstance(result, BackgroundWork):
                 if result.early_response is None:
-                    result = await self._run(result)
+                    result = await self._run_background_work(result)
                 else:
-                    afterwards, result = BackgroundTask(self._run, result), result.early_response
+                    afterwards, result = BackgroundTask(self._run_background_work, result), result.early_response
             if result is None:
                 return Response(status_code=204, headers=_request_id())
             content = b"" if request.method == "HEAD" else _json(result)
             return Response(content, SPECS[type(op)].success, _request_id(), "application/json", afterwards)
 
-    async def _run(self, work: BackgroundWork[Any]) -> Any:
+    async def _run_background_work(self, work: BackgroundWork[Any]) -> Any:
         """Run background work in another thread, then finish it in the handler thread. Return its result."""
         async with self._large_lock if work.needs_much_memory else nullcontext():
             outcome = await asyncio.to_thread(work.run)
@@ -243,18 +243,18 @@ class Platform:
         address = request.path_params
         pending = await self._in_thread(lambda: _find_pending(self.world, **address))
         async with AsyncExitStack() as lock_stack:
-            data = await self._bytes(request, pending["size"], lock_stack)
+            data = await self._read_body(request, pending["size"], lock_stack)
             await self._in_thread(lambda: _receive_file(self.world, **address, data=data))
         return Response(headers=_request_id())
 
-    async def _body(self, request: Request, lock_stack: AsyncExitStack) -> Json | None:
+    async def _read_json_body(self, request: Request, lock_stack: AsyncExitStack) -> Json | None:
         """Return the JSON object in the request body. None if the body is empty. Raises Refusal if it is not valid."""
         path = request.scope["path"]
         cap = EDIT_CAP if request.method == "POST" and path.endswith("/content") else BODY_CAP
-        body = await self._bytes(request, cap, lock_stack)
+        body = await self._read_body(request, cap, lock_stack)
         return _parse_body(body) if body else None
 
-    async def _bytes(self, request: Request, cap: int, lock_stack: AsyncExitStack) -> bytes:
+    async def _read_body(self, request: Request, cap: int, lock_stack: AsyncExitStack) -> bytes:
         """Return the request body. Raises Refusal if the body is larger than `cap` bytes. A large body acquires a lock
         that `lock_stack` releases when it is closed, so that only one large body is in memory."""
         limit_text = f"{cap >> 20} MiB" if cap % (1 << 20) == 0 else f"{cap} bytes"
@@ -327,7 +327,7 @@ def _parse_body(body: bytes) -> Json:
     return value
 
 
-def _decode(request: Request, body: Json | None) -> Operation[Any] | None:
+def _decode_operation(request: Request, body: Json | None) -> Operation[Any] | None:
     """Return the operation that a request asks for. None for a DELETE with an invalid ID, because no such resource can
     exist. Raises Refusal if there is no such operation or if its values are invalid."""
     method = "GET" if request.method == "HEAD" else request.method

@@ -77,22 +77,22 @@ class Fetcher:
 
     def fetch(self, url: str) -> FetchedFile:
         """Download an http or https URL, and follow redirects. Raises FetchFailure."""
-        with self._follow(url) as (final_url, parts, response):
+        with self._follow_redirects(url) as (final_url, parts, response):
             if response.status != 200:
                 raise FetchFailure(f"{parts.hostname} responded with status {response.status}")
             return self._read(final_url, parts, response)
 
     def status(self, url: str) -> int:
         """Return the status of the response for an http or https URL, after all redirects. Raises FetchFailure."""
-        with self._follow(url) as (_, _, response):
+        with self._follow_redirects(url) as (_, _, response):
             return response.status
 
     @contextmanager
-    def _follow(self, url: str) -> Iterator[tuple[str, SplitResult, HTTPResponse]]:
+    def _follow_redirects(self, url: str) -> Iterator[tuple[str, SplitResult, HTTPResponse]]:
         deadline = time.monotonic() + self.time_limit
         for _ in range(REDIRECT_LIMIT + 1):
-            parts = _parts(url)
-            with self._respond(parts, deadline) as response:
+            parts = _split_url(url)
+            with self._open_response(parts, deadline) as response:
                 if response.status not in _REDIRECT_STATUSES or not (location := response.getheader("location")):
                     yield url, parts, response
                     return
@@ -113,7 +113,7 @@ class Fetcher:
         return FetchedFile(url, headers.get_content_type(), headers.get_content_charset(), data)
 
     @contextmanager
-    def _respond(self, parts: SplitResult, deadline: float) -> Iterator[HTTPResponse]:
+    def _open_response(self, parts: SplitResult, deadline: float) -> Iterator[HTTPResponse]:
         """Yield the response to a single request. The connection ends at the deadline. Raises FetchFailure."""
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
         connected_socket = _connect(host, self._allowed_addresses(host, port, deadline), deadline)
@@ -167,7 +167,7 @@ _HEADERS = {
 }
 
 
-def _parts(url: str) -> SplitResult:
+def _split_url(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         _ = parts.port

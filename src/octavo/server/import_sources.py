@@ -51,7 +51,7 @@ _PAGE_FRAME_TAGS = ["header", "footer"]
 """Elements around the content of a page. In the main part, they are kept: they may contain the title."""
 _MAIN_SELECTORS = ("main", "[role=main]", "article", "body")
 _SCHEMES = {"", "http", "https", "mailto"}
-_BLOCKS = (
+_BLOCK_TAGS = (
     *("address", "article", "aside", "blockquote", "details", "div", "dl", "figure", "footer", "form", "header"),
     *("h1", "h2", "h3", "h4", "h5", "h6", "hr", "main", "nav", "ol", "p", "pre", "section", "table", "ul"),
 )
@@ -61,7 +61,7 @@ _IMPLIED_ENDS = {
     **dict.fromkeys(("td", "th"), ({"td", "th"}, {"tr", "table"})),
     "tr": ({"td", "th", "tr"}, {"table"}),
     **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
-    **dict.fromkeys(_BLOCKS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
+    **dict.fromkeys(_BLOCK_TAGS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
 """By element: the open elements that its start tag closes, and the ancestors that end the search for them. For example,
 `<li>` closes an open `<li>` of the same list."""
@@ -570,7 +570,7 @@ def _fill_rowspans(main: Tag) -> None:
     `_ADDED_CELL_LIMIT`, leave out the cells and remove `colspan`."""
     added = 0
     for cell in main.find_all(["td", "th"], colspan=True):
-        added += _span(cell, "colspan") - 1
+        added += _span_of(cell, "colspan") - 1
         if added > _ADDED_CELL_LIMIT:
             del cell["colspan"]
     # For each table part, by its identity: how many of the next rows the last cell of each column spans.
@@ -580,8 +580,8 @@ def _fill_rowspans(main: Tag) -> None:
         for cell in row.find_all(["td", "th"], recursive=False):
             count = _count_spanned(spans, column)
             cell.insert_before(*(Tag(name="td") for _ in range(count)))
-            column, added, width = column + count, added + count, _span(cell, "colspan")
-            spans[column : column + width] = [_span(cell, "rowspan") - 1] * width
+            column, added, width = column + count, added + count, _span_of(cell, "colspan")
+            spans[column : column + width] = [_span_of(cell, "rowspan") - 1] * width
             column += width
         count = _count_spanned(spans, column)
         row.extend([Tag(name="td") for _ in range(count)])
@@ -600,7 +600,7 @@ def _count_spanned(rows_below: list[int], column: int) -> int:
     return count
 
 
-def _span(cell: Tag, attribute: str) -> int:
+def _span_of(cell: Tag, attribute: str) -> int:
     value = str(cell.get(attribute, ""))
     return max(1, min(int(value), 1000)) if value.isascii() and value.isdecimal() and len(value) < 10 else 1
 

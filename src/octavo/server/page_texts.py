@@ -150,7 +150,7 @@ def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | No
 class _Branch:
     opening: str
     expression: str | None
-    inner: list[str | _If] = field(default_factory=list)
+    parts_inside: list[str | _If] = field(default_factory=list)
 
 
 @dataclass
@@ -197,11 +197,11 @@ def _parse_conditions(text: str) -> list[str | _If]:
         if tag.name == "if" and len(open_conditions) < _CONDITION_DEPTH_LIMIT:
             condition = _If([_Branch(tag_text, tag.arguments.get("expression"))])
             open_conditions.append((condition, target))
-            target = condition.branches[0].inner
+            target = condition.branches[0].parts_inside
         elif tag.name in ("else", "elseif", "elif") and open_conditions:
             expression = tag.arguments.get("expression") if tag.name != "else" else "true"
             open_conditions[-1][0].branches.append(_Branch(tag_text, expression))
-            target = open_conditions[-1][0].branches[-1].inner
+            target = open_conditions[-1][0].branches[-1].parts_inside
         elif tag.name == "endif" and open_conditions:
             finished, target = open_conditions.pop()
             finished.closing = tag_text
@@ -212,7 +212,7 @@ def _parse_conditions(text: str) -> list[str | _If]:
     while open_conditions:
         unclosed, target = open_conditions.pop()
         for branch in unclosed.branches:
-            target += [branch.opening, *branch.inner]
+            target += [branch.opening, *branch.parts_inside]
     return whole
 
 
@@ -245,10 +245,10 @@ def _render_conditions(parts: Sequence[str | _If], variables: Mapping[str, Mappi
             continue
         if values[first] is UNKNOWN:
             for branch in part.branches:
-                texts += [branch.opening, _render_conditions(branch.inner, variables, fixed_only)]
+                texts += [branch.opening, _render_conditions(branch.parts_inside, variables, fixed_only)]
             texts.append(part.closing)
         else:
-            texts.append(_render_conditions(part.branches[first].inner, variables, fixed_only).strip("\n"))
+            texts.append(_render_conditions(part.branches[first].parts_inside, variables, fixed_only).strip("\n"))
     return "".join(texts)
 
 

@@ -233,11 +233,11 @@ class Store:
     def items(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[tuple[int, Json]]:
         """Yield the position and the document for each document of a collection, in order of creation or newest first.
         Positions never change, so cursors contain them."""
-        values, which = [collection], "collection = ?"
+        values, condition = [collection], "collection = ?"
         if status:
-            values, which = [collection, status], f"{which} AND json_extract(body, '$.status') = ?"
+            values, condition = [collection, status], f"{condition} AND json_extract(body, '$.status') = ?"
         order = "DESC" if newest_first else "ASC"
-        query = f"SELECT position, body FROM documents WHERE {which} ORDER BY position {order}"
+        query = f"SELECT position, body FROM documents WHERE {condition} ORDER BY position {order}"
         for position, body in self._rows(query, *values):
             yield position, self._document(body)
 
@@ -331,13 +331,13 @@ class Store:
 
     def unindex(self, space: str, page: str | None = None) -> None:
         """Remove a page from the search index, or all pages of the space if `page` is None."""
-        which, values = ("space = ? AND page = ?", [space, page]) if page else ("space = ?", [space])
+        condition, values = ("space = ? AND page = ?", [space, page]) if page else ("space = ?", [space])
         self._db.execute(
             "INSERT INTO words (words, rowid, title, body, parts)"
-            f" SELECT 'delete', id, indexed(title), indexed(body), parts FROM sections WHERE {which}",
+            f" SELECT 'delete', id, indexed(title), indexed(body), parts FROM sections WHERE {condition}",
             values,
         )
-        self._db.execute(f"DELETE FROM sections WHERE {which}", values)
+        self._db.execute(f"DELETE FROM sections WHERE {condition}", values)
 
     def search(self, spaces: list[str], query: str, limit: int) -> list[SearchHit]:
         """Return the sections in `spaces` that match an FTS5 query, best match first.
@@ -414,6 +414,6 @@ def _jpeg_size(data: bytes) -> tuple[int, int] | None:
     return None
 
 
-def _unpack_pair(form: str, data: bytes, position: int) -> tuple[int, int]:
-    first, second = struct.unpack_from(form, data, position)
+def _unpack_pair(layout: str, data: bytes, position: int) -> tuple[int, int]:
+    first, second = struct.unpack_from(layout, data, position)
     return int(first), int(second)

@@ -156,12 +156,12 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
         signing_in.login(home, access.origin, key, name=options.profile, insecure_storage=options.insecure_storage)
     )
     for fact in (*signed.identity.facts, *signed.identity.missing):
-        _say(fact)
+        _print_line(fact)
     _require_stored(signed)
-    _say(f"Signed in to {access.origin} as profile {signed.profile.name}.")
-    _say(f"The API key is stored {STORE_NAMES[signed.profile.store]}.")
+    _print_line(f"Signed in to {access.origin} as profile {signed.profile.name}.")
+    _print_line(f"The API key is stored {STORE_NAMES[signed.profile.store]}.")
     if signed.key_left:
-        _say(signed.key_left)
+        _print_line(signed.key_left)
     return 0
 
 
@@ -232,9 +232,11 @@ def _refresh(settings: Settings, options: argparse.Namespace) -> int:
     if saved.current not in ("", profile.name):
         signing_in.switch(home, saved.current)  # `login` made this profile current, so switch back
     _require_stored(signed)
-    _say(f"Replaced the API key of profile {profile.name}. Your drafts are unchanged.")
+    _print_line(f"Replaced the API key of profile {profile.name}. Your drafts are unchanged.")
     if os.environ.get(profiles.KEY_VARIABLE):
-        _say(f"{profiles.KEY_VARIABLE} is set and overrides this API key. Unset the variable to use the new API key.")
+        _print_line(
+            f"{profiles.KEY_VARIABLE} is set and overrides this API key. Unset the variable to use the new API key."
+        )
     return 0
 
 
@@ -248,13 +250,15 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
     name = accounts.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
     remains: LocalRemains = _sign_out(settings, name, *accounts.earlier_names_of(name), drafts=options.drafts)
     deleted = "cached pages" if signed_out.key_left else "API key and cached pages"
-    _say(f"Signed out of {signed_out.profile.origin} (profile {signed_out.profile.name}). Deleted the {deleted}.")
+    _print_line(
+        f"Signed out of {signed_out.profile.origin} (profile {signed_out.profile.name}). Deleted the {deleted}."
+    )
     for each in remains.sentences():
-        _say(each)
+        _print_line(each)
     if remains.draft_count:
-        _say("To delete the drafts too, run: octavo auth logout --drafts")
+        _print_line("To delete the drafts too, run: octavo auth logout --drafts")
     if signed_out.current_profile:
-        _say(f"The current profile is now {signed_out.current_profile}.")
+        _print_line(f"The current profile is now {signed_out.current_profile}.")
     if signed_out.key_left:
         raise Failure(signed_out.key_left)
     return 0
@@ -344,7 +348,7 @@ def _token(settings: Settings, options: argparse.Namespace) -> int:
             "Could not print the API key: standard output is a terminal. To print it here, add --show.", USAGE
         )
     _, key = read_account_and_key(settings, options)
-    _say(key.get_secret_value())
+    _print_line(key.get_secret_value())
     return 0
 
 
@@ -354,11 +358,11 @@ def _switch(settings: Settings, options: argparse.Namespace) -> int:
         profile = signing_in.switch(home, options.name)
     except ValueError as error:
         raise Failure(str(error), _code_without_profile(home)) from error
-    _say(f"The current profile is now {profile.name} ({profile.origin}).")
+    _print_line(f"The current profile is now {profile.name} ({profile.origin}).")
     return 0
 
 
-def _say(sentence: str) -> None:
+def _print_line(sentence: str) -> None:
     write_out(f"{sentence}\n")
 
 

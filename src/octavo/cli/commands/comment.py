@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
     from octavo.tui.core.session import Session
 
-_MOST_NAMED = 6
+_MAX_LISTED_BLOCKS = 6
 """Maximum number of blocks that an error message lists."""
 
 
@@ -71,7 +71,9 @@ def block_with_words(document: Document, words: str, page: str) -> Block:
             f"Could not find “{safe_line(words[:60])}” in {page}. Quote words as readers see them.", NOT_FOUND
         )
     if len(blocks) > 1:
-        keys = ", ".join(each.key for each in blocks[:_MOST_NAMED]) + (", …" if len(blocks) > _MOST_NAMED else "")
+        keys = ", ".join(each.key for each in blocks[:_MAX_LISTED_BLOCKS]) + (
+            ", …" if len(blocks) > _MAX_LISTED_BLOCKS else ""
+        )
         message = f"“{safe_line(words[:60])}” is in {len(blocks)} blocks of {page}. Give more words, or --block: {keys}"
         raise Failure(message, USAGE, error="ambiguous")
     return blocks[0]

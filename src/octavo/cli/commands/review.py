@@ -12,7 +12,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.operation import RevisionRef
 from octavo.cli import review_export
-from octavo.cli.api import Files, title_of
+from octavo.cli.api import Files, input_label
 from octavo.cli.commands import Command
 from octavo.cli.comparisons import ComparedVersions, changed_items, viewed_revision
 from octavo.cli.connection import (
@@ -20,7 +20,7 @@ from octavo.cli.connection import (
     add_sending_options,
     add_text_options,
     check_allowed,
-    code_of,
+    exit_code_of,
     once_key,
     prepare,
     run_connected,
@@ -77,7 +77,7 @@ async def _review(session: Session, options: argparse.Namespace, verb: str) -> N
     if change_request.status not in UNDECIDED:
         raise Failure(f"Could not {action}: it is {change_request.status}.", BLOCKED)
     await _check_revision(session, target, change_request, options, action)
-    entries = await add_and_send(session, lambda: _add(session, target, options, text, action), action, options)
+    entries = await add_and_send(session, lambda: _add_writes(session, target, options, text, action), action, options)
     number = sum(not each.facts.is_review for each in entries)
     row = {
         "ref": target.ref.without_page,
@@ -109,7 +109,7 @@ async def _check_revision(
     raise Failure(f"Could not {action}: {pages} since you viewed it. Look: {command}", BLOCKED)
 
 
-async def _add(
+async def _add_writes(
     session: Session, target: Target, options: argparse.Namespace, text: str, action: str
 ) -> Sequence[OutboxEntry]:
     """Add the review and its pending comments to the outbox. Raises Failure or NotSaved."""
@@ -133,7 +133,7 @@ async def _add(
     if sent.kind != "done" or sent.result is None:
         if sent.error is None and await tell_if_done_once(session, options):
             raise Failure("", 0)  # A command with the same key has written in the meantime.
-        raise Failure(f"Could not {action}: {sent.message}", FAILED if sent.error is None else code_of(sent.error))
+        raise Failure(f"Could not {action}: {sent.message}", FAILED if sent.error is None else exit_code_of(sent.error))
     return sent.result
 
 
@@ -223,7 +223,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
-    name, content = title_of(options.notes), Files().read(options.notes)
+    name, content = input_label(options.notes), Files().read(options.notes)
     is_jsonl = options.format == "jsonl"
     notes = read_notes(content, name) if is_jsonl else []
     reports = () if is_jsonl else read_report_file(content, options.format, name)
@@ -242,7 +242,7 @@ def _import(options: argparse.Namespace) -> int:
 
 
 def _print_result(options: argparse.Namespace, found: ReportNotes, result: ImportResult) -> None:
-    name = title_of(options.notes)
+    name = input_label(options.notes)
     tell(*(f"{each.note.where or f'{name}:{each.note.line}'}: {each.problem}" for each in result.not_placed))
     if found.unchanged_count:
         count = "1 finding is" if found.unchanged_count == 1 else f"{found.unchanged_count} findings are"

@@ -42,8 +42,8 @@ FIELDS = declare_fields(
 COLUMNS = (Column("ref", link="url"), Column("title"), Column("snippet", is_cut=True))
 _KINDS: dict[str, tuple[HitKind, ...]] = {"pages": ("page",), "comments": ("thread",), "changes": ("change request",)}
 _STATUSES: tuple[Status, ...] = ("open", "draft", "merged", "archived")
-_LONGEST_SNIPPET = 160
-_MOST_TREES = 20
+_MAX_SNIPPET = 160
+_MAX_TREES = 20
 """Maximum number of spaces whose page titles are read to suggest other words."""
 
 
@@ -96,7 +96,7 @@ class Search:
             self._session.search_index.flush()
             ids = [each.id for each in self._spaces] if only is not None else None
             hits = await self._session.search_index.search(
-                self._words, limit=page_limit, kinds=_KINDS[options.where], spaces=ids, snippet_length=_LONGEST_SNIPPET
+                self._words, limit=page_limit, kinds=_KINDS[options.where], spaces=ids, snippet_length=_MAX_SNIPPET
             )
             return [await self._hit_row(each) for each in hits]
         if options.where == "changes":
@@ -228,7 +228,7 @@ class Search:
     async def _suggestion(self) -> str:
         """Return a sentence that suggests similar words from page titles. Empty if there are none."""
         title_words: set[str] = set()
-        for space in self._spaces[:_MOST_TREES]:
+        for space in self._spaces[:_MAX_TREES]:
             if self._options.offline:
                 titles: Sequence[str] = [each.title for each in await self._session.search_index.pages(space.id)]
             else:
@@ -249,9 +249,9 @@ def _excerpt(text: str, words: str) -> str:
     """Return the part of a text around the first of the words, on one line."""
     flat = " ".join(text.split())
     starts = [at for word in fold(words).split() if (at := fold(flat).find(word)) >= 0]
-    first = max(0, min(starts, default=0) - _LONGEST_SNIPPET // 3)
-    part = flat[first : first + _LONGEST_SNIPPET]
-    return f"{'…' if first else ''}{part}{'…' if first + _LONGEST_SNIPPET < len(flat) else ''}"
+    first = max(0, min(starts, default=0) - _MAX_SNIPPET // 3)
+    part = flat[first : first + _MAX_SNIPPET]
+    return f"{'…' if first else ''}{part}{'…' if first + _MAX_SNIPPET < len(flat) else ''}"
 
 
 SEARCH = Command(
