@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Generic, TypeVar
 
 from octavo.documents.blocks import EMPTY_PAGE, Block, Document
@@ -125,7 +126,6 @@ class _TwoVersions:
         pairs = new_keys(diff(older, newer))
         self._old_keys = {new: old for old, new in pairs.items() if old in self._older and new in self._newer}
         self._add_unpaired()
-        self._part_sources: dict[str, str] | None = None
 
     def _add_unpaired(self) -> None:
         """Pair the remaining blocks whose words are equal, such as the rows below a new paragraph that splits their
@@ -151,27 +151,22 @@ class _TwoVersions:
             is_same = trail.text in _text(old) if trail.is_part else _text_with_links(old) == self.words(trail.block)
             if is_same:
                 return replace(trail, block=old_key)
-        if len(trail.text) < _MIN_PART or (source := self._find_split(trail.text)) is None:
-            return None
-        return replace(trail, block=source, is_part=True)
+        source = self._split_blocks.get(trail.text)
+        return None if source is None else replace(trail, block=source, is_part=True)
 
-    def _find_split(self, text: str) -> str | None:
-        """Return the key of an older block that was split into several blocks, if `text` is one of them. None
-        otherwise."""
-        if self._part_sources is None:
-            self._part_sources = dict(self._parts())
-        return self._part_sources.get(text)
-
-    def _parts(self) -> Iterator[tuple[str, str]]:
-        """Yield the text of each part of a split block, and the key of that block."""
+    @cached_property
+    def _split_blocks(self) -> dict[str, str]:
+        """The key of the older block that was split, by the text of each of its parts in the newer version."""
         edited = [_text(block) for key, block in self._newer.items() if not self._is_unchanged(key)]
         kept = {self._old_keys[key] for key in self._newer if self._is_unchanged(key)}
         texts = [text for text in edited if len(text) >= _MIN_PART]
+        found: dict[str, str] = {}
         for key, block in self._older.items():
             whole = _text(block)
             parts = [text for text in texts if text in whole] if key not in kept else []
             if len(parts) > 1 and sum(map(len, parts)) >= _MIN_SPLIT_SHARE * len(whole):
-                yield from ((part, key) for part in parts)
+                found |= dict.fromkeys(parts, key)
+        return found
 
     def _is_unchanged(self, key: str) -> bool:
         old_key = self._old_keys.get(key)

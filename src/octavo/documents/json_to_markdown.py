@@ -13,6 +13,7 @@ from octavo.documents.anchors import slug
 from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 from octavo.documents.inline import escape_emoji_names
 from octavo.documents.json_document import read_document
+from octavo.documents.markdown_to_json import JSON_NAMES
 
 _SYNTAX = re.compile(r"([\\`*_\[\]<>~$|{}]|&(?=#?\w+;)|\^(?=\[|$))")
 _BLOCK_START = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|={3,}|-{3,}|:(?=-*(?:[\s|:]|$)))")
@@ -21,7 +22,6 @@ _NUMBER_START = re.compile(r"^(\s*\d{1,9})([.)])(?=\s|$)")
 _BAR = re.compile(r"(?<!\\)\|")
 _SIGNS = {"bold": ("**", "strong"), "italic": ("_", "em"), "strike": ("~~", "del")}
 _TAGS = {"kbd": "kbd", "sup": "sup", "sub": "sub", "underline": "u"}
-_NAMES = {"full_width": "fullWidth", "numbers": "lineNumbers", "providers": "openInAIProviders", "expanded": "expanded"}
 _TABLE = {
     "full_width": 'data-full-width="true"',
     "header_hidden": "data-header-hidden",
@@ -90,7 +90,7 @@ def _value(value: Any) -> str:
 
 
 def _arguments(attrs: Mapping[str, Any], *excluded: str) -> dict[str, Any]:
-    return {_NAMES.get(name, name): value for name, value in attrs.items() if name not in excluded and value != ""}
+    return {JSON_NAMES.get(name, name): value for name, value in attrs.items() if name not in excluded and value != ""}
 
 
 def _text_block(block: Block) -> str:

@@ -26,7 +26,7 @@ _JSON_MARKS = {mark: json_name for json_name, mark in MARKS.items()}
 _LIST_TYPES = {True: "list-ordered", False: "list-unordered"}
 _ALIGNMENTS = {"left": "start", "center": "center", "right": "end"}
 _COVERS = {"target": "targetDefinition", "cover": "coverDefinition", "cover-dark": "coverDefinitionDark"}
-_ATTRIBUTE_NAMES = {
+JSON_NAMES = {
     "full_width": "fullWidth",
     "numbers": "lineNumbers",
     "frame": "withFrame",
@@ -361,9 +361,7 @@ def _json_attrs(attrs: Mapping[str, Any], *excluded: str) -> Json:
         for name, value in attrs.items()
         if name not in excluded
     )
-    return {
-        _ATTRIBUTE_NAMES.get(name, name): dict(value) if isinstance(value, Mapping) else value for name, value in items
-    }
+    return {JSON_NAMES.get(name, name): dict(value) if isinstance(value, Mapping) else value for name, value in items}
 
 
 def _typed_value(cell: Block, column: TableColumn) -> Any:
