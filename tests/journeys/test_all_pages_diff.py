@@ -9,7 +9,7 @@ import pytest
 
 from octavo.api import comments, content
 from octavo.api.operation import ChangeRequestRef
-from octavo.documents.page_trees import WHOLE
+from octavo.documents.page_trees import WHOLE_REQUEST
 from octavo.tui.reader.multi_page_diff import MultiPageContents, MultiPageNavigation
 from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.review.request_view import ChangeRequestScreen
@@ -68,7 +68,7 @@ def check_target(screen: ChangeRequestScreen) -> None:
     assert contents_of(screen).section_at(span.unit_index) is page
     listed, block = str(screen.changed_tree.widget.key), screen.page_diff.visible_block
     assert screen.changed_tree.key == listed
-    if listed not in screen.changed_tree.changing and listed != WHOLE:
+    if listed not in screen.changed_tree.changing and listed != WHOLE_REQUEST:
         assert block is None, "an unchanged page in the list has no blocks in the scroll"
         return
     assert listed == page.key

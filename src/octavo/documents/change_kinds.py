@@ -168,7 +168,7 @@ _RANKS = {kind: rank for rank, kind in enumerate(KINDS)}
 _PLURALS: Mapping[ChangeKind, str] = {
     kind: kind for kind in KINDS if kind in ("code", "wording", "formatting", "white space")
 }
-NONE: frozenset[ChangeKind] = frozenset()
+NO_KINDS: frozenset[ChangeKind] = frozenset()
 
 _MIN_DELETED_WORDS = 4
 """Minimum number of deleted words that count as a `deletion` in a text, if no words replaced them."""
@@ -237,7 +237,7 @@ class ChangeKinds:
     def of(self, entry: Entry) -> frozenset[ChangeKind]:
         """Return the kinds of a change. Changes inside a container do not count. Empty if `entry` is no change of this
         diff."""
-        return self._by_entry.get(id(entry), NONE)
+        return self._by_entry.get(id(entry), NO_KINDS)
 
     @property
     def counts(self) -> Mapping[ChangeKind, int]:

@@ -236,7 +236,7 @@ def _count_differing_lines(old: str, new: str) -> int:
 
 Word = tuple[Literal["same", "ins", "del"], str]
 """A text with its change: `same` is in both versions, `ins` only in the new one, `del` only in the old one."""
-Change = Literal["same", "added", "edited", "deleted", "moved"]
+BlockStatus = Literal["same", "added", "edited", "deleted", "moved"]
 
 _SIGNS: dict[str, Literal["same", "ins", "del"]] = {"insert": "ins", "delete": "del"}
 
@@ -245,7 +245,7 @@ _SIGNS: dict[str, Literal["same", "ins", "del"]] = {"insert": "ins", "delete": "
 class BlockChange:
     """A block in the old version, in the new version, or in both."""
 
-    change: Change
+    change: BlockStatus
     before: Block | None
     after: Block | None
     words: tuple[Word, ...] = ()

@@ -359,7 +359,7 @@ class JsonTable:
         values = value if isinstance(value, list) else [value]
         found: list[Run] = []
         for each in values:
-            reader = _TYPES.get(column.type)
+            reader = _CELL_READERS.get(column.type)
             runs = reader(each, column) if reader else None
             if runs is None:
                 text = as_text(each) if not isinstance(each, (dict, list)) else _reference(each)
@@ -431,7 +431,11 @@ def _option(value: Any, column: TableColumn) -> list[Run] | None:
     return [Run(column.options.get(value) or as_text(value))] if isinstance(value, str) and value else None
 
 
-_TYPES: dict[str, Callable[[Any, TableColumn], list[Run] | None]] = {"users": _user, "files": _file, "select": _option}
+_CELL_READERS: dict[str, Callable[[Any, TableColumn], list[Run] | None]] = {
+    "users": _user,
+    "files": _file,
+    "select": _option,
+}
 
 
 def _link_target(runs: tuple[Run, ...]) -> str | None:

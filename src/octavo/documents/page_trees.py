@@ -533,7 +533,7 @@ def _set_fields(fields: Mapping[str, str | None]) -> Json:
     return {name: value for name, value in fields.items() if value}
 
 
-WHOLE = "whole"
+WHOLE_REQUEST = "whole"
 """Key of the entry for the comments on the change request as a whole."""
 _HIDDEN_ATTRIBUTES = frozenset({"document", "cover", "layout", "variables", "target"})
 """Attributes of a page whose values do not fit in one line."""
@@ -542,7 +542,7 @@ _NAMES = {"noIndex": "hidden from search", "noRobotsIndex": "hidden from search 
 
 @dataclass(frozen=True)
 class ChangedPage:
-    """Changes to a page, a file, reusable content or variables. The entry with the key WHOLE has the comments on the
+    """Changes to a page, a file, reusable content or variables. The entry with the key WHOLE_REQUEST has the comments on the
     change request as a whole. `changes` is empty for that entry and for an unchanged page."""
 
     key: str

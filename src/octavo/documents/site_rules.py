@@ -258,7 +258,7 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
-End = Literal["leads", "loop", "dead end"]
+ChainEnd = Literal["leads", "loop", "dead end"]
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ class RedirectChain:
 
     steps: tuple[str, ...]
     """The first URL, and the target of each redirect."""
-    end: End
+    end: ChainEnd
     """`leads` if the chain ends at a URL that exists. `dead end` if the last target is no longer on the site."""
 
     @property
@@ -299,11 +299,11 @@ def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) 
     return RedirectChain(tuple(steps), "leads")
 
 
-def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, End]:
+def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, ChainEnd]:
     """Return how the chain of each redirect ends, by the source of the redirect. Each redirect is followed only once,
     because thousands may form one chain."""
     by_path = _targets_by_path(targets, site)
-    ends: dict[str, End] = {}
+    ends: dict[str, ChainEnd] = {}
     for first in by_path:
         seen: set[str] = set()
         path, end = first, ends.get(first)

@@ -440,8 +440,8 @@ def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
     found: dict[tuple[int, int], TermMatch] = {}
     visible = _searchable_text(source) if change.is_code else visible_text(source)
     for form in with_plural(change):
-        for start, end in islice(_spans(form, visible.text), MAX_MATCHES):
-            term_match = _match(form, source, visible, start, end)
+        for start, end in islice(_find_spans(form, visible.text), MAX_MATCHES):
+            term_match = _term_match(form, source, visible, start, end)
             if term_match is not None:
                 found.setdefault((term_match.start, term_match.end), term_match)
     matches = sorted(found.values(), key=lambda term_match: term_match.start)[:MAX_MATCHES]
@@ -500,7 +500,7 @@ def _searchable_text(source: str) -> VisibleText:
     return VisibleText("".join(characters), list(range(len(source))), list(range(1, len(source) + 1)))
 
 
-def _spans(change: TermChange, text: str) -> Iterator[tuple[int, int]]:
+def _find_spans(change: TermChange, text: str) -> Iterator[tuple[int, int]]:
     pattern = _pattern(change)
     for found in pattern.finditer(text):
         if change.is_number and _is_other_quantity(change, text, found.end()):
@@ -556,7 +556,7 @@ def _lower_start(term: str) -> str:
     return " ".join(word[:1].lower() + word[1:] for word in term.split())
 
 
-def _match(change: TermChange, source: str, visible: VisibleText, start: int, end: int) -> TermMatch | None:
+def _term_match(change: TermChange, source: str, visible: VisibleText, start: int, end: int) -> TermMatch | None:
     first, last = visible.starts[start], visible.ends[end - 1]
     if source[first:last].count("\n") > 3:
         return None
@@ -569,7 +569,7 @@ def _match(change: TermChange, source: str, visible: VisibleText, start: int, en
         last,
         source.count("\n", 0, first),
         source[first:last],
-        _replacement(change, source, visible, (start, end), new),
+        _replaced_source(change, source, visible, (start, end), new),
         before.lstrip(),
         after.rstrip(),
     )
@@ -592,7 +592,9 @@ def _new_words(change: TermChange, matched_text: str) -> str:
     return new[:1].upper() + new[1:] if matched_text[:1].isupper() else new
 
 
-def _replacement(change: TermChange, source: str, visible: VisibleText, span: tuple[int, int], new: str) -> str | None:
+def _replaced_source(
+    change: TermChange, source: str, visible: VisibleText, span: tuple[int, int], new: str
+) -> str | None:
     """Return the source of a match with the new words. Formats and line breaks between the words stay. None if there
     are several ways to keep them."""
     start, end = span

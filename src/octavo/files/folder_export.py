@@ -12,7 +12,7 @@ from octavo.api.content import Page
 from octavo.api.safety import safe_address
 from octavo.documents.folders.folder import (
     EXTERNAL_URL,
-    LINKED,
+    THROUGH_LINK,
     Entry,
     Folder,
     Problem,
@@ -87,7 +87,7 @@ def _page_change(
         return None
     data = folder.data(path)
     if data is None:
-        return Problem(path, f"Skipped a page: {LINKED}.")
+        return Problem(path, f"Skipped a page: {THROUGH_LINK}.")
     if not is_utf8(data):
         return Problem(path, "Skipped a page: its file is not UTF-8, so characters would be lost.")
     return ExportChange("M", path, encode_like(new_text, data))

@@ -23,7 +23,7 @@ from octavo.api.operation import ContentRef
 from octavo.concurrency import gather_bounded
 from octavo.data.access import Send
 from octavo.data.database import lock_file
-from octavo.documents.folders.folder import LINKED, passes_link, why_unsafe
+from octavo.documents.folders.folder import THROUGH_LINK, passes_link, why_unsafe
 from octavo.documents.folders.layout import normalize
 from octavo.documents.folders.table_of_contents import read_folder
 from octavo.untrusted_input import parse_json
@@ -206,7 +206,7 @@ class PulledFolder:
         if reason := why_unsafe(path):
             return reason
         if passes_link(self.pages, path):
-            return LINKED
+            return THROUGH_LINK
         place = self.pages / path
         place.parent.mkdir(parents=True, exist_ok=True)
         _replace_file(place, data)

@@ -4,7 +4,7 @@ from octavo.api.comments import Comment
 from octavo.api.content import Change, File, Page, Revision
 from octavo.documents.diff_model import ChangeSize
 from octavo.documents.merging.revision_merge import predict_merge
-from octavo.documents.page_trees import WHOLE, changed_pages, changes_between, has_document_ids
+from octavo.documents.page_trees import WHOLE_REQUEST, changed_pages, changes_between, has_document_ids
 from octavo.tui.review.changed_pages import (
     EntryMarks,
     commented_entries_without_changes,
@@ -112,7 +112,10 @@ def test_commented_pages_have_entries() -> None:
     threads = [thread("a", page={"id": "start"}), thread("b", page={"id": "third"}), thread("c")]
     entries = changed_pages(changes_between(BEFORE, AFTER))
     commented = commented_entries_without_changes(threads, entries, {"start": "Start"}, ())
-    assert [(entry.key, entry.title) for entry in commented] == [(WHOLE, "General comments"), ("start", "Start")]
+    assert [(entry.key, entry.title) for entry in commented] == [
+        (WHOLE_REQUEST, "General comments"),
+        ("start", "Start"),
+    ]
 
 
 def test_more_than_a_thousand_changes_are_found_from_revisions() -> None:

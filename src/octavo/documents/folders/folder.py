@@ -38,7 +38,7 @@ SPECIAL_FOLDER = ".gitbook"
 """The only hidden folder in which files of a space are read and written."""
 NAME_BYTES = 255
 """Longest name of a file on common file systems, in bytes."""
-LEAVES, HIDDEN, DEVICE, LONG, TAKEN, LINKED = (
+LEAVES_FOLDER, HIDDEN_NAME, RESERVED_NAME, TOO_LONG, SAME_PATH, THROUGH_LINK = (
     "its path leaves the folder",
     "its path has a hidden name",
     "its path has a name that some systems reserve",
@@ -268,14 +268,14 @@ def why_unsafe(path: str) -> str:
     """Return why a file must not be written at `path` in a folder. Empty if it may be written."""
     names = path.split("/")
     if any(name in ("", ".", "..") for name in names) or _UNFIT.search(path) or re.match(r"[A-Za-z]:", path):
-        return LEAVES
+        return LEAVES_FOLDER
     inner = names[1:] if names[0] == SPECIAL_FOLDER else names
     if any(name.startswith(".") for name in inner) or names == [SPECIAL_FOLDER]:
-        return HIDDEN
+        return HIDDEN_NAME
     if any(_RESERVED.match(name) or name.endswith((".", " ")) for name in names):
-        return DEVICE
+        return RESERVED_NAME
     if len(names) > DEPTH_LIMIT or any(len(name.encode()) > NAME_BYTES for name in names):
-        return LONG
+        return TOO_LONG
     return ""
 
 

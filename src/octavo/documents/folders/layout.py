@@ -22,7 +22,7 @@ from octavo.documents.folders.folder import (
     ASSETS,
     EXTERNAL_URL,
     INCLUDES,
-    TAKEN,
+    SAME_PATH,
     VARIABLES,
     Entry,
     Folder,
@@ -321,7 +321,7 @@ class FolderLayout:
                 continue
             if has_name_only or path in reserved:
                 path = _free_path(path, taken)
-            reason = why_unsafe(path) or (TAKEN if fold(path) in taken else "")
+            reason = why_unsafe(path) or (SAME_PATH if fold(path) in taken else "")
             if reason:
                 skipped.append(Problem(path, f"Skipped a {kind}: {reason}."))
             else:

@@ -281,14 +281,14 @@ def _overlaps(start: int, end: int, other_start: int, other_end: int) -> bool:
     return start < other_end and other_start < end
 
 
-Mask = Literal["tags", "code", "front-matter"]
+MaskedPart = Literal["tags", "code", "front-matter"]
 _LINE_BREAK = r"\n(?![ \t]*(?:\n|[>#|+*-]|\d{1,9}[.)]))"
 _CODE_SPAN = re.compile(rf"(?<!`)(`+)(?!`)(?:[^`\n]|{_LINE_BREAK}|(?!\1(?!`))`)*?[^`]\1(?!`)")
 _FORMULA = re.compile(rf"\$\$(?:[^$\n]|{_LINE_BREAK}){{1,2000}}?\$\$")
 _NOT_SPACE = re.compile(r"\S")
 
 
-def mask(text: str, parts: Collection[Mask]) -> str:
+def mask(text: str, parts: Collection[MaskedPart]) -> str:
     """Return a page with some parts replaced by as many spaces. Line breaks stay."""
     ranges: list[tuple[int, int]] = []
     if "front-matter" in parts:

@@ -145,59 +145,61 @@ def merge_words(base: str, main: str, request: str) -> str | None:
     return merged + "".join(old[end:])
 
 
-Run: TypeAlias = tuple[str, ...]
-"""Five adjacent words of a sentence. A shorter sentence has these runs: the sentence, and each pair of adjacent
+WordSequence: TypeAlias = tuple[str, ...]
+"""Five adjacent words of a sentence. A shorter sentence has these sequences: the whole sentence, and each pair of adjacent
 words."""
-_RUN_LENGTH = 5
+_SEQUENCE_LENGTH = 5
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"')\]]*\s+|[。！？]")
 _HTML_TAG = re.compile(r"<[^<>]*>")
 
 
-def miscounted_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Run]:
-    """Return the runs of words that are lost or repeated if all conflicts are resolved for one side.
+def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> set[WordSequence]:
+    """Return the sequences of words that are lost or repeated if all conflicts are resolved for one side.
 
-    The correct count of a run is between its count on that side, and its count with the changes of both sides: main
+    The correct count of a sequence is between its count on that side, and its count with the changes of both sides: main
     plus change request minus base.
     """
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [side_of(page.root, side) or "" for side in SIDES]
     # Without conflicts, both results are equal and parsed only once.
     merged = {text: Counter(_sentences([read_page(text)])) for text in set(results)}
-    miscounted: set[Run] = set()
+    miscounted: set[WordSequence] = set()
     for result, own, other in zip(results, sentences[1:], sentences[:0:-1], strict=True):
         all_counts = (sentences.base, own, other, merged[result])
         differing = {each for each in set().union(*all_counts) if len({count[each] for count in all_counts}) > 1}
         in_base, in_own, in_other, in_merged = (
-            _count_runs({each: count[each] for each in differing}) for count in all_counts
+            _count_sequences({each: count[each] for each in differing}) for count in all_counts
         )
         # `with_other` subtracts a sentence twice if both sides deleted the same occurrence. So `maximum` adds
         # `deleted_by_both` once.
         deleted = {each: sentences.base[each] - max(own[each], other[each]) for each in differing}
-        deleted_by_both = _count_runs(deleted)
-        for run in in_merged.keys() | in_own.keys() | in_other.keys():
-            with_other = in_own[run] + in_other[run] - in_base[run]
-            minimum, maximum = max(0, with_other), max(0, with_other + deleted_by_both[run])
-            if not min(in_own[run], minimum) <= in_merged[run] <= max(in_own[run], maximum):
-                miscounted.add(run)
+        deleted_by_both = _count_sequences(deleted)
+        for sequence in in_merged.keys() | in_own.keys() | in_other.keys():
+            with_other = in_own[sequence] + in_other[sequence] - in_base[sequence]
+            minimum, maximum = max(0, with_other), max(0, with_other + deleted_by_both[sequence])
+            if not min(in_own[sequence], minimum) <= in_merged[sequence] <= max(in_own[sequence], maximum):
+                miscounted.add(sequence)
     return miscounted
 
 
-def _count_runs(sentences: Mapping[Run, int]) -> Counter[Run]:
-    return Counter(run for sentence, count in sentences.items() for run in _runs(sentence) for _ in range(count))
+def _count_sequences(sentences: Mapping[WordSequence, int]) -> Counter[WordSequence]:
+    return Counter(
+        each for sentence, count in sentences.items() for each in _sequences_in(sentence) for _ in range(count)
+    )
 
 
-def runs_of(blocks: Iterable[SourceBlock]) -> Iterator[Run]:
-    """Yield the runs of five words, as `Run` defines them, in blocks."""
-    return (run for sentence in _sentences(blocks) for run in _runs(sentence))
+def word_sequences(blocks: Iterable[SourceBlock]) -> Iterator[WordSequence]:
+    """Yield the word sequences in blocks."""
+    return (each for sentence in _sentences(blocks) for each in _sequences_in(sentence))
 
 
-def _runs(words: Run) -> Iterator[Run]:
-    if len(words) < _RUN_LENGTH:
+def _sequences_in(words: WordSequence) -> Iterator[WordSequence]:
+    if len(words) < _SEQUENCE_LENGTH:
         yield from pairwise(words)
-    yield from (words[start : start + _RUN_LENGTH] for start in range(max(1, len(words) - _RUN_LENGTH + 1)))
+    yield from (words[start : start + _SEQUENCE_LENGTH] for start in range(max(1, len(words) - _SEQUENCE_LENGTH + 1)))
 
 
-def _sentences(blocks: Iterable[SourceBlock]) -> Iterator[Run]:
+def _sentences(blocks: Iterable[SourceBlock]) -> Iterator[WordSequence]:
     for block in (each for top in blocks for each in top.walk()):
         text = MARKER.sub("", block.head, count=1) if block.kind == "item" else block.head
         if block.kind in ("row", "table"):

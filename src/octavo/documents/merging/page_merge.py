@@ -20,7 +20,7 @@ Git merges files by lines; this module merges pages by blocks. Start with `merge
      block.
    - Any other region is one conflict, with the whole text of each side.
 5. One choice resolves all conflicts of the same moved text (`_join_conflicts_of_moved_text`).
-6. Resolve all conflicts for main, then all for the change request, and check both results (`miscounted_runs` in
+6. Resolve all conflicts for main, then all for the change request, and check both results (`miscounted_sequences` in
    leaf_merge.py). If words are lost or repeated, merge again: make one conflict from the first to the last region with
    these words, or of all regions if none has them. If the check fails again, follow no moves, and make one conflict of
    all regions.
@@ -42,7 +42,7 @@ from octavo.documents.merging.block_alignment import (
     regions,
     word_similarity,
 )
-from octavo.documents.merging.leaf_merge import NO_CONTEXT, Context, align_columns, miscounted_runs, runs_of
+from octavo.documents.merging.leaf_merge import NO_CONTEXT, Context, align_columns, miscounted_sequences, word_sequences
 from octavo.documents.merging.merged_page import (
     SIDES,
     Conflict,
@@ -102,11 +102,11 @@ def _merge(versions: Versions[SourceBlock], *, is_emptied: bool) -> MergedPage:
         return without_moves.merge_page(versions.base, lambda _: True)
     with_moves = _PageMerge(*follow_moves(versions))
     merged = with_moves.merge_page(versions.base)
-    if miscounted := miscounted_runs(merged, versions):
+    if miscounted := miscounted_sequences(merged, versions):
         merged = with_moves.merge_page(
-            versions.base, lambda region: any(miscounted & {*runs_of(each)} for each in region)
+            versions.base, lambda region: any(miscounted & {*word_sequences(each)} for each in region)
         )
-        if miscounted_runs(merged, versions):
+        if miscounted_sequences(merged, versions):
             merged = without_moves.merge_page(versions.base, lambda _: True)
     return merged
 

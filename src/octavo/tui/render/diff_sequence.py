@@ -8,7 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from octavo.documents.blocks import UNMARKED_CONTAINERS, Block, Document, kinds_with, plain_text
-from octavo.documents.change_kinds import NONE, ChangeKind, ChangeKinds, count_text, leading_kind, may_affect_meaning
+from octavo.documents.change_kinds import (
+    NO_KINDS,
+    ChangeKind,
+    ChangeKinds,
+    count_text,
+    leading_kind,
+    may_affect_meaning,
+)
 from octavo.documents.diff_model import (
     AddedBlock,
     ChangedBlock,
@@ -260,7 +267,7 @@ class _UnitBuilder:
         """Return the containers around a block in the old version, outermost first."""
         return self._old_paths.get(id(block), self._containers[-1].old_ancestors)
 
-    def _add_note(self, text: str, change: int = -1, kinds: frozenset[ChangeKind] = NONE) -> None:
+    def _add_note(self, text: str, change: int = -1, kinds: frozenset[ChangeKind] = NO_KINDS) -> None:
         block = Block("note", key=f"note {len(self._placed_units)}")
         self._add(DiffUnit("note", block, text=text, change_number=change, kinds=kinds))
 
@@ -271,7 +278,7 @@ class _UnitBuilder:
     def _kinds_of(self, entry: DiffGroup) -> frozenset[ChangeKind]:
         entries = entry.moves if isinstance(entry, JointMove) else getattr(entry, "entries", ())
         if isinstance(entry, JointMove | Replacement):
-            return NONE.union(*map(self._kinds.of, entries))
+            return NO_KINDS.union(*map(self._kinds.of, entries))
         return self._kinds.of(entry)
 
     def _is_hidden(self, kinds: frozenset[ChangeKind]) -> bool:

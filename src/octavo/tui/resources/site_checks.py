@@ -24,8 +24,8 @@ from octavo.data.live import Live
 from octavo.data.loaders import all_items
 from octavo.documents import yaml_values
 from octavo.documents.site_rules import (
+    ChainEnd,
     ConditionError,
-    End,
     RedirectChain,
     chain_ends,
     evaluate,
@@ -116,7 +116,7 @@ class LinkTestResult:
     """True if a redirect starts at the link."""
     target: str
     """Part of the site that the link leads to. Empty if it is unknown."""
-    end_counts: Counter[End]
+    end_counts: Counter[ChainEnd]
     """Number of redirects of the site by their end: `leads`, `loop` or `dead end`."""
 
     @property

@@ -22,7 +22,7 @@ from octavo.data.loaders import find_page, get_page_source, page_markdown
 from octavo.data.sync_queue import Rank
 from octavo.documents.change_kinds import RISKY, ChangeKind
 from octavo.documents.diff_model import ChangeSize
-from octavo.documents.page_trees import WHOLE, ChangedPage, settings_of
+from octavo.documents.page_trees import WHOLE_REQUEST, ChangedPage, settings_of
 from octavo.documents.source_reader import find_markers
 from octavo.tui.core.item_labels import open_thread_counts
 from octavo.tui.core.session import unsent_mark
@@ -40,7 +40,7 @@ def possible_entry_keys(conflict_kind: str, item_id: str) -> tuple[str, ...]:
 def open_threads_by_entry(threads: Sequence[Comment]) -> dict[str, int]:
     """Return the number of open threads of each entry, by entry key."""
     on_no_page = sum(thread.is_open_thread for thread in threads if thread.target.page is None)
-    return {**open_thread_counts(threads), WHOLE: on_no_page}
+    return {**open_thread_counts(threads), WHOLE_REQUEST: on_no_page}
 
 
 def commented_entries_without_changes(
@@ -50,13 +50,13 @@ def commented_entries_without_changes(
     whole change request. `unsent` has the IDs of the pages with unsent drafts."""
     listed = {entry.key for entry in entries}
     commented: dict[str, ChangedPage] = {}
-    for page in (*(each.target.page.id if each.target.page else WHOLE for each in threads), *unsent):
-        if page == WHOLE:
-            commented[WHOLE] = ChangedPage(WHOLE, "General comments")
+    for page in (*(each.target.page.id if each.target.page else WHOLE_REQUEST for each in threads), *unsent):
+        if page == WHOLE_REQUEST:
+            commented[WHOLE_REQUEST] = ChangedPage(WHOLE_REQUEST, "General comments")
         elif page not in listed:
             title = titles.get(page) or "Deleted page"
             commented[page] = ChangedPage(page, title, page=PageReference(id=page, title=title))
-    return sorted(commented.values(), key=lambda entry: entry.key != WHOLE)
+    return sorted(commented.values(), key=lambda entry: entry.key != WHOLE_REQUEST)
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def _node(entry: ChangedPage, marks: EntryMarks, children: Sequence[TreeNode] = 
         sign=_sign(viewed_mark, entry.sign) if entry.changes else "",
         right=_right_end(*figures, has_conflict, unsent_mark(unsent)),
         short_right=_right_end(*short_figures, has_conflict, unsent_mark(unsent, tight=True)),
-        dim=viewed or (not entry.changes and entry.page is None and entry.key != WHOLE),
+        dim=viewed or (not entry.changes and entry.page is None and entry.key != WHOLE_REQUEST),
     )
 
 
@@ -231,7 +231,7 @@ def open_threads_on(key: str, threads: Iterable[Comment]) -> list[Comment]:
 
 
 def entry_key_of(thread: Comment) -> str:
-    return thread.target.page.id if thread.target.page else WHOLE
+    return thread.target.page.id if thread.target.page else WHOLE_REQUEST
 
 
 def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Sequence[Comment]) -> str | None:

@@ -14,7 +14,7 @@ from octavo.api.errors import ApiError
 from octavo.data.drafts import UnsentText
 from octavo.data.state_db import StateDb
 from octavo.documents.change_kinds import KEEPING_MEANING, count_text
-from octavo.documents.page_trees import WHOLE, ChangedPage
+from octavo.documents.page_trees import WHOLE_REQUEST, ChangedPage
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_position import position_from_json
@@ -126,7 +126,7 @@ class ChangedTree:
         """Draw the changed pages. The selection stays on the same entry."""
         comparison, tree = self._comparison, self.widget
         titles = {page.id: page.title or "Untitled" for root in comparison.new_pages for page in root.walk()}
-        self._unsent = {page or WHOLE: words for page, words in self._threads.unsent_by_page().items()}
+        self._unsent = {page or WHOLE_REQUEST: words for page, words in self._threads.unsent_by_page().items()}
         commented = commented_entries_without_changes(self._threads.comments, changed, titles, self._unsent)
         counts = open_threads_by_entry(self._threads.posted_threads)
         conflicting = comparison.conflicting | comparison.diffs.with_markers

@@ -15,7 +15,7 @@ from textual.worker import WorkType
 from octavo.api.errors import ApiError
 from octavo.documents.blocks import EMPTY_PAGE, Document
 from octavo.documents.diff_model import Diff
-from octavo.documents.page_trees import WHOLE, ChangedPage
+from octavo.documents.page_trees import WHOLE_REQUEST, ChangedPage
 from octavo.documents.suggestions import TwoVersionAnchors
 from octavo.tui.core.view import View
 from octavo.tui.reader.diff_contents import PageSection
@@ -116,8 +116,8 @@ class SinglePage:
             return
         self._shown, self._failed, self._anchors = (change, sides), None, None
         self._view.workers.cancel_group(self._view, "diff")
-        self._view.set_class(not change.is_document and change.key != WHOLE, "-words")
-        if change.key == WHOLE:
+        self._view.set_class(not change.is_document and change.key != WHOLE_REQUEST, "-words")
+        if change.key == WHOLE_REQUEST:
             self._take(change, NO_COMPARISON)
         elif not change.is_document:
             self.pane.clear()  # The diff is hidden, and its commands must not act on the earlier page.
@@ -383,7 +383,7 @@ class RequestScroll:
         section.position_key = f"{entry.key} {sides.old_name}"
         if section.is_loaded or section.key in self._failed:
             return
-        if entry.key == WHOLE:
+        if entry.key == WHOLE_REQUEST:
             self._take(section, entry, NO_COMPARISON)
             self.navigation.builder.rebuild((section,))
         elif not entry.is_document:

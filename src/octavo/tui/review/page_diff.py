@@ -21,7 +21,7 @@ from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import OutboxEntry
 from octavo.documents import links
 from octavo.documents.blocks import Block, Document
-from octavo.documents.page_trees import WHOLE, ChangedPage
+from octavo.documents.page_trees import WHOLE_REQUEST, ChangedPage
 from octavo.documents.suggestions import TwoVersionAnchors, WordChange, block_source, find_suggestions, quoted_text
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_comments import PageDiscussion, SelectedBlocks, search_blocks
@@ -432,7 +432,7 @@ class PageDiff:
         return self._threads_of(change) if change is not None else ()
 
     def _threads_of(self, change: ChangedPage) -> tuple[Comment, ...]:
-        if change.key == WHOLE:
+        if change.key == WHOLE_REQUEST:
             return self._threads.on_page(None)
         return self._threads.on_page(change.page.id) if change.page is not None else ()
 

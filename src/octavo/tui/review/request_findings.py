@@ -33,7 +33,7 @@ from octavo.documents.folders.folder import why_unsafe
 from octavo.documents.folders.layout import link_base, page_path
 from octavo.documents.linters.placement import (
     LintedPage,
-    Mask,
+    MaskedPart,
     PageFindings,
     added_ranges,
     by_block,
@@ -311,7 +311,7 @@ class LinterRuns:
 
     async def _run(self, linter: Linter, page: LintedPage) -> tuple[list[Finding], str]:
         """Return the findings of a linter, and a sentence if it failed or reported too much."""
-        text = await asyncio.to_thread(mask, page.text, cast(tuple[Mask, ...], linter.mask))
+        text = await asyncio.to_thread(mask, page.text, cast(tuple[MaskedPart, ...], linter.mask))
         path = page.file_path if not why_unsafe(page.file_path) else _SAFE_NAME
         try:
             async with self._slots:

@@ -22,7 +22,7 @@ from octavo.data.live import Snapshot
 from octavo.data.proposed_notes import ProposedNote
 from octavo.data.queries import UNDECIDED, all_threads_of, requested_of
 from octavo.data.writes.machine import OutboxEntry
-from octavo.documents.page_trees import WHOLE, ChangedPage
+from octavo.documents.page_trees import WHOLE_REQUEST, ChangedPage
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_comments import COMMENTING, SELECTING, THREAD_HERE, PageDiscussion
@@ -603,7 +603,7 @@ class ChangeRequestScreen(View):
             self.diff_view.focus()
 
     def _show_pending_comment(self, entry: OutboxEntry) -> None:
-        self.changed_tree.select_entry(entry.facts.page or WHOLE)
+        self.changed_tree.select_entry(entry.facts.page or WHOLE_REQUEST)
         self.page_discussion.open_thread(entry.created_id)
 
     @property
