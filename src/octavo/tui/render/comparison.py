@@ -47,17 +47,16 @@ class PageComparison:
     diff: Diff
     old: Document
     new: Document
-    old_block_ids: frozenset[int] = field(default=frozenset(), init=False, compare=False, repr=False)
-    """Identities of the blocks of the old version."""
     kinds: ChangeKinds = field(default_factory=ChangeKinds, compare=False, repr=False)
     """Kinds of the changes of the text, such as `number`, `link` or `wording`."""
 
-    _blocks_by_key: Mapping[str, Block] = field(default_factory=dict, init=False, compare=False, repr=False)
+    @cached_property
+    def _old_block_ids(self) -> frozenset[int]:
+        return frozenset(map(id, self.old.walk()))
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "old_block_ids", frozenset(map(id, self.old.walk())))
-        by_key = {block.key: block for page in (self.old, self.new) for block in page.walk() if block.key}
-        object.__setattr__(self, "_blocks_by_key", by_key)
+    @cached_property
+    def _blocks_by_key(self) -> Mapping[str, Block]:
+        return {block.key: block for page in (self.old, self.new) for block in page.walk() if block.key}
 
     @property
     def size(self) -> int:
@@ -75,7 +74,7 @@ class PageComparison:
 
     def is_old(self, block: Block) -> bool:
         """Return whether a block belongs to the old version."""
-        return id(block) in self.old_block_ids
+        return id(block) in self._old_block_ids
 
     def with_settings(self, metadata: tuple[AttributeChange, ...]) -> PageComparison:
         """Return this comparison with other changes of the page settings, without comparing the text again."""

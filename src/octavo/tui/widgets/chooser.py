@@ -35,7 +35,6 @@ MAX_TITLE_WIDTH = 34
 """Width of the column of titles. The column is wider if even the longest explanation leaves more space."""
 _FRAME_WIDTH, _ROW_MARGIN = 100, 14
 """Width of the dialog, as in `chooser.tcss`, and of its border, the cursor and the gaps between the columns of a row."""
-_MAX_ROWS = 24
 _KEY_SCORE = 1000.0
 """Score of a choice whose keyboard key (`right`) equals the query. It is higher than the score of any title."""
 _TITLE_BONUS, _SYNONYM_BONUS = 100.0, 90.0
@@ -97,6 +96,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     """A dialog in which typing filters a list of choices. Pressing enter calls `accept` with the selected choice."""
 
     CSS_PATH = dialog_styles(__file__, "chooser.tcss")
+    SCROLLED: ClassVar[str] = "RowList"
+    MAX_SCROLLED_ROWS: ClassVar[int] = 24
     CONTEXT: ClassVar[str] = "palette and pickers"
     PLACEHOLDER: ClassVar[str] = "Type to filter"
     COUNT_NOUN: ClassVar[str] = ""
@@ -189,17 +190,6 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.has_listed_choices = True
         self.select_initial()
         self.query_one(FilterInput).focus()
-
-    def on_resize(self) -> None:
-        self.call_after_refresh(self._limit_height)
-
-    def _limit_height(self) -> None:
-        """Limit the height of the list to the screen, so that a long list scrolls and its cursor stays visible."""
-        for frame in self.query(DialogFrame):
-            others = [child for child in frame.children if child is not self.rows and child.display]
-            used_height = sum(other.outer_size.height + other.styles.margin.height for other in others)
-            free_height = self.size.height - frame.styles.margin.top - frame.gutter.height - used_height - 2
-            self.rows.styles.max_height = min(_MAX_ROWS, max(1, free_height))
 
     def select_initial(self) -> None:
         """Place the cursor on the initial choice, if it is not the first."""

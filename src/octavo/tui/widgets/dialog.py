@@ -76,6 +76,8 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
 
     SCROLLED: ClassVar[str] = ""
     """Selector of the part that scrolls if the screen is low. Empty if the dialog has no such part."""
+    MAX_SCROLLED_ROWS: ClassVar[int] = 1000
+    """Maximum height of the part that scrolls, in rows."""
 
     body: Callable[[], Iterable[Widget]]
     """Returns the widgets of the dialog. Defined by each subclass."""
@@ -132,9 +134,11 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     def limit_height(self) -> None:
         """Limit the height of the part that scrolls, so that the other widgets in the box stay visible."""
         for part in self.query(self.SCROLLED) if self.SCROLLED else ():
-            others = [child for child in self.query_one(DialogFrame).children if child is not part]
+            frame = self.query_one(DialogFrame)
+            others = [child for child in frame.children if child is not part and child.display]
             used_height = sum(other.outer_size.height + other.styles.margin.height for other in others)
-            part.styles.max_height = max(3, self.size.height - used_height - 4)
+            free_height = self.size.height - frame.styles.margin.top - frame.gutter.height - used_height - 2
+            part.styles.max_height = min(self.MAX_SCROLLED_ROWS, max(3, free_height))
             self.call_after_refresh(self.refresh_bindings)  # Whether the part scrolls is known only after the layout.
 
     @property
