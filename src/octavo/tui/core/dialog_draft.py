@@ -62,11 +62,8 @@ class DialogDraft:
     def autosave_now(self, text: str) -> None:
         """Like `autosave`, but save before this method returns, because the app quits."""
         is_reported = self.key in self._drafts.late_keys()
-        try:
-            self.save_now(text)
-        except NotSaved as error:
-            if not is_reported:
-                self._app.say(str(error), tone="failed")
+        if (error := save_error(self.save_now, text)) and not is_reported:
+            self._app.say(error, tone="failed")
 
     def delete(self) -> None:
         """Delete the draft, because the server has the text."""

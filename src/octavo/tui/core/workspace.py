@@ -445,7 +445,6 @@ class Workspace:
             self._app.say(outbox.connection.stop_reason, tone="failed")
 
     def _on_offline_changed(self) -> None:
-        """Show a notification when a space becomes available offline."""
         self._publish_frame()
         if self._session is None:
             return
@@ -546,7 +545,6 @@ class Workspace:
 
 
 def _needs_attention(entry: OutboxEntry) -> bool:
-    """True if an entry of the outbox failed or needs a decision of the user."""
     return entry.needs_user or entry.state == "failed"
 
 

@@ -157,7 +157,6 @@ async def recover_drafts(app: Shell, space: str, page: str) -> None:
 
 
 def _orphaned_files(app: Shell, space: str, page: str) -> list[tuple[Path, PageDraftKey]]:
-    """Return the editor files of a page whose process has ended, with their keys."""
     files = []
     for path in sorted(editor_folder(app).glob(f"page.{_page_digest(app.session, space, page)}.*.md")):
         if _is_orphaned(path):

@@ -109,7 +109,6 @@ class PageEdit:
     # Unsent drafts
 
     def _offer(self, drafts: tuple[PageDraft, ...], titles: list[str]) -> None:
-        """Ask whether to continue, send or discard an unsent draft."""
         choices: list[Choice[Callable[[], Coroutine[Any, Any, None]]]] = []
         for draft, name in zip(drafts, titles, strict=True):
             group = f"Unsent draft from {long_age(draft.saved_at)} for {name}"

@@ -63,27 +63,20 @@ class TreeEdit:
 
     def show_menu(self) -> None:
         """Open a menu with the edits of the page."""
+        load = self._load_tree_of_target
         choices: list[Choice[MenuAction]] = [
-            Choice(self.rename, "Rename", "change the title"),
-            Choice(self.move, "Move", "change the position or the parent page"),
-            Choice(self.edit_details, "Details", "change the slug, description, icon, or visibility"),
+            Choice(partial(load, f"Rename {self.title}", self._rename), "Rename", "change the title"),
+            Choice(partial(load, f"Move {self.title}", self._move), "Move", "change the position or the parent page"),
+            Choice(
+                partial(load, f"Edit the details of {self.title}", self._open_details_form),
+                "Details",
+                "change the slug, description, icon, or visibility",
+            ),
             Choice(self.insert, "New page", "add a page under or after this page"),
             Choice(self.delete, "Delete", "delete the page and all its subpages"),
         ]
 
         self.app.ask(Picker(self.title, choices), lambda act: self.app.background(act()))
-
-    async def rename(self) -> None:
-        """Ask for a new title, then rename the page."""
-        await self._load_tree_of_target(f"Rename {self.title}", self._rename)
-
-    async def move(self) -> None:
-        """Ask for a new position, then move the page."""
-        await self._load_tree_of_target(f"Move {self.title}", self._move)
-
-    async def edit_details(self) -> None:
-        """Open the form for the details of the page, such as slug and description."""
-        await self._load_tree_of_target(f"Edit the details of {self.title}", self._open_details_form)
 
     async def delete(self) -> None:
         """Ask for confirmation, then delete the page and its subpages."""

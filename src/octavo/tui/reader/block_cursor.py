@@ -364,7 +364,6 @@ def place_label(free: Sequence[bool], start: int, end: int, label: str) -> tuple
 
 
 def _link_texts(block: Block, target: str) -> Iterator[str]:
-    """Yield the texts of the links to `target` in a block."""
     for each in block.walk():
         for link, runs in groupby(each.runs, key=attrgetter("link")):
             if link == target:

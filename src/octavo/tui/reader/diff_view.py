@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -20,7 +21,15 @@ from octavo.tui.reader.diff_contents import DiffContents, DiffLayout, PageSectio
 from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NOT_BLOCKS, ORDER, DiffNavigation
 from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.multi_page_diff import MultiPageContents, MultiPageNavigation
-from octavo.tui.reader.reading_pane import AT_CURSOR, MOTIONS, READ_ON, BlockCommands, LoadingState, Reader
+from octavo.tui.reader.reading_pane import (
+    AT_CURSOR,
+    MOTIONS,
+    READ_ON,
+    BlockCommands,
+    LoadingState,
+    Reader,
+    unless_empty,
+)
 from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_units import PageHeading
@@ -46,12 +55,7 @@ def _why_empty(view: DiffView) -> str:
     return view.state.why_empty("No changes to show.")
 
 
-def _unless_empty(group: Commands[Any]) -> Commands[Any]:
-    """Return the commands of `group`, disabled while the view is empty."""
-    find: Callable[[Any], Any] = group.find
-    return group.for_target(
-        lambda view: find(view) if len(view.viewport.virtual_lines) else None, name="diff", no_target=_why_empty
-    )
+_unless_empty = partial(unless_empty, name="diff", no_target=_why_empty)
 
 
 _BLOCK_COMMANDS = (

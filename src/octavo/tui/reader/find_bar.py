@@ -279,7 +279,6 @@ class FindBar(PanePart):
         self._spans = {}  # Frees the lines.
 
     def _find_bar_changed(self) -> None:
-        """Update the pane after the find bar opened or closed."""
         self._update_rows()
         self.viewport.update_scroll_bar()
         self.viewport.repaint()

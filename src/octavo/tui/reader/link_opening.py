@@ -447,7 +447,6 @@ async def show_reusable_content(
 def _find_include(
     blocks: Iterable[Block], targets: LinkTargets | None, target: links.ReusableContentLink
 ) -> Block | None:
-    """Return the include block of reusable content among the blocks of a page. None if there is none."""
     includes = (block for block in blocks if block.kind == "include" and block.children)
     return next((each for each in includes if targets and targets.resolve(str(each.attrs["target"])) == target), None)
 

@@ -272,7 +272,6 @@ async def parse_file(content: bytes, named: str, *, seconds: float = PARSE_SECON
 
 
 def _assemble(lines: bytes) -> dict[str, Any] | str:
-    """Return the content of the file that the child process parsed, or an error message."""
     content: dict[str, Any] = {}
     try:
         for line in lines.splitlines():
@@ -296,7 +295,6 @@ _NOT_OPENAPI = "{} is not an OpenAPI specification: it has neither an openapi no
 
 
 def _main_file(filesystem: object) -> dict[str, Any] | None:
-    """Return the main file of a specification. None if there is none."""
     files = list(filesystem.values()) if isinstance(filesystem, dict) else filesystem
     for file in [filesystem, *files] if isinstance(files, list) else ():
         file = file.get("specification", file) if isinstance(file, dict) else file

@@ -57,7 +57,6 @@ NOTE: Commands[TextDialog] = Commands(
 
 
 def _fit_height(view: PageView, least: int) -> None:
-    """Adapt the height of a dialog to the text of its pane."""
     view.viewport.virtual_lines.lay_out_some(2 * view.viewport.row_count)
     view.styles.height = max(least, view.viewport.virtual_lines.total)
 

@@ -126,7 +126,6 @@ class PageLoader:
         self._show_whole(page, head, key, Folds())
 
     def _show_same(self, document: Document, head: PageHead) -> None:
-        """Show the page again after a refresh brought the same Markdown."""
         self.cancel()
         if head != self.contents.head or self.pane.state.has_failed:
             markdown = self.contents.markdown

@@ -307,7 +307,6 @@ class PageNavigation:
 
     @property
     def _has_moved_since_request(self) -> bool:
-        """True if the user has moved since `restore_later` was called."""
         return self.position().has_moved(self._position_when_requested)
 
     def restore_if_parsed(self) -> None:
@@ -417,7 +416,6 @@ class PageNavigation:
         )
 
     def _select_key(self, key: str) -> None:
-        """Select the block `key` after a switch between page and source."""
         if not self.contents.shows_source:
             self.go_to_block(key, scroll_to="third")
             return

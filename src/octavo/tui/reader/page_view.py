@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import unquote
@@ -23,7 +24,7 @@ from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.page_contents import PageContents, PageThreads, blocks_around, table_of
 from octavo.tui.reader.page_loading import PageLoader
 from octavo.tui.reader.page_navigation import HEADINGS, PAGE_THREADS, SOURCE, PageNavigation
-from octavo.tui.reader.reading_pane import AT_CURSOR, MOTIONS, READ_ON, BlockCommands, Reader
+from octavo.tui.reader.reading_pane import AT_CURSOR, MOTIONS, READ_ON, BlockCommands, Reader, unless_empty
 from octavo.tui.reader.viewport import explain
 from octavo.tui.render.deferred import LinkDestination, link_destination
 from octavo.tui.render.layout import CopyUrlRequested, LinkFollowed
@@ -153,10 +154,7 @@ def _why_empty(page: PageView) -> str:
     return page.state.why_empty("No page is open.")
 
 
-def _for_page(group: Commands[Any]) -> Commands[Any]:
-    """Return the commands of `group`, disabled while the view is empty."""
-    find: Callable[[Any], Any] = group.find
-    return group.for_target(lambda page: find(page) if len(page.viewport.virtual_lines) else None, no_target=_why_empty)
+_for_page = partial(unless_empty, no_target=_why_empty)
 
 
 def _for_whole_page(group: Commands[Any]) -> Commands[Any]:

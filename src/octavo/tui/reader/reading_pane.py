@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.style import Style
 from textual.content import Content
@@ -400,6 +400,12 @@ class LinePainter:
         if strip is None or strip.cell_length != width:
             strip = line.strip = paint_line(line, self.viewport.contents.margin_of(unit_index), width, base_style)
         return strip
+
+
+def unless_empty(group: Commands[Any], **changes: Any) -> Commands[Any]:
+    """Return the commands of `group` with other fields (`changes`), disabled while the pane has no lines."""
+    find: Callable[[Any], Any] = group.find
+    return group.for_target(lambda pane: find(pane) if len(pane.viewport.virtual_lines) else None, **changes)
 
 
 def _lines_per_page(pane: Reader) -> int:

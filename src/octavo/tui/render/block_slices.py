@@ -241,7 +241,6 @@ def unmerge_cells(table: Block) -> Block:
 
 
 def _without_spans(cell: Block | None) -> Block:
-    """Return a cell without its row and column spans, or an empty cell for None."""
     if cell is None:
         return Block("cell")
     return cell._replace(attrs={name: cell.attrs[name] for name in cell.attrs if name not in ("rowspan", "colspan")})
@@ -397,7 +396,6 @@ def _split_plain_text(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_integration(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of an integration: of its text, or of its children if it has no text."""
     yield from _split_plain_text(block, limit) if block.text else _split_children(block, limit)
 
 

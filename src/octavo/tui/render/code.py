@@ -154,7 +154,6 @@ def _cell_count(row: str) -> int:
 
 
 def _note(label: str, styles: Styles) -> Piece:
-    """Return the mark of a note at the end of a row of code."""
     mark = f" [{label}]" if styles.ascii or not label.isdigit() else f" {superscript(label)}"
     return Piece(mark, styles.accent, Clickable("note", label), True)
 

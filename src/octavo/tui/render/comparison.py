@@ -249,7 +249,6 @@ def _versions_of(row: Entry) -> tuple[Block | None, Block | None]:
 
 
 def _is_long_row(row: Entry) -> bool:
-    """Return True if a changed row costs more than one slice."""
     match row:
         case ChangedBlock(old=old, new=new) | MovedBlock(old=old, new=new):
             return layout_cost(old, 4 * SLICE_COST) + layout_cost(new, 4 * SLICE_COST) > 4 * SLICE_COST
@@ -259,7 +258,6 @@ def _is_long_row(row: Entry) -> bool:
 
 
 def _split_words(words: Sequence[TextPart]) -> Iterator[tuple[TextPart, ...]]:
-    """Yield the words of a text change in groups that cost about as much as a slice."""
     group: list[TextPart] = []
     cost = 0
     for word in words:

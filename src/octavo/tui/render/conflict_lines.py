@@ -373,7 +373,6 @@ def _with_keys(styles: Styles, text: str, style: Style, keys: Iterable[tuple[str
 
 
 def _sides(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
-    """Return the three sides under their labels, side by side where they fit."""
     styles, chosen = context.styles, decision.choice.kind if decision.choice is not None else ""
     missing = "Empty." if conflict.base is None or not conflict.base.source.strip() else "Deleted."
     moved = (
@@ -399,7 +398,6 @@ def _sides(context: LayoutContext, conflict: ConflictView, decision: ConflictDec
 
 
 def _side_label(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
-    """Return the line above a side: its name, and the key that chooses it."""
     pieces = [
         Piece(f"{styles.glyphs.yes} {name}", styles.success + Style(bold=True))
         if is_taken
@@ -512,7 +510,6 @@ def _without_number(pieces: list[Piece]) -> list[Piece]:
 
 
 def _mute(line: Line, styles: Styles) -> Line:
-    """Return a line in muted color, for a side that was not chosen."""
     return Line(
         [
             piece._replace(style=styles.muted + Style(underline=piece.style.underline, strike=piece.style.strike))

@@ -151,7 +151,6 @@ class AsyncCache(Generic[K, V]):
 
 
 def _result_or_raise(result: V | BaseException | None) -> V | None:
-    """Return a result, or raise the exception with which loading ended."""
     if isinstance(result, BaseException):
         raise result
     return result

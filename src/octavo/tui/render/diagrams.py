@@ -129,7 +129,6 @@ def _start_offset(lines: tuple[str, ...], inner: int) -> int:
 
 
 def _pieces(row: str, styles: Styles) -> list[Piece]:
-    """Return a line of a drawing with its strokes muted."""
     if styles.ascii:
         return [Piece(row, styles.text)] if row else []
     parts = _STROKES.split(row)

@@ -255,7 +255,6 @@ def _expand_all(block: Block) -> list[Block]:
 
 
 def _render_unchanged(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths) -> list[SidePair]:
-    """Render a block that is the same in both versions."""
     if unit.block is None:
         return []
     sides = [
@@ -286,7 +285,6 @@ def _clip(lines: list[Line], clip: int, styles: Styles, side_widths: SideWidths)
 
 
 def _render_replacement(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths) -> SidePair:
-    """Render removed blocks next to the blocks that were added in their place."""
 
     def side(blocks: Sequence[Block], sign: str) -> list[Line]:
         lines: list[Line] = []
@@ -386,7 +384,6 @@ def _is_visible(change: model.AttributeChange, block: Block, sides: Sequence[Sid
 
 
 def _move_note(direction: str, blocks: Sequence[Block]) -> str:
-    """Return a note with the line numbers that blocks moved from or to."""
     first, last = blocks[0].lines[0] + 1, blocks[-1].lines[1]
     if len(blocks) == 1:
         return f"moved {direction} line {first}"

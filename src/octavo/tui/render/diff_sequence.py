@@ -94,7 +94,6 @@ def build_side(
 
 
 def _rewrite_note(size: ChangeSize, side: str) -> str:
-    """Return the note above one side of a rewritten page."""
     summary = f"This page was rewritten: {size.removed} of {size.before} words removed, {size.added} added."
     if side == "new":
         return f"{summary} Below is the new page. Press | for the old page."
@@ -272,7 +271,6 @@ class _UnitBuilder:
         self._add(DiffUnit("note", block, text=text, change_number=change, kinds=kinds))
 
     def _change(self, kind: str, block: Block, entry: Entry | None, kinds: frozenset[ChangeKind]) -> DiffUnit:
-        """Return a unit with the next change number."""
         return DiffUnit(kind, block, None, entry, change_number=self._next_number(), kinds=kinds)
 
     def _kinds_of(self, entry: DiffGroup) -> frozenset[ChangeKind]:

@@ -193,7 +193,7 @@ def pair_replacements(entries: Sequence[Entry]) -> Iterator[Entry | Replacement]
     removed: list[RemovedBlock] = []
     added: list[AddedBlock] = []
     for entry in (*entries, None):
-        if isinstance(entry, (AddedBlock, RemovedBlock)) and _is_replaceable(entry):
+        if isinstance(entry, (AddedBlock, RemovedBlock)) and not entry.entries and not is_long(entry.block):
             removed += [entry] if isinstance(entry, RemovedBlock) else []
             added += [entry] if isinstance(entry, AddedBlock) else []
             continue
@@ -206,10 +206,6 @@ def pair_replacements(entries: Sequence[Entry]) -> Iterator[Entry | Replacement]
         removed, added = [], []
         if entry is not None:
             yield entry
-
-
-def _is_replaceable(entry: AddedBlock | RemovedBlock) -> bool:
-    return not entry.entries and not is_long(entry.block)
 
 
 @dataclass(frozen=True)

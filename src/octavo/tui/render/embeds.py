@@ -99,7 +99,6 @@ def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def _render_broken(context: LayoutContext, text: str, problem: str, width: int) -> list[Line]:
-    """Render a link that cannot be opened, with the reason."""
     styles, reason = context.styles, as_clause(problem)
     left = [Piece(f"{styles.glyphs.no} ", styles.error, None, True), Piece(text, styles.error)]
     if width_of(left) + cells(reason) + 2 > width - 2:

@@ -134,11 +134,6 @@ def fraction(over: FormulaBox, under: FormulaBox, *, line: bool = True) -> Formu
     return stack([over, between, under], 1)
 
 
-def add_overline(inside: FormulaBox) -> FormulaBox:
-    """Return a box with a line above it."""
-    return stack([FormulaBox((_BAR * inside.width,)), inside], 1)
-
-
 def add_brace(inside: FormulaBox, *, over: bool) -> FormulaBox:
     """Return a box with a brace of the same width above it (`over`) or below it."""
     half = max(0, inside.width - 3) // 2

@@ -86,7 +86,6 @@ def format_stacked(source: str, width: int) -> list[str] | None:
 
 @lru_cache(256)
 def _layout_formula(source: str, stacked: bool) -> FormulaBox | None:
-    """Return a formula as a box. None if it is too long, too deep or invalid."""
     parts = parse_latex(source)
     return None if parts is None else _FormulaLayout(stacked).grid(parts, "")
 
@@ -254,7 +253,7 @@ class _FormulaLayout:
                 return inside
         if name in _ACCENTS:
             if self._is_stacked and name == "overline" and inside.width > 1:
-                return formula_boxes.add_overline(inside)
+                return formula_boxes.stack([FormulaBox(("─" * inside.width,)), inside], 1)
             is_single = not inside.is_tall and len(inside.baseline_row) == 1
             return (
                 FormulaBox((normalize("NFC", inside.baseline_row + _ACCENTS[name]),))
@@ -368,7 +367,6 @@ def _sign_with_spaces(sign: str) -> FormulaBox:
 
 
 def _plain_text(parts: LatexParts) -> str:
-    """Return the text of an argument, with its spaces."""
     result = ""
     for part in parts:
         match part:

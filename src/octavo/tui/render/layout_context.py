@@ -201,7 +201,6 @@ def _render_special_run(
 
 
 def _run_style(run: Run, styles: Styles, background: Style) -> Style:
-    """Return the style that the marks and the color of a run give to its text."""
     style = background
     for mark in run.marks:
         if (more := _MARKS.get(mark)) is not None:

@@ -341,7 +341,6 @@ def _render_body(context: LayoutContext, body: Body, width: int) -> list[Line]:
 
 
 def _render_schema(context: LayoutContext, schema: SchemaField, width: int) -> list[Line]:
-    """Render the content of a schema, without its name."""
     styles = context.styles
     result = _render_markdown(context, schema.description, width)
     if schema.note:

@@ -423,7 +423,6 @@ def grid_for(
 
 
 def _reads_from_right(rows: Sequence[Sequence[list[Piece]]], position: int) -> bool:
-    """Return True if most cells of a column read from right to left."""
     texts = [text for row in rows if (text := cell_text(row[position])) and not text.isascii()]
     return 2 * sum(map(reads_from_right, texts)) > len(rows) if texts else False
 

@@ -209,7 +209,6 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         return [RowHeading(matched.choice.group)] if matched.choice.group and matched.match is None else []
 
     def _measure_titles(self) -> int:
-        """Return the width of the column of titles."""
         described = [each for each in self._choices if each.explanation]
         longest = max((safe(each.title).cell_length for each in described), default=0)
         others = max(

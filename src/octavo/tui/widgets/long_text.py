@@ -208,7 +208,6 @@ class WrappedRows:
         self._wraps = [0, *accumulate(map(len, self._offsets))]
 
     def _first_line(self, row: int) -> int:
-        """Return the first screen line of a row."""
         return row + self._wraps[row]
 
     def wrap_positions(self, rows: list[str]) -> list[Sequence[int]]:

@@ -54,7 +54,7 @@ class FlatTree:
         """For each node the index of its parent, -1 at the top level."""
         self._read(roots)
         self._keys: list[Hashable] = [node.key for _, node in self._rows]
-        self._sections = sum([node.kind == "section" for _, node in self._rows])
+        self.section_count = sum([node.kind == "section" for _, node in self._rows])
 
     def _read(self, roots: Sequence[TreeNode]) -> None:
         rows, branches, ends, parents = self._rows, self._branches, self._ends, self._parents
@@ -80,11 +80,7 @@ class FlatTree:
     @property
     def count(self) -> int:
         """Number of nodes without the sections."""
-        return len(self._rows) - self._sections
-
-    @property
-    def has_sections(self) -> bool:
-        return self._sections > 0
+        return len(self._rows) - self.section_count
 
     def visible_nodes(
         self, is_collapsed: Callable[[int, TreeNode], bool]
@@ -318,7 +314,7 @@ class Tree(LineList):
         else:
             self._matches = None
             self.shown, keys = outline.visible_nodes(self.collapsed.is_collapsed)
-        if not outline.has_sections:
+        if not outline.section_count:
             self.lay_out(keys, unfiltered=outline.count)
             return
         sections = [index for index, (_, node) in enumerate(self.shown) if node.kind == "section"]
