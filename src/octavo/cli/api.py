@@ -326,8 +326,8 @@ def encode_target(path: str, query: list[tuple[str, str]]) -> str:
 
 
 def _choice_hint(error: ValidationError, fields: dict[str, Any]) -> str:
-    """Return a sentence such as ` Did you mean open?` for a value that is not one of the allowed values. Empty for other
-    errors, or if no allowed value is similar."""
+    """Return a sentence such as ` Did you mean open?` for a value that is not allowed. Empty for other errors, or if no
+    allowed value is similar."""
     details = error.errors(include_url=False)
     first = details[0]
     value = fields.get(str(first["loc"][-1])) if first["loc"] else None

@@ -30,7 +30,7 @@ _open_url = lazy("octavo.cli.output:open_in_browser")
 def run(options: argparse.Namespace) -> int:
     """Open the app and return when you quit, or open a REF in the web browser. Return the exit code. Raises Failure."""
     if options.target and folder_named(options) is None and "://" not in options.target:
-        _parse_ref(options.target)  # fails before the app is opened
+        _parse_ref(options.target)  # Report a wrong REF before the app is opened.
     if options.web:
         return _open_in_browser(options)
     # Before the first paint there is no garbage to collect. The app enables garbage collection again.

@@ -38,8 +38,9 @@ DEFAULT_ROLE = "creator"
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. If `only` names a command, the other commands get no global options, and
-    those in `COMMANDS` get no arguments at all, because their modules would have to be loaded."""
+    """Return the parser of the command line. If `only` names a command, the parsers of other commands are incomplete:
+    they have no global options, and commands in `COMMANDS` have no arguments. This avoids loading the modules of all
+    commands."""
     top = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",

@@ -230,8 +230,8 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
 
 
 def _tree_paths(folder: Folder, entries: Iterable[Entry], parent: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the path of each page and group in the space, and the path of its file. A group has no file, so its own path
-    is yielded twice. Pages whose file is missing are left out."""
+    """Yield the path of each page and group in the space, and the path of its file, or the same path again for a group,
+    which has no file. Pages whose file is missing are left out."""
     for entry in entries:
         if entry.kind != "link":
             path = posixpath.join(parent, _slug(entry))
@@ -331,8 +331,8 @@ async def _load_texts(live: Live, target: Target) -> tuple[ContentRef, list[tupl
 
 
 async def _load_pages(live: Live, at: ContentRef, ids: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Return the id, an empty old text and the text of each page. The text is empty too for pages after the first
-    `MAX_PAGES`, which are not loaded. Raises ApiError."""
+    """Return the id, an empty old text and the text of each page. Only the first `MAX_PAGES` pages are loaded. The text
+    of further pages is empty. Raises ApiError."""
 
     async def load(page_id: str) -> tuple[str, str, str]:
         return page_id, "", page_markdown(await find_page(live, get_page_source(at, page_id)))

@@ -108,7 +108,7 @@ def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _selected_parsers(top: argparse.ArgumentParser, options: argparse.Namespace) -> Iterator[argparse.ArgumentParser]:
-    """Yield the parser of Octavo, and those of the command and of its action, if there are any."""
+    """Yield the parser of Octavo, the parser of the command and the parser of its action, as far as they exist."""
     yield top
     if (command := command_parsers(top).get(options.command)) is not None:
         yield command

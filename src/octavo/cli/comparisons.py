@@ -136,8 +136,8 @@ async def _changes_from_server(live: Live, at: ContentRef) -> tuple[ChangedPage,
 async def select_page(
     references: References, target: Target, items: tuple[ChangedPage, ...], name: str = ""
 ) -> tuple[ChangedPage, ...]:
-    """Return the changes of one page: the page with the path, id or title `name`, else the page of the target. Without
-    either, return all changes. Raises ApiError, or Failure if there is no such page."""
+    """Return the changes of the page whose path, id or title is `name`. Without `name`, return those of the target's
+    page, or all changes if the target has no page. Raises ApiError, or Failure if there is no page called `name`."""
     wanted = name.strip("/") or (target.page.id if target.page is not None else "")
     if not wanted:
         return items

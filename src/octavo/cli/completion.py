@@ -23,8 +23,8 @@ _SAFE_REF = re.compile(r"[\w-]+(/\d+)?")
 
 
 def print_refs(words: Sequence[str]) -> int:
-    """Print the cached REFs that begin with the last word, for the command `octavo __complete`. With `--demo`, they are
-    those of the demo, else those of the account. Sends no request, and does not import the operations."""
+    """Print the REFs in the cache that begin with the last word, for the command `octavo __complete`. With `--demo`,
+    use the cache of the demo, else that of the account. Sends no request, and does not import the operations."""
     prefix = words[-1] if words and not words[-1].startswith("-") else ""
     settings = read(os.environ)
     refs = (each for each in _refs(settings, _namespace(settings, words)) if each.startswith(prefix))

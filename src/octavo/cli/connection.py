@@ -275,7 +275,7 @@ async def add_and_send(session: Session, add: AddWrites, action: str, options: a
     try:
         added = await add()
         if not added and await tell_if_done_once(session, options):
-            raise Failure("", 0)  # A command with the same key has written in the meantime.
+            raise Failure("", 0)  # A command with the same --once key has written in the meantime.
         delete_editor_file(options)
         ids = [each.id for each in added]
         try:
@@ -321,8 +321,8 @@ def _exit_code_of_entry(entry: OutboxEntry) -> int:
 async def tell_if_done_once(session: Session, options: argparse.Namespace) -> bool:
     """Return True and tell the user, if a command with the same `--once` key added writes in the last 7 days.
 
-    First wait until the server has confirmed those writes that are still in the outbox. Raises Failure if one of these
-    is refused or not confirmed in time, and NotSaved.
+    If the outbox still has some of these writes, first wait until the server has confirmed them. Raises NotSaved, and
+    Failure if a write is refused or not confirmed in time.
     """
     if options.once is None:
         return False

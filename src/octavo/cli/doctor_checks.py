@@ -207,8 +207,8 @@ async def _key_check(client: Client) -> Check:
 
 
 def storage_checks(settings: Settings) -> Iterator[Check]:
-    """Yield the problems of folders, or a single check with their sizes if there are none. Then yield the checks of the
-    databases."""
+    """Yield the problems of Octavo's folders. If there are none, yield a check with the sizes of the folders. Then
+    yield the checks of the databases."""
     folders = {
         "config": settings.config_folder,
         "data": settings.data_folder,

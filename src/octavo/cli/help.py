@@ -136,8 +136,8 @@ def _roff_item(item: Block) -> Iterator[str]:
 
 
 def _roff_table(block: Block) -> Iterator[str]:
-    """Yield a paragraph for each row, which starts with the first cell. With more than two columns, each other cell
-    follows the title of its column, as in `Meaning: archived`."""
+    """Yield a paragraph for each row, beginning with the first cell. In a table with more than two columns, the title
+    of the column precedes each other cell, as in `Meaning: archived`."""
     titles = [_roff_text(each.title) for each in block.attrs.get("columns", ())]
     for row in block.children:
         cells = [_roff_text(each.runs) for each in row.children]

@@ -273,8 +273,8 @@ async def thread_at(references: References, target: Target, thread_id: str) -> F
 
 
 async def _find_by_id(references: References, thread_id: str) -> FoundThread:
-    """Search for a thread by its id: first in the cache, then on the server. Raises Failure if there is none, and
-    ApiError if the search was not complete."""
+    """Search for a thread by its id, in the cache and then on the server. Raises Failure if no space or change request
+    has the thread, and ApiError if some could not be searched."""
     live, discussions = references.live, await _find_discussions(references) if is_id(thread_id) else {}
     for at in discussions:
         cached = live.cache.get(open_threads_of(at))

@@ -53,7 +53,8 @@ class LazyPlatform:
         await platform(scope, receive, send)
 
     async def platform(self) -> Platform:
-        """Return the platform. The first call builds it. If the build failed, each call raises its error."""
+        """Return the platform, which the first call builds. If this build failed, each call raises the error of the
+        build."""
         if self._build_task is None:
             self._build_task = asyncio.ensure_future(run_in_thread(self.build))
         platform: Platform = await asyncio.shield(self._build_task)
@@ -87,9 +88,9 @@ class LazyClient:
         """Send requests to the server at `origin`, or to `platform` if it is given. `read_only` is the message for a
         refused write, or empty to allow writes.
 
-        `key` returns the API key, or raises StoreUnavailable or Unauthorized. While it waits, for example for the
-        keyring, it reports this with a sentence to the function that it gets as argument. `record_user` is called with
-        the id of the user after each response to `users.Me`. `key` and `record_user` run in a thread.
+        `key` returns the API key, or raises StoreUnavailable or Unauthorized. It gets a function, and calls it with a
+        sentence while it waits, for example for the keyring. `record_user` is called with the id of the user after each
+        response to `users.Me`. `key` and `record_user` run in a thread.
         """
         self.read_only = read_only
         self._record_user = record_user

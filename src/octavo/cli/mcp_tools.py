@@ -245,7 +245,7 @@ async def _get_change(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     target, _ = await toolbox.change_request(str(arguments["ref"]))
     page, offset = str(arguments.get("page", "")), int(arguments.get("offset", 0))
     is_continued = bool(page) and "offset" in arguments
-    # Each result has a limit of its own, and `next` leads to the other pages.
+    # Not limited here: `_limit_blocks` limits the result, and `next` leads to the other pages.
     options = ExportOptions("" if is_continued else page, changed_only=True, is_limited=False)
     row = await export_review(toolbox.references(), target, options, frozenset(("pages", "threads")))
     threads = row.pop("threads")

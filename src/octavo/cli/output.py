@@ -138,8 +138,8 @@ def _limit(text: str) -> int:
 
 
 class Output:
-    """Collects the rows of a command, and prints them in the form that the options select. Use it in a `with` statement.
-    Its end prints the rows, also those that were added before an error."""
+    """Collects the rows of a command, and prints them in the form that the options select. A `with` statement prints
+    the rows at its end. After an error, it prints the rows that were added before."""
 
     def __init__(
         self, options: argparse.Namespace, fields: Sequence[Field], columns: Sequence[Column], *, empty: str = ""

@@ -322,7 +322,7 @@ async def _load_threads(references: References, target: Target) -> list[tuple[Fo
 
 
 class _PlacedThreads:
-    """The threads of an export, each assigned to its block if it is on a changed page."""
+    """The threads of an export. A thread on a changed page is assigned to its block."""
 
     def __init__(self, pages: Sequence[_ParsedPage], threads: Sequence[tuple[FoundThread, Sequence[Reply]]]) -> None:
         self.by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)

@@ -336,7 +336,7 @@ async def notes_of_reports(
         linted = await importing.linted_page(page)
         columns = DEFAULT_COLUMNS[format_name]
         for report in group:
-            # The page is known, so accept a file with another name.
+            # The page is known already, so accept findings for a file with another name.
             without_path = replace(report, path="")
             found = list(place_reports([without_path], linted, linted.text, source=source, columns=columns))
             unchanged_count += not found

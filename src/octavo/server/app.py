@@ -328,8 +328,8 @@ def _parse_body(body: bytes) -> Json:
 
 
 def _decode_operation(request: Request, body: Json | None) -> Operation[Any] | None:
-    """Return the operation that a request asks for. None for a DELETE with an invalid ID, because no such resource can
-    exist. Raises Refusal if there is no such operation or if its values are invalid."""
+    """Return the operation that a request asks for. None for a DELETE with an invalid ID, which has nothing to delete.
+    Raises Refusal if there is no such operation, or if its values are invalid."""
     method = "GET" if request.method == "HEAD" else request.method
     try:
         return wire.decode(wire.Request(method, _url(request), body))
@@ -341,7 +341,7 @@ def _decode_operation(request: Request, body: Json | None) -> Operation[Any] | N
     except wire.NothingChanged:
         raise Refusal(400, "The body contains no changes. Give at least one field.") from None
     except ValidationError as invalid:
-        if request.method == "DELETE":  # All its values are IDs.
+        if request.method == "DELETE":  # Its only values are IDs, so an ID is invalid.
             return None
         raise invalid_body(invalid, body) from None
 

@@ -169,7 +169,7 @@ def _with_absolute_links(download: FetchedFile) -> str:
 def _html_text(download: FetchedFile) -> str:
     """Return HTML as text. The HTTP header declares its encoding, else the HTML itself."""
     declared = download.charset or EncodingDetector.find_declared_encoding(download.data, is_html=True)
-    # A declaration that can be read as ASCII cannot be in UTF-16.
+    # If a declaration can be read as ASCII, the text around it cannot be in UTF-16.
     is_wrong = download.charset is None and declared is not None and declared.startswith("utf-16")
     return replace(download, charset=None if is_wrong else declared).text
 
@@ -252,8 +252,8 @@ def _link_rewriter(base: str, paths: dict[str, str]) -> RewriteUrl:
 
 
 def _file_paths(folder_url: str, addresses: list[str]) -> dict[str, str]:
-    """Return the path of the imported file for each page URL. The page of a URL that has other pages below it becomes
-    the `README.md` of their folder."""
+    """Return the path of the imported file for each page URL, such as `guide.md`. If other pages are below a URL, its
+    path is the `README.md` of their folder."""
     stems = {address: _path_without_suffix(address.removeprefix(folder_url)) for address in addresses}
     folders = {posixpath.dirname(path) for path in stems.values()}
     folders |= {above for path in folders for above in _parent_folders(path)}
@@ -265,8 +265,8 @@ def _file_paths(folder_url: str, addresses: list[str]) -> dict[str, str]:
 
 
 def _free_path(path: str, used: Collection[str]) -> str:
-    """Return `path`, with a number before its suffix if it is one of the `used` paths or names the table of contents, as
-    in `guide-2.md`."""
+    """Return `path`. If it is one of the `used` paths or `SUMMARY.md`, add a number before its suffix, as in
+    `guide-2.md`."""
     stem, suffix = posixpath.splitext(path)
     free, number = path, 1
     while free in used or free.lower() == "summary.md":
@@ -453,10 +453,8 @@ def read_html(text: str) -> HtmlPage:
 
 
 def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> ConvertedDocument:
-    """Return a Word document as Markdown. Raises ConversionFailure if it cannot be read.
-
-    `stem` is the prefix for the names of its images. No image gets one of the `used` paths.
-    """
+    """Return a Word document as Markdown. Raises ConversionFailure if the document cannot be read. The file names of
+    images begin with `stem`, and no image gets one of the `used` paths."""
     try:
         with ZipFile(BytesIO(data)) as archive:
             if sum(each.file_size for each in archive.infolist()) > SIZE_LIMIT * 10:
@@ -557,7 +555,7 @@ def _rewrite_link(tag: Tag, attribute: str, rewrite: RewriteUrl) -> None:
         scheme = urlsplit(address).scheme.lower()
     except ValueError:
         scheme = "none"
-    if not address or scheme not in _SCHEMES:  # The text stays, without a URL that is empty or unsafe.
+    if not address or scheme not in _SCHEMES:  # Keep the text, but not a URL that is empty or unsafe.
         if alt := tag.get("alt"):
             tag.insert(0, str(alt))
         tag.unwrap()

@@ -81,11 +81,12 @@ def load(
     space_id: str | None = None,
     on_progress: Callable[[int, int], object] | None = None,
 ) -> LoadedFolder:
-    """Load a folder into its space, or into a new space if it was never loaded. Raises OSError if it cannot be opened.
+    """Load a folder into its space, or into a new space named after the folder. Raises OSError if the folder cannot be
+    opened.
 
-    The real path of the folder identifies it. A new space is named after the folder. `space_id` names an existing space
-    to load into. `on_progress` is called with the numbers of pages read and of all pages. With `on_progress`, search
-    finds the pages only after `page_texts.finish_reindexing`.
+    The space of a folder is found by the real path of the folder, or given as `space_id`. `on_progress` is called with
+    the number of pages read so far and the number of all pages. With `on_progress`, search finds the pages only after
+    `page_texts.finish_reindexing`.
     """
     world = world.for_user(author)
     folder_read = read_folder(folder)
@@ -361,8 +362,8 @@ class _FolderReader:
             self._keys[key] = page_id or self.world.new_id()
 
     def _created_id(self, entry: Entry, key: str, known_ids: set[str]) -> str | None:
-        """Return the ID of an entry that was created in the space and then exported, and add it to `known_ids`. None for
-        other entries."""
+        """Return the ID of a page that was created in the space, if an export wrote `entry` for it, and add the ID to
+        `known_ids`. None for other entries."""
         name = key if entry.path is not None else f"{entry.kind}:{entry.title}"
         page_id = self.opened.created.get(name) if self.opened is not None else None
         if page_id is None or page_id in known_ids:

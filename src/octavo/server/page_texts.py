@@ -42,11 +42,12 @@ _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
 
 
 def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
-    """Return `text` with reusable content after each include tag, followed by an end tag. The tag of empty content is
-    removed.
+    """Return `text` with the reusable content after each include tag, followed by an end tag. The tag of empty content
+    is removed.
 
-    A tag gets no content if its content is missing, includes itself or exceeds a limit. At the top level, such a tag
-    stays as it is. Inside other content, it still gets an end tag. Without one, the outer end tag would close it.
+    A tag gets no content if its content is missing, includes itself or exceeds a limit. Such a tag stays alone in the
+    text of the page. Inside other reusable content, it gets an end tag, because it would otherwise take the end tag of
+    that content.
     """
     if "include" not in text or not revision["reusableContents"]:
         return text
@@ -180,9 +181,6 @@ def _expression_value(match: re.Match[str], variables: Mapping[str, Mapping[str,
         return match[0]
     text = str(value).lower() if isinstance(value, bool) else " ".join(str(value).split())
     return _MARKDOWN_SIGNS.sub(lambda sign: f"&#{ord(sign[0])};", html.escape(text, quote=False))
-
-
-# Conditions
 
 
 def _parse_conditions(text: str) -> list[str | _If]:
@@ -328,7 +326,8 @@ def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Jso
 
 
 def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]:
-    """Return the searched fields of each page by page ID: the hash of its text, its title and its description."""
+    """Return the fields of each page that search uses, by page ID: the hash of its text, its title and its
+    description."""
     pages = page_trees.walk(revision["pages"]) if revision else ()
     return {
         page["id"]: (page.get("text", ""), page["title"], page.get("description") or "")

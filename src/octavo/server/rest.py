@@ -81,9 +81,9 @@ T = TypeVar("T")
 class BackgroundWork(Generic[T]):
     """Result of a handler that needs slow work, such as a download or parsing a large text.
 
-    `run` is called in another thread, and must not use the store. `finish` gets its result in the handler thread, in
-    one transaction. It returns the response or raises Refusal. With an `early_response`, the client gets this response
-    at once, and the result of `finish` is ignored.
+    `run` is called in another thread, and must not use the store. `finish` gets the result of `run` in the handler
+    thread, in a transaction, and returns the response or raises Refusal. With an `early_response`, the client gets this
+    response before `run`, and the result of `finish` is ignored.
     """
 
     run: Callable[[], T]
@@ -164,7 +164,7 @@ def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
 def before_save(kind: type[Model]) -> Callable[[C], C]:
     """Register a function that checks documents of `kind` and fills in missing fields before they are saved.
 
-    Its arguments are the operation, the world, and the document with the fields of the request. It returns the document
+    The function gets the operation, the world, and the document with the fields of the request. It returns the document
     to save.
     """
     return _register(BEFORE_SAVE, kind)

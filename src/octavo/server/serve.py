@@ -30,7 +30,8 @@ LOOPBACK = "127.0.0.1"
 REQUEST_LIMIT = 64
 """Maximum number of simultaneous requests. Further requests get a 503 response before their bodies are read."""
 CONNECTION_LIMIT = 4 * REQUEST_LIMIT
-"""Maximum number of open connections. If there are more, the one that waited longest for its client is closed."""
+"""Maximum number of open connections. If there are more, the connection that waited longest for its client is
+closed."""
 HEADER_CAP = 16 << 10
 """Limit for the request line and headers, in bytes."""
 
@@ -72,7 +73,8 @@ async def serve(platform: Platform, port: int, announce: Callable[[str], None]) 
 
 
 class _Server(uvicorn.Server):
-    """Server that reports its start. It ignores signals, because uvicorn would raise them again after the stop."""
+    """Server that calls `on_start` once it accepts requests. It ignores signals, because uvicorn would raise them again
+    after the stop."""
 
     def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
         super().__init__(config)

@@ -108,7 +108,8 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self.lock = RLock()
-        """Transactions and cached reads hold this lock. Other threads must hold it while they read."""
+        """Held by transactions and cached reads. A thread other than the one that writes must hold it while it
+        reads."""
         self._cached: dict[tuple[str, ...], list[Any]] | None = None
         """Documents that were read inside `cached_reads`. None outside it."""
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)

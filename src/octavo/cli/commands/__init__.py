@@ -60,7 +60,7 @@ MODULES = {
 
 @dataclass(frozen=True)
 class Command:
-    """A command: its arguments, its help and what it does."""
+    """A command of Octavo, with its help."""
 
     declare: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]

@@ -179,7 +179,7 @@ def _show_token_page(origin: str, *, open_page: bool) -> None:
         if open_page:
             try:
                 start_browser(TOKEN_PAGE)
-            except Failure as failure:  # You can open the page on another computer.
+            except Failure as failure:  # Go on: you can open the page on another computer.
                 tell(str(failure))
     elif open_page:
         raise Failure(f"Could not open the browser: Octavo does not know the page of {origin} for API keys.", USAGE)

@@ -243,7 +243,8 @@ def _run_merge(options: argparse.Namespace) -> int:
 
 
 async def merge_one(session: Session, options: argparse.Namespace, target: Target) -> dict[str, Any]:
-    """Check and merge one change request, and return its row. Raises ApiError, or Failure if it was not merged."""
+    """Check and merge a change request, and return its row. With `--check`, do not merge. Raises ApiError, or Failure
+    if the change request was not merged."""
     change_request = target.change_request
     if change_request is None:
         raise Failure(f"Could not merge {target.ref}: it is not a change request.", USAGE)

@@ -50,7 +50,8 @@ PULL_FIELDS = declare_fields(
     "merged string[], deleted string[], renamed object[], kept string[], conflicts object[], skipped object[]"
 )
 _START_FILES = ("SUMMARY.md", ".gitbook.yaml")
-"""Files of a folder with Git Sync. A folder that is not empty needs one of them before the first pull."""
+"""Files that a folder with Git Sync has. Before the first pull, a folder with other files must contain `SUMMARY.md` or
+`.gitbook.yaml`."""
 
 
 def _declare_pull(command: argparse.ArgumentParser) -> None:
@@ -207,7 +208,7 @@ def _run_restore(options: argparse.Namespace) -> int:
 
 
 def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> TrackedFile:
-    """Return the file that has this path now, or had it at the last pull. Raises Failure if there is none."""
+    """Return the tracked file with this path, now or at the last pull. Raises Failure if there is none."""
     for file in folder.files.values():
         if path in (file.path, local.current_path(file)):
             return file

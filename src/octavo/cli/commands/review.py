@@ -132,7 +132,7 @@ async def _add_writes(
         raise Failure(f"Could not {action}: {sent.message}", BLOCKED)
     if sent.kind != "done" or sent.result is None:
         if sent.error is None and await tell_if_done_once(session, options):
-            raise Failure("", 0)  # A command with the same key has written in the meantime.
+            raise Failure("", 0)  # A command with the same --once key has written in the meantime.
         raise Failure(f"Could not {action}: {sent.message}", FAILED if sent.error is None else exit_code_of(sent.error))
     return sent.result
 

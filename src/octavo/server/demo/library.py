@@ -91,8 +91,8 @@ def _titles() -> list[tuple[str, str]]:
 
 
 def _create_station_space(world: World, ids: DemoIds, station: str, kind: str, chance: Random) -> _StationSpace:
-    """Create the space about a station. Below its introduction, it has a page for each year, and below that for each
-    month."""
+    """Create the space about a station: an introduction, and a page for each year with a page for each month below
+    it."""
     writer = world.for_user(chance.choice(_people_with_role("edit")))
     if world.store.find(f"/collections/{_COLLECTION}") is None:
         ids.name = _COLLECTION
@@ -141,9 +141,6 @@ def _month_text(chance: Random, place: str, month: str) -> str:
     return "\n\n".join([*parts, _sentence(chance, "closing", place, month)]) + "\n"
 
 
-# Threads and change requests
-
-
 def _threads(
     world: World, station_spaces: list[_StationSpace], chance: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
@@ -178,8 +175,8 @@ def _create_thread(world: World, ids: DemoIds, at: Discussion, space: _StationSp
 def _change_requests(
     world: World, station_spaces: list[_StationSpace], chance: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """Yield the age of each change request and the action that creates it. Some are merged, which makes others
-    outdated."""
+    """Yield the age of each change request and the action that creates it. A few actions also merge, so that other
+    change requests are outdated."""
     proposals = [
         _Proposal(world, ids, chance.choice(station_spaces), f"c{number}", Random(f"change {number}"))
         for number in range(count)
@@ -275,9 +272,6 @@ class _Proposal:
 @cache
 def _first_block(text: str) -> str:
     return next(iter(parse(text).walk())).key
-
-
-# People and texts
 
 
 @cache

@@ -316,8 +316,8 @@ class ContentEditor:
         return fields
 
     def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
-        """Return `page` with new fields, and store its new text. If its title is equal to the heading at the start of its
-        text, a change of one also changes the other."""
+        """Return `page` with new fields, and store its new text. While the title of a page is equal to the heading at
+        the start of its text, a change of the title changes the heading, and the other way round."""
         before = page["title"]
         text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:

@@ -168,9 +168,6 @@ def refuse_invalid_step(step: str, field: str) -> None:
         raise Refusal(400, f"{field} can contain letters, digits, “-”, “.”, “_” and “~”, but no “/”.")
 
 
-# Reading
-
-
 @handle.register
 def _get(op: structure.Get, world: World) -> Json:
     return site_view(world, op.at, op.share_key).structure()
@@ -198,9 +195,6 @@ def _list_sections(op: structure.ListSections, world: World) -> Json:
 def _list_groups(op: structure.ListGroups, world: World) -> Json:
     view = site_view(world, op.at)
     return paginate(op, [(part.key, part.document) for part in view.groups()], view.group)
-
-
-# Site spaces
 
 
 def require_addable_space(world: World, organization: str, space_id: str) -> Json:
@@ -264,9 +258,6 @@ def _require_space_not_on_site(world: World, tree: SiteTree, space_id: str) -> J
     return space
 
 
-# Sections
-
-
 @before_save(structure.SiteSection)
 def _fill_in_section(op: structure.CreateSection | structure.UpdateSection, world: World, document: Json) -> Json:
     tree = _load_tree(world, op)
@@ -323,9 +314,6 @@ def _delete_section(op: structure.DeleteSection, world: World) -> None:
     world.store.delete(path_of(op))
 
 
-# Groups
-
-
 @before_save(structure.SectionGroup)
 def _fill_in_group(op: structure.CreateGroup | structure.UpdateGroup, world: World, document: Json) -> Json:
     if isinstance(op, structure.UpdateGroup):
@@ -355,9 +343,6 @@ def _delete_group(op: structure.DeleteGroup, world: World) -> None:
     siblings[start : start + 1] = inside
     save_order(world, siblings)
     world.store.delete(path)
-
-
-# Moving
 
 
 @handle.register
@@ -418,9 +403,6 @@ def _refuse_cycle(world: World, tree: SiteTree, document: Json, parent: str | No
         if group == document["id"]:
             raise Refusal(400, f"“{document['title']}” cannot be moved into itself. Choose another location.")
         group = world.store.get(f"{tree.path}/section-groups/{group}").get("sectionGroup")
-
-
-# Parts
 
 
 def _load_tree(world: World, op: InSite) -> SiteTree:

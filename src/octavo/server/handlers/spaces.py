@@ -93,11 +93,11 @@ def add_first_revision(world: World, space: Json, markdown: str = "") -> Json:
 def add_revision(
     world: World, space_id: str, fields: Json, *, type: str, parents: Sequence[str], merged_from: str | None = None
 ) -> Json:
-    """Create a revision with the `CONTENT_FIELDS` of `fields`, and return it. The slugs and paths of its pages are
-    computed again.
+    """Create a revision with the `CONTENT_FIELDS` of `fields`, and return it. Slugs and paths of pages are computed
+    again.
 
-    `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change request. The caller must
-    then store the ID of the revision in a space or change request.
+    `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change request. No space or change
+    request has this revision as its current one until the caller sets it.
     """
     revision: Json = {
         "id": world.new_id(),
