@@ -94,7 +94,7 @@ class Values:
 
     fields: dict[str, Any] = field(default_factory=dict)
     query: list[tuple[str, str]] = field(default_factory=list)
-    """The key and the text of each argument `KEY==TEXT`, in their order."""
+    """Key and text of each argument `KEY==TEXT`, in the order of the command line."""
 
 
 def values_of(arguments: Sequence[str], files: Files) -> Values:

@@ -265,7 +265,7 @@ class WrongUsage(Failure):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that raises its errors, so that they can be printed as JSON."""
+    """A parser that raises WrongUsage for wrong arguments, so that the error can be printed as JSON."""
 
     def error(self, message: str) -> NoReturn:
         if found := _INVALID_CHOICE.search(message):

@@ -75,7 +75,8 @@ def _wants_json(argv: Sequence[str]) -> bool:
 
 
 def _command_in(argv: Sequence[str]) -> str:
-    """Return the name of the command: the first argument that is not a global option. Empty if there is none."""
+    """Return the first argument that is not a global option or its value: the name of the command. Empty without a
+    command."""
     arguments = iter(argv)
     for each in arguments:
         if not each.startswith("-"):

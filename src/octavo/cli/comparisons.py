@@ -45,8 +45,8 @@ class ComparedVersions:
 
 @dataclass(frozen=True)
 class PageTexts:
-    """A changed page or file, with its Markdown in both versions. The Markdown is empty for a file, and in a version
-    without the page."""
+    """A changed page or file, with the Markdown of the page in both versions. Empty in a version without the page, and
+    for files."""
 
     item: ChangedPage
     old_markdown: str = ""

@@ -304,18 +304,13 @@ def _raise_for(entry: OutboxEntry, action: str) -> None:
         case "failed":
             kept = " Your text is kept." if entry.facts.text else ""
             hint = f"{kept} To send it again, run: octavo outbox retry {entry.id}"
-            raise Failure(
-                f"{entry.reason or f'Could not {action}: the server refused it.'}{hint}", _exit_code_of_entry(entry)
-            )
+            code = {403: NOT_ALLOWED, 404: NOT_FOUND}.get(entry.refused_status or 0, FAILED)
+            raise Failure(f"{entry.reason or f'Could not {action}: the server refused it.'}{hint}", code)
         case "sending" | "unknown":
             raise Failure(f"The {kind} may have been sent. Octavo checks it; look with: octavo outbox", UNKNOWN)
         case _:
             why = f" {entry.reason}" if entry.reason else ""
             raise Failure(f"The {kind} is queued and not sent yet.{why} Look with: octavo outbox", UNKNOWN)
-
-
-def _exit_code_of_entry(entry: OutboxEntry) -> int:
-    return {403: NOT_ALLOWED, 404: NOT_FOUND}.get(entry.refused_status or 0, FAILED)
 
 
 async def tell_if_done_once(session: Session, options: argparse.Namespace) -> bool:

@@ -144,8 +144,8 @@ def _check_keyring(home: signing_in.Home, access: Access) -> Check:
 
 
 async def _server_checks(settings: Settings, access: Access, key: SecretStr | None) -> list[Check]:
-    """Return the checks of the server, of this computer's clock, and of the API key. After a failed check, the checks that
-    depend on it are left out."""
+    """Return the checks of the server, of this computer's clock, and of the API key. Checks that are impossible after a
+    failed check are left out."""
     try:
         client = Client(access.origin, key, ca_file=settings.ca_file, deadline=REQUEST_SECONDS)
     except ValueError as error:
@@ -292,8 +292,8 @@ def _database_checks(folders: dict[str, Path]) -> Iterator[Check]:
 
 
 def write_bundle(path: Path, checks: Sequence[Check], settings: Settings) -> None:
-    """Write the file for a bug report: the checks, the names of the settings, and the log. Print what it contains. Raises
-    OSError, also if the file exists."""
+    """Write the file for a bug report: the checks, the names of the settings, and the log. Tell the user what the file
+    contains. Raises OSError, also if the file exists already."""
     names = sorted(read_each(os.environ)[1])
     entries = []
     with suppress(FileNotFoundError):

@@ -29,7 +29,7 @@ Level = Literal["debug", "info", "warning", "error"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 FILE = "octavo.log"
 MAX_BYTES = 1 << 20
-"""Size of a file after which a new one is started. There are at most two files."""
+"""Size in bytes at which the log is renamed to `octavo.log.1`, and a new file is started."""
 
 
 class LogEntry(NamedTuple):
@@ -161,7 +161,7 @@ def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Itera
 
 
 def _open(path: Path) -> AbstractContextManager[BinaryIO | None]:
-    """Return a context manager that opens a file. It yields None if there is no file."""
+    """Open a file for a `with` block. The value is None if there is no such file."""
     try:
         return path.open("rb")
     except FileNotFoundError:

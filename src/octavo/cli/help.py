@@ -63,7 +63,11 @@ def _format_topic(topic: str, *, as_man: bool) -> str:
     if as_man:
         manual: str = format_man_page(topic, TOPICS[topic], _parse(text_of(topic)))
         return manual
-    return _render_page(text_of(topic)) if is_terminal(sys.stdout) else text_of(topic)
+    if not is_terminal(sys.stdout):
+        return text_of(topic)
+    columns, colors = shutil.get_terminal_size().columns, not os.environ.get("NO_COLOR")
+    page: str = _document_as_text(_parse(text_of(topic)), columns, colors=colors, ascii=read(os.environ).ascii)
+    return page
 
 
 def _overview(summaries: Mapping[str, str]) -> Iterator[str]:
@@ -76,13 +80,6 @@ def _overview(summaries: Mapping[str, str]) -> Iterator[str]:
     yield from ("Help topics:", *(f"  {topic:<{width}}  {about}" for topic, about in TOPICS.items()), "")
     yield "To read a topic, run a command such as: octavo help keys"
     yield "To see the options of a command, run: octavo COMMAND --help"
-
-
-def _render_page(markdown: str) -> str:
-    """Return a topic as Octavo shows a page, in the colors and at the width of the terminal."""
-    columns, colors = shutil.get_terminal_size().columns, not os.environ.get("NO_COLOR")
-    page: str = _document_as_text(_parse(markdown), columns, colors=colors, ascii=read(os.environ).ascii)
-    return page
 
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")

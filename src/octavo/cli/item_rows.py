@@ -115,8 +115,8 @@ def check_rows(checks: Checks) -> list[dict[str, str]]:
 
 
 async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> list[dict[str, Any]]:
-    """Return the reviewers of a change request, then the requested reviewers. Each has `id`, `name`, `status` and
-    `outdated`. Raises ApiError."""
+    """Return a row with `id`, `name`, `status` and `outdated` for each reviewer of a change request, then for each
+    requested reviewer. Raises ApiError."""
     reviews, requested = await asyncio.gather(live.fetch(reviews_of(at)), live.fetch(requested_of(at)))
     rows = [
         {
@@ -310,8 +310,8 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
 
 
 async def _find_discussions(references: References) -> dict[Discussion, ChangeRequest | None]:
-    """Return the spaces, with None as value, and the open and draft change requests to search for a thread. If the user
-    chose a space, return only this space and its change requests."""
+    """Return the spaces and undecided change requests to search for a thread: all, or those of the space that the user
+    chose. The value of a change request is its model, the value of a space is None."""
     chosen = await references.chosen_space()
     spaces = [chosen] if chosen is not None else [each for each in await references.spaces() if each.comments]
     found: dict[Discussion, ChangeRequest | None] = {each.ref: None for each in spaces}

@@ -83,7 +83,7 @@ class Tool:
 
 
 class Toolbox:
-    """The tools of one run, on one session."""
+    """The tools of `octavo mcp`, for one session."""
 
     def __init__(self, session: Session, spaces: tuple[str, ...], clock: Callable[[], float] = time.monotonic) -> None:
         """`spaces` are the ids of the only spaces that the tools read. Empty for all spaces of the user."""
@@ -266,7 +266,8 @@ async def _get_change(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
 
 
 def _pages_from(pages: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """Return the page with a path, id or title, and the pages after it. Raises ToolError if there is none."""
+    """Return the page with the path, id or title `name`, and the pages after it. Raises ToolError if there is no such
+    page."""
     for field in ("path", "id", "title"):
         for index, page in enumerate(pages):
             if page[field] == name:

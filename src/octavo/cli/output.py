@@ -65,7 +65,8 @@ class Field:
 
     name: str
     type: str
-    """The type of its values: string, integer, boolean, time or object. `?` means that it may be null, `[]` a list."""
+    """Type of the field's value: string, integer, boolean, time or object. With `?`, the value may be null. With `[]`,
+    it is a list."""
     is_extra: bool = False
     """True for a field that is printed only if its name is requested. Most extra fields cost a request for each row."""
 

@@ -73,8 +73,8 @@ def open_folder_platform(
 
 
 def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[int, int], object]) -> bool:
-    """Load the changed files of a folder as a new revision. Return whether there were any. Uses its own connection to
-    the database, because the platform handles requests meanwhile. Raises OSError."""
+    """Load the changed files of a folder as a new revision. Return False if no file was changed. Uses its own
+    connection to the database, because the platform handles requests meanwhile. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
         loaded = _load_folder(
             World(store), pages, organization=LOCAL_ORGANIZATION, author=LOCAL_USER, on_progress=on_progress

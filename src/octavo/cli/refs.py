@@ -217,7 +217,8 @@ class References:
         return await self.space(name) if name else None
 
     async def target(self, text: str) -> Target:
-        """Return what a REF or URL names. Raises ApiError, or Failure if it names nothing or several things."""
+        """Return the target that a REF or URL names. Raises ApiError, or Failure if there is no such target or
+        several."""
         if "://" in text:
             return await self._resolve_url(text)
         ref = parse_ref(text)
@@ -278,7 +279,8 @@ class References:
         return await self.live.fetch(ListPages(at=target.at))
 
     async def _resolve_url(self, url: str) -> Target:
-        """Return what a link to this server names. The link itself is not requested. Raises ApiError or Failure."""
+        """Return the target that a link to this server names, without a request to the link. Raises ApiError or
+        Failure."""
         if len(url) > MAX_LENGTH:
             raise Failure(f"Could not read the URL: it is longer than {MAX_LENGTH} characters.", USAGE)
         try:

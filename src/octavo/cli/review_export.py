@@ -76,7 +76,8 @@ class BlockFinder:
         """`name` is the name of the page for messages."""
         self._before, self._after, self._name = _PageVersion(before), _PageVersion(after), name
         self._new_keys: dict[str, dict[str, str]] = {}
-        """Keys of blocks in the new version, by the Markdown of an older version and then by the key there."""
+        """By Markdown of an older version: the key of each block in the older version, with the key of its successor in
+        the new version."""
 
     def find(self, key: str, quote: str, *, side: Side = "after", read: Document | None = None) -> NotePlace | str:
         """Return the block of a note. If there is none, return the reason as the end of a sentence.
@@ -135,8 +136,7 @@ class _PageVersion:
         return {block.key: block for block in self.document.walk()}
 
     def with_words(self, quote: str) -> list[Block]:
-        """Return the blocks whose own text contains the quote. If there are none, return the smallest blocks whose
-        Markdown contains it."""
+        """Return the blocks whose own text contains the quote, else the smallest blocks whose Markdown contains it."""
         words = _normalize(quote)
         if len(words) < _MIN_QUOTE:
             return []

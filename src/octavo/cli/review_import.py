@@ -56,7 +56,7 @@ class PlacedNote:
 
     @property
     def problem(self) -> str:
-        """The reason why the note has no place, as a sentence. Empty if it has one."""
+        """Sentence that says why the note has no place. Empty if it has a place."""
         return f"{self.place}." if isinstance(self.place, str) else ""
 
 
@@ -320,8 +320,8 @@ def read_report_file(content: bytes, format_name: Format, name: str) -> tuple[Re
 async def notes_of_reports(
     importing: NoteImport, reports: Sequence[Report], format_name: Format, source: str
 ) -> ReportNotes:
-    """Return the notes for the findings on added words, and for those on unknown pages. Raises ApiError, or Failure if
-    there are too many notes."""
+    """Return a note for each finding on words that the change request added, and for each finding on an unknown page.
+    Raises ApiError, or Failure if there are too many notes."""
     tree = await importing.page_tree()
     notes: list[Note] = []
     by_path: dict[str, list[Report]] = {}

@@ -64,7 +64,8 @@ SETTLE_LOCAL, SETTLE_REMOTE = 2.0, 30.0
 
 
 def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only: str = "") -> LazyClient:
-    """Return a client of a platform in this process. Raises ValueError if its key cannot be read or stored."""
+    """Return a client of an embedded platform. Raises ValueError if the API key of the platform cannot be read or
+    stored."""
     try:
         key = folder.read_key()
     except OSError as error:
@@ -235,7 +236,7 @@ class LocalRemains(NamedTuple):
     """Queued changes that are sent only if you decide to send them."""
 
     def sentences(self) -> list[str]:
-        """Return a text for the user about each number that is not 0. Empty if nothing remains."""
+        """Return a sentence for the user about each number that is not 0."""
         sentences: list[str] = []
         if self.draft_count:
             drafts = "1 unsent draft remains" if self.draft_count == 1 else f"{self.draft_count} unsent drafts remain"

@@ -37,7 +37,8 @@ _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
 
 
 def terminal_checks(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
-    """Yield the checks. On a terminal, one of them asks for the position of the cursor."""
+    """Yield the checks of the terminal, the locale and the editor. On a terminal, ask it for the position of its
+    cursor."""
     has_terminal = is_terminal(sys.stdin, sys.stdout)
     version = f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     yield Check("Octavo", "ok", version)
@@ -143,7 +144,7 @@ def _check_graphics(environ: Mapping[str, str], answer: bytes | None) -> Check:
 
 
 def _check_clipboard(environ: Mapping[str, str], answer: bytes | None) -> Check:
-    """Check OSC 52, the escape sequence with which Octavo copies. Few terminals report whether they accept it."""
+    """Check whether the terminal accepts OSC 52, the escape sequence with which Octavo copies. Few terminals say so."""
     if environ.get("TMUX"):
         # With the default, `external`, tmux ignores OSC 52 from programs inside it.
         if (value := _tmux_option("set-clipboard")) not in ("", "on"):

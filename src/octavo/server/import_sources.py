@@ -48,7 +48,8 @@ _IGNORED_TAGS = [
 """Elements that never belong to the content of a page. A form with a heading does, because it may contain the page."""
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 _PAGE_FRAME_TAGS = ["header", "footer"]
-"""Elements around the content of a page. In the main part, they are kept: they may contain the title."""
+"""Elements that are removed from a page without a main part. In a main part they are kept, because they may contain its
+title."""
 _MAIN_SELECTORS = ("main", "[role=main]", "article", "body")
 _SCHEMES = {"", "http", "https", "mailto"}
 _BLOCK_TAGS = (
@@ -63,8 +64,8 @@ _IMPLIED_ENDS = {
     **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
     **dict.fromkeys(_BLOCK_TAGS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
-"""By element: the open elements that its start tag closes, and the ancestors that end the search for them. For example,
-`<li>` closes an open `<li>` of the same list."""
+"""For each element, the open elements that its start tag closes, and the ancestors where the search for these ends. For
+example, `<li>` closes an open `<li>` of the same list."""
 _OPEN_ELEMENT_LIMIT = 30
 """Maximum number of open elements that a start tag can close."""
 _MARKDOWN_SYNTAX = re.compile(
@@ -158,7 +159,7 @@ def _read_document(source: str, download: FetchedFile) -> ImportedFiles:
 
 
 def _with_absolute_links(download: FetchedFile) -> str:
-    """Return the text of a Markdown file. Its relative links become URLs if it was downloaded from a website."""
+    """Return the text of a Markdown file. If the file was downloaded from a website, its relative links become URLs."""
 
     def absolute_url(address: str) -> str | None:
         return None if address.startswith("#") else _join_url(download.url, address) or None
@@ -428,10 +429,8 @@ class HtmlPage:
 
 
 def read_html(text: str) -> HtmlPage:
-    """Parse an HTML page. Raises ConversionFailure if it is too long or nested too deeply.
-
-    Only the main part is kept if the page marks one.
-    """
+    """Parse an HTML page, and keep only its main part if the page marks one. Raises ConversionFailure if the page is
+    too long or nested too deeply."""
     if len(text) > SIZE_LIMIT:
         raise ConversionFailure(f"is longer than {SIZE_LIMIT // 1_000_000} million characters")
     try:
@@ -483,8 +482,8 @@ def _escape_line(text: str) -> str:
 
 
 class _Converter(MarkdownConverter):
-    """Converter to Markdown. It escapes text with a meaning in Markdown, such as a tag, an entity, code, a link or a
-    list."""
+    """Converts HTML to Markdown, and escapes text that would have a meaning in Markdown, such as `*` or `1.` at the
+    start of a line."""
 
     def escape(self, text: str, parent_tags: set[str]) -> str:
         return escape_emoji_names(_LIST_NUMBER.sub(r"\1\\", _MARKDOWN_SYNTAX.sub(r"\\\g<0>", text)))
@@ -545,7 +544,7 @@ def _ids_around(tags: Iterable[Tag]) -> set[int]:
 
 
 def _url_in(tag: Tag, attribute: str) -> str:
-    """Return the URL in an attribute, with its spaces encoded. Empty if there is none."""
+    """Return the URL in an attribute, with encoded spaces. Empty without the attribute."""
     return str(tag.get(attribute, "")).strip().replace(" ", "%20")
 
 

@@ -243,8 +243,8 @@ class _FolderReader:
     _entries: list[tuple[Entry, str]] = field(default_factory=list)
 
     def convert(self) -> Json:
-        """Return the pages, files and other content of the folder. The field `keys` maps the keys of pages and files to
-        their IDs."""
+        """Return the pages, files and other content of the folder. The field `keys` has the ID of each page and file by
+        its key."""
         entries = list(walk_entries(self.folder.entries))
         count, number = sum(entry.path is not None for entry in entries), 0
         for entry in entries:

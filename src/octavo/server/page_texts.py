@@ -35,7 +35,7 @@ INCLUDE_DEPTH_LIMIT = 4
 _LENGTH_LIMIT = 1 << 20
 """Maximum number of characters that includes add to a text. Nested includes can multiply its length quickly."""
 _COST_OF_INCLUDE = 256
-"""Number of characters that each include costs in addition to its text."""
+"""Number of characters that an include counts for, in addition to the length of its text."""
 _DEFAULT_FOLDER = ".gitbook/includes"
 """Folder of reusable content in a repository. Links in reusable content without a file are relative to this folder."""
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
@@ -114,7 +114,7 @@ def _included_text(
 
 @lru_cache(maxsize=64)
 def _include_tags(text: str) -> tuple[tuple[int, Tag], ...]:
-    """Return the include tags in a text with their positions, without those in code."""
+    """Return the position and the tag of each include tag outside code."""
     scanner, tags, starts = TagScanner(text), dict[int, Tag](), line_starts(text)
     for block in parse(text).walk():
         if block.kind != "include":

@@ -90,7 +90,7 @@ class BackgroundWork(Generic[T]):
     finish: Callable[[T], Any]
     early_response: Any = None
     needs_much_memory: bool = False
-    """True if `run` needs much memory. Such work runs one at a time."""
+    """True if `run` needs much memory. Only one such `run` is executed at a time."""
 
 
 LOCAL_USER = "me"
@@ -157,7 +157,8 @@ def presents(kind: type[Model]) -> Callable[[P], P]:
 
 
 def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
-    """Register a function that checks permission for these operations, and raises Refusal if the caller lacks it."""
+    """Register a function that checks permission for these operations. It raises Refusal if the caller has no
+    permission."""
     return _register(GUARDS, *operations)
 
 
@@ -254,8 +255,9 @@ def paginate(
 ) -> Json:
     """Return the page of a list that `op` requests.
 
-    `items` are pairs of sort key and item, in order. A sort key is a number, a string or a tuple of these. The cursor
-    is the last sort key, so it stays valid when items are added or deleted. `show` converts only the items on the page.
+    `items` are pairs of sort key and item, in order. A sort key is a number, a string or a tuple of these. A cursor has
+    the sort key of the last item, so it stays valid when items are added or deleted. `show` converts only the items on
+    the page.
     """
     all_items = list(items)
     size = PAGE_SIZE if op.limit is None else op.limit

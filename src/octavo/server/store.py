@@ -232,8 +232,8 @@ class Store:
         return (document for _, document in self.items(collection, status=status))
 
     def items(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[tuple[int, Json]]:
-        """Yield the position and the document for each document of a collection, in order of creation or newest first.
-        Positions never change, so cursors contain them."""
+        """Yield the position and the content of each document in a collection, in order of creation or newest first.
+        Cursors contain positions, which never change."""
         values, condition = [collection], "collection = ?"
         if status:
             values, condition = [collection, status], f"{condition} AND json_extract(body, '$.status') = ?"

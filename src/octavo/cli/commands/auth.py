@@ -309,7 +309,8 @@ def _row(status: Status, verdict: _Verdict) -> dict[str, Any]:
 async def _check_accounts(
     settings: Settings, home: signing_in.Home, access: Access, statuses: Sequence[Status], *, offline: bool
 ) -> list[_Verdict]:
-    """Check the API key of each account with its server. With `offline`, only check whether a key can be read."""
+    """Return the verdict on the API key of each account, from its server. With `offline`, only check whether the key
+    can be read."""
 
     async def check(each: Status) -> _Verdict:
         if not each.fingerprint:

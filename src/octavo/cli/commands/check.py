@@ -27,7 +27,6 @@ from octavo.documents.checks.findings import (
     RULES,
     SEVERITIES,
     Finding,
-    Place,
     RuleChoice,
     has_at_least,
     sorted_findings,
@@ -156,7 +155,7 @@ def _sarif_rule(source: str, rule: str) -> dict[str, Any]:
 
 def _sarif_result(finding: Finding, rules: Sequence[str]) -> dict[str, Any]:
     file = {"uri": _sarif_uri(finding.path)}
-    region = _sarif_region(finding.place)
+    region = dict(zip(("startLine", "startColumn", "endLine", "endColumn"), finding.place, strict=True))
     result: dict[str, Any] = {
         "ruleId": finding.rule or finding.source,
         "ruleIndex": rules.index(finding.rule),
@@ -168,11 +167,6 @@ def _sarif_result(finding: Finding, rules: Sequence[str]) -> dict[str, Any]:
         replacement = {"deletedRegion": region, "insertedContent": {"text": finding.suggestion}}
         result["fixes"] = [{"artifactChanges": [{"artifactLocation": file, "replacements": [replacement]}]}]
     return result
-
-
-def _sarif_region(place: Place) -> dict[str, int]:
-    names = ("startLine", "startColumn", "endLine", "endColumn")
-    return dict(zip(names, place, strict=True))
 
 
 def _sarif_uri(path: str) -> str:
@@ -191,7 +185,8 @@ FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
     "rdjsonl": rdjson_lines,
     "github": github_commands,
 }
-"""Functions that format findings. Their second argument is the text of each file."""
+"""Function that formats findings, by name of the format. The second argument of the function is the text of each file,
+by path."""
 _PRINTED_BY_FILE = frozenset({"text", "ndjson", "github"})
 """Formats with one line per finding. These lines are printed while other files are still checked."""
 

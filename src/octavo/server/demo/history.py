@@ -394,7 +394,7 @@ _READER_STEP = 11
 
 
 def create_team(world: World, team: Any) -> None:
-    """Create a team, and grant its role on its collection."""
+    """Create a team with its members and owner, and give it a role in its collection."""
     at = OrganizationRef(organization_id=ORGANIZATION)
     readers = [person.id for person in members() if person.role == "read"][::_READER_STEP]
     team_members = (*team["members"], *(readers if team["role"] == "read" else ()))

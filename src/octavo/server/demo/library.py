@@ -324,7 +324,7 @@ _PAGES_AGE = timedelta(days=120)
 def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
     """Fill an empty store with the demo library, in the state after years of work until `today`.
 
-    `large` is the share of the large demo to add, from 0 to 1. The store gets no API key. The caller adds one for one
+    `large` is the share of the large demo to add, from 0 to 1. The store gets no API key: the caller adds a key for one
     of `history.PEOPLE`.
     """
     clock, ids = DemoClock(today - _SPACES_AGE), DemoIds()

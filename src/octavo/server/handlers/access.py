@@ -165,8 +165,8 @@ def _present_link(world: World, link: Json) -> Json:
 
 
 def _is_redundant(world: World, link: Json) -> bool:
-    """Return whether an invite link is not needed: its target is gone, or another link to the same target gives a higher
-    role, or an older link to it gives the same role."""
+    """Return whether an invite link is not needed: its target is gone, or another link to this target gives a higher
+    role, or an older link gives the same role."""
     if _target_kind(link) and _find_target(world, link) is None:
         return True
     others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))

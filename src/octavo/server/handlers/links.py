@@ -335,7 +335,7 @@ def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json
 
 
 def _was_broken(resource: LinkedResource, before: set[tuple[str, str]]) -> bool:
-    """Return whether a broken link was broken in the base of the change request too, on each of its pages."""
+    """Return whether the base of the change request has the same broken link on all pages that link to the resource."""
     return all((location.page, resource.target.name) in before for location in resource.locations)
 
 

@@ -38,7 +38,7 @@ from octavo.server.store import Json, MissingResource
 
 
 def present_user(world: World, user_id: str) -> Json:
-    """Return a user in the form that is embedded in other resources. Works for deleted users too."""
+    """Return a user as other API resources contain it. A deleted user is called “Former member”."""
     document = world.store.find(f"/users/{user_id}") or {"id": user_id, "displayName": "Former member"}
     return {"object": "user", **document, "urls": {"location": world.url(f"/v1/users/{user_id}")}}
 
@@ -182,7 +182,7 @@ def _refuse_last_administrator(world: World, op: organizations.UpdateMember | or
 
 @presents(teams.Team)
 def present_team(world: World, document: Json) -> Json:
-    """Return a team with the numbers of its members and of the spaces in which it has a role."""
+    """Return a team with two numbers: its members, and the spaces in which the team has a role."""
     facts = omit(document, "organization")
     members = world.store.count(f"{team_path(document)}/members")
     permissions = {"view": True, "admin": can_manage_team(world, document)}
@@ -309,12 +309,12 @@ def _list_of_member(op: teams.ListOfMember, world: World) -> Json:
         refuse_guests(world, organization, "see the teams of other members")
     world.store.get(f"/orgs/{organization}/members/{op.user_id}")
     matching = [pair for pair in teams_of(world, organization, op.user_id) if _has_title(pair[1], op.title)]
-    return paginate(op, matching, lambda team: _present_membership(world, team, op.user_id))
 
+    def present_membership(team: Json) -> Json:
+        role = world.store.get(f"{team_path(team)}/members/{op.user_id}")["role"]
+        return {"team": present_team(world, team), "member": {"role": role}}
 
-def _present_membership(world: World, team: Json, user: str) -> Json:
-    role = world.store.get(f"{team_path(team)}/members/{user}")["role"]
-    return {"team": present_team(world, team), "member": {"role": role}}
+    return paginate(op, matching, present_membership)
 
 
 def refuse_malformed_merge_rules(rules: Json, *, kinds: tuple[str, ...]) -> None:

@@ -274,8 +274,8 @@ def _fill_in_section(op: structure.CreateSection | structure.UpdateSection, worl
 
 
 def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteTree:
-    """Move the site spaces at the root into a new section, and return the updated site. If the spaces of all of them are
-    deleted, create no section, and move them into `section`."""
+    """Move the site spaces at the root into a new section, and return the updated site. If all their spaces are
+    deleted, move them into `section` instead, without a new section."""
     chosen = tree.default_space(None)
     if chosen:
         space = next(
