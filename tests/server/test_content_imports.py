@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import resource
 import sys
 import tracemalloc
 from collections.abc import Iterator, Mapping
@@ -514,6 +515,20 @@ async def test_common_top_folders_may_be_deep(local_ask: Ask, web: WebServer) ->
     space = await space_with(local_ask)
     url = web.put("/deep.zip", archive({f"{'a/' * 3000}page.md": "# Deep"}))
     assert (await _import(local_ask, space.ref, url, "zip")).imported_resources == 1
+
+
+async def test_import_is_refused_if_a_file_cannot_be_written(local_ask: Ask, web: WebServer) -> None:
+    space = await space_with(local_ask, one="x")
+    url = web.put("/all.zip", archive({"small.md": "# Small", "large.md": "x" * 100_000}))
+    before = await local_ask(content.ListPages(at=space.ref))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))  # As on a full disk, no larger file can be written.
+    try:
+        message = await check_refused(local_ask(imports.Create(at=space.ref, url=url, source="zip")), 503)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "cannot save anything at the moment" in message
+    assert await local_ask(content.ListPages(at=space.ref)) == before
 
 
 async def test_hostile_archive_cannot_leave_its_folder_or_exceed_the_limit(

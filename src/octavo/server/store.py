@@ -92,7 +92,7 @@ class UnusableDatabase(OSError):
 
 
 class WriteFailure(OSError):
-    """The database cannot be written: another program has locked it, or the disk is full. `strerror` says which."""
+    """The database or a file cannot be written, for example because the disk is full. `strerror` has the cause."""
 
 
 class Store:

@@ -36,7 +36,7 @@ from octavo.server.handlers.permissions import allows, organization_guard, organ
 from octavo.server.handlers.spaces import add_next, get_at, get_revision, page_of, page_text, set_current, with_text
 from octavo.server.page_texts import evaluate_text, expand_includes, include_by_id
 from octavo.server.rest import BackgroundWork, Refusal, World, before_save, guards, handle, iso, omit, presents
-from octavo.server.store import Json, MissingResource
+from octavo.server.store import Json, MissingResource, WriteFailure
 
 if TYPE_CHECKING:
     from octavo.server.import_sources import ImportedFiles
@@ -272,8 +272,10 @@ def _write_file(path: Path, data: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    except OSError:
+    except (FileExistsError, IsADirectoryError, NotADirectoryError):
         pass  # An archive can contain a file and a folder with the same name. The first is kept.
+    except OSError as error:  # For example, the disk is full.
+        raise WriteFailure(error.errno, f"could not write an imported file ({error.strerror})") from None
 
 
 def _detach_from_files(world: World, page: Json, loaded: Json) -> Json:
