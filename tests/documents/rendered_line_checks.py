@@ -72,6 +72,10 @@ _LABEL, _FEW_CELLS, _SOME_CELLS = 32, 16, 24
 """Words of at most this width stay whole beside prose of at most that width."""
 _WITHOUT_WIDE = re.compile(r"[^\s\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]+")
 """A word; between letters of two cells lines end anywhere."""
+_LONGEST_PART, _SHORT_WORD = 16, 12
+"""Widths in cells. Longer parts of words may be broken. Words up to the second width have no parts."""
+_PLACES_IN_WORDS = re.compile(r"(?<=[/\\_.?&=,:;#-])|(?<=[a-z0-9])(?=[A-Z(])")
+_SYLLABLES = re.compile("[\u0e01-\u17dd]")
 _BARE = re.compile(r"<(iframe|source|t(?:able|body|d|h|head|r)|video)>", re.IGNORECASE)
 """The name of an element in angle brackets. Where nothing closes the element, the name is a word."""
 _MOST_ROWS = 200
@@ -279,9 +283,10 @@ def _broken_words(document: Document, width: int) -> Iterator[Fault]:
         ]
         # Only ASCII words count: text in languages without spaces may be broken anywhere.
         words = [
-            max((len(word) for text in column for word in _WITHOUT_WIDE.findall(text) if word.isascii()), default=1)
+            max((len(word) for text in column for word in _WITHOUT_WIDE.findall(text) if word.isascii()), default=0)
             for column in texts
         ]
+        yield from _broken_parts(block, texts, words, grid.widths, width)
         few = _FEW_CELLS if max(words) <= _LABEL else _SOME_CELLS
         needed = [
             max(word, min(few, max((cells(part) for text in column for part in text.split("\n")), default=1)))
@@ -292,6 +297,37 @@ def _broken_words(document: Document, width: int) -> Iterator[Fault]:
         for at, (word, own) in enumerate(zip(words, grid.widths, strict=True)):
             if word > own:
                 yield Fault(block.lines[0] + 1, f"a word of {word} cells broken in column {at + 1} of {own} at {width}")
+
+
+def _broken_parts(
+    block: Block, texts: Sequence[Sequence[str]], words: Sequence[int], widths: Sequence[int], width: int
+) -> Iterator[Fault]:
+    """Yield parts of words that are broken in a column of a table although all parts of all columns have room. Short
+    words have no parts."""
+    longest = [
+        max(
+            (
+                cells(part)
+                for text in column
+                for word in _WITHOUT_WIDE.findall(text)
+                for part in _PLACES_IN_WORDS.split(word)
+                if cells(part) <= _LONGEST_PART and not _SYLLABLES.search(part)
+            ),
+            default=0,
+        )
+        for column in texts
+    ]
+    needed = [
+        word if part < word <= _SHORT_WORD else max(_SHORT_WORD, part)
+        for word, part in zip(words, longest, strict=True)
+    ]
+    if sum(needed) + COLUMN_GAP * (len(needed) - 1) > width:
+        return
+    for at, (part, own) in enumerate(zip(longest, widths, strict=True)):
+        if part > own:
+            yield Fault(
+                block.lines[0] + 1, f"a part of a word of {part} cells broken in column {at + 1} of {own} at {width}"
+            )
 
 
 def _marks_left(document: Document) -> Iterator[Fault]:

@@ -365,6 +365,45 @@ def test_free_cells_are_given_to_broken_words(width: int) -> None:
     assert "supercalifragilistic" in text
 
 
+def test_ordinary_words_stay_whole_beside_names_that_break_at_capitals() -> None:
+    names = ("customerDeliveryAddress", "customerPaymentProvider", "customerTelephoneNumber")
+    rows = "".join(f"| {name} | {PROSE} | text | ja | 2f9c17d04b8e6a35c1d7e90b |\n" for name in names)
+    markdown = f"| Eigenschaft | Beschreibung | Art | Pflichtangaben | Beispielwert |\n|-|-|-|-|-|\n{rows}"
+    lines = [line.text for line in lay_out(parse(markdown).blocks, 74, Styles.plain())]
+    assert lines[0].split() == ["Eigenschaft", "Beschreibung", "Art", "Pflichtangaben", "Beispielwert"]
+    assert any(name not in "\n".join(lines) for name in names)
+
+
+def test_name_breaks_at_a_capital_instead_of_in_the_middle() -> None:
+    row = "400000000000000001 (the whole set) | 7 (a kind of set) | 30 (the part that is meant) | 400000000000000002 | 0 |"
+    head = "setIdentifier | includedComponentId | attributeDescription | attributeValueType | attributeOrder |"
+    markdown = f"| {head}\n|-|-|-|-|-|\n| {row}\n"
+    lines = [line.text for line in lay_out(parse(markdown).blocks, 74, Styles.plain())]
+    assert {"attribute", "Order"} <= {line.split()[-1] for line in lines[:3]}
+
+
+def test_path_breaks_after_a_backslash() -> None:
+    markdown = f"| Path | Meaning |\n|-|-|\n| C:\\Programs\\Harbour\\settings\\everything.ini | {PROSE} |\n"
+    lines = [line.text for line in lay_out(parse(markdown).blocks, 40, Styles.plain())]
+    assert [line.split()[0] for line in lines[2:5]] == ["C:\\Programs\\", "Harbour\\settings\\", "everything.ini"]
+
+
+def test_word_of_an_item_stays_whole_in_a_narrow_column() -> None:
+    cell = "<ul><li>one undistinguishable thing</li><li>another</li></ul>"
+    table = f"<table><thead><tr><th>A</th><th>B</th></tr></thead><tbody><tr><td>{cell}</td><td>{PROSE}</td></tr></tbody></table>"
+    for width in (40, 44):
+        text = "\n".join(line.text for line in lay_out(parse(table).blocks, width, Styles.plain()))
+        assert "undistinguishable" in text
+
+
+def test_width_of_a_column_breaks_no_word_that_has_room() -> None:
+    head = '<th width="120">Field</th><th>Meaning</th><th width="80">Kind</th>'
+    row = f"<td>notificationEncryption</td><td>{PROSE} {PROSE}</td><td>timestamp(12)</td>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody><tr>{row}</tr></tbody></table>"
+    text = "\n".join(line.text for line in lay_out(parse(table).blocks, 100, Styles.plain()))
+    assert {"notificationEncryption", "timestamp(12)"} <= set(text.split())
+
+
 def test_right_to_left_columns_are_right_aligned() -> None:
     markdown = "| שם | סוג | Key |\n|-|-|-|\n| אחד | הסבר ארוך | a |\n| API | ממשק | bcd |\n"
     lines = [line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain())]

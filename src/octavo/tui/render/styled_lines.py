@@ -460,7 +460,7 @@ _ITEM = re.compile(r"^ *(?:[•*]|\d{1,3}\.) ", re.MULTILINE)
 _WORD_HYPHEN = re.compile(r"(?<=[^\W\d_]{2})[-\u2010\u2013\u2014](?=[^\W\d_]{2})")
 _HYPHENATED = re.compile(r"[\"'“‘(]*[^\W\d_]+(?:['’\u2010\u2013\u2014-][^\W\d_]+)+[^\w/@=:\\]*")
 """A compound word with hyphens or dashes. Command line options, file names and URLs are not compound words."""
-_BREAK_SIGNS = r"[/\-_.?&=,:;#]+|(?<=[\w)])(?=%[0-9A-Fa-f]{2})"
+_BREAK_SIGNS = r"[/\\\-_.?&=,:;#]+|(?<=[\w)])(?=%[0-9A-Fa-f]{2})"
 _SIGN_BREAK = re.compile(_BREAK_SIGNS)
 _INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(])")
 _LOOKAHEAD = 3
@@ -504,6 +504,22 @@ def wrap_items(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
         rows.append([*crop(line_pieces, 0, indent_width), *first])
         rows += [[Piece(" " * indent_width, PLAIN, None, True), *continuation] for continuation in rest]
     return rows
+
+
+def item_lines(text: str) -> Iterator[tuple[str, int]]:
+    """Yield each line of a text, with the width of the hanging indent that `wrap_items` gives it."""
+    for line in text.split("\n"):
+        item = _ITEM.match(line)
+        yield line, cells(item.group()) if item is not None else 0
+
+
+def breakable_parts(word: str) -> Iterator[str]:
+    """Yield the parts of a word between the places where a line may end if the word is longer than the line."""
+    start = 0
+    for place in () if _OPAQUE_ID.fullmatch(word) else _INNER_BREAK.finditer(word):
+        yield word[start : place.end()]
+        start = place.end()
+    yield word[start:]
 
 
 def fit_title(title: Sequence[Piece], lines: list[Line], width: int) -> tuple[Sequence[Piece], list[Line]]:

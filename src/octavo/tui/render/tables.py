@@ -7,6 +7,7 @@ lines, every other row has a background. Without colors, lines separate rows of 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
@@ -35,9 +36,11 @@ from octavo.tui.render.styled_lines import (
     Clickable,
     Line,
     Piece,
+    breakable_parts,
     cells,
     flatten_emoji,
     hidden_columns_text,
+    item_lines,
     pad,
     pan_pieces,
     truncate,
@@ -58,8 +61,13 @@ _NARROW_COLUMN = 10
 _SHORT_COLUMN, _NARROWEST_COLUMN = 20, 6
 """Widths in cells. A column of at most `_SHORT_COLUMN` cells may shrink to its longest word, but not below
 `_NARROWEST_COLUMN` cells."""
+_HINTED_PROSE, _NARROW_PROSE = 24, 16
+"""Widths in cells that columns of prose keep if words stay whole against the hints of other columns. The second is for
+tables without words longer than `_LONG_LABEL`."""
 _WIDEST_COLUMN = 100
 """Maximum width of a column of prose, in cells. Longer lines are hard to read."""
+_ITEM_INDENT = 2
+"""Hanging indent in cells of a list item in a table."""
 _LONG_WORD = 16
 """Parts of words up to this width in cells are never broken. A longer part is broken only if the table would otherwise
 scroll."""
@@ -163,9 +171,14 @@ def fit_columns(
         return TableGrid(head, body, aligns, natural)
     longest_of = list(map(_longest_words, texts, natural))
     least = [longest.part for longest in longest_of]
+    labels = [max(longest.part, longest.label) for longest in longest_of]
+    all_hints = [*hints[: len(least)], *[0] * (len(least) - len(hints))]
+    # A hint breaks words only if the table cannot keep them whole.
+    prose = _NARROW_PROSE if max(labels) <= _LONG_LABEL else _HINTED_PROSE
+    narrow = [max(label, min(wide, prose)) for label, wide in zip(labels, natural, strict=True)]
+    lowest = labels if _excess(narrow, available_width) <= 0 else least
     hinted = [
-        max(low, min(wide, hint)) if hint else wide
-        for low, wide, hint in zip_longest(least, natural, hints[: len(least)], fillvalue=0)
+        max(low, min(wide, hint)) if hint else wide for low, wide, hint in zip(lowest, natural, all_hints, strict=True)
     ]
     text_sizes = [sum(column) for column in sizes]
     widths = _share_widths(natural, hinted, text_sizes, available_width)
@@ -185,39 +198,98 @@ def fit_columns(
     else:
         kept = least
     widths = _share_widths(widths, kept, text_sizes, available_width)
+    parts = _PartsOfWords(texts)
     if _excess(widths, available_width) > 0:
         # Break long words if the table then needs no scrolling.
-        words = [each.word if each.word <= _NARROW_COLUMN + 2 else _NARROW_COLUMN for each in longest_of]
-        least_widths = [min(width, word) for width, word in zip(widths, words, strict=True)]
+        words = [each.word if each.word <= _NARROW_COLUMN + 2 else None for each in longest_of]
+        least_widths = _widths_for_parts(widths, words, parts, available_width)
         tight = _share_widths(widths, least_widths, text_sizes, available_width)
         widths = tight if _excess(tight, available_width) <= 0 else widths
     broken = {index: each.word for index, each in enumerate(longest_of) if each.word > widths[index]}
     if broken and _excess(widths, available_width) <= 0:
-        least = _widths_around_words(every, widths, broken, available_width)
+        least = _widths_around_words(every, widths, broken, parts, available_width)
         most = [least[index] if index in broken else wide for index, wide in enumerate(natural)]
         widths = _share_widths(most, least, text_sizes, available_width)
     return TableGrid(head, body, aligns, widths)
 
 
+class _PartsOfWords:
+    """Widths of the parts of words between the places where a long word may break, by column. Read when needed."""
+
+    def __init__(self, texts: Sequence[Sequence[str]]) -> None:
+        self._texts = texts
+        self._widths: dict[int, Counter[int]] = {}
+
+    def of_column(self, index: int) -> Counter[int]:
+        """Return how many parts of each width a column has."""
+        if index not in self._widths:
+            self._widths[index] = Counter(
+                indent + cells(part)
+                for text in self._texts[index]
+                for line, indent in item_lines(text)
+                for word in re.split(_BETWEEN_WORDS, line)
+                for part in breakable_parts(word)
+            )
+        return self._widths[index]
+
+    def longest(self, index: int, limit: int) -> int:
+        """Return the width of the longest part of at most `limit` cells in a column. 0 if there is none."""
+        return max((width for width in self.of_column(index) if width <= limit), default=0)
+
+
+def _widths_for_parts(
+    widths: Sequence[int], words: Sequence[int | None], parts: _PartsOfWords, available_width: int
+) -> list[int]:
+    """Return column widths that break few parts of words, and that fit `available_width` cells if possible. `words` has
+    the width of each column that stays as wide as its longest word, and None for each other column.
+
+    Columns shrink in steps. Each step is the one that breaks the fewest parts per cell.
+    """
+    least = [
+        min(width, max(_NARROW_COLUMN, parts.longest(index, _LONG_WORD)) if word is None else word)
+        for index, (width, word) in enumerate(zip(widths, words, strict=True))
+    ]
+    shrinkable = [index for index, word in enumerate(words) if word is None]
+    while _excess(least, available_width) > 0:
+        steps = []
+        for index in shrinkable:
+            if (narrower := max(_NARROW_COLUMN, parts.longest(index, least[index] - 1))) < least[index]:
+                broken = sum(
+                    number for width, number in parts.of_column(index).items() if narrower < width <= least[index]
+                )
+                steps.append((broken / (least[index] - narrower), index, narrower))
+        if not steps:
+            break
+        _, index, narrower = min(steps)
+        least[index] = narrower
+    return least
+
+
 def _widths_around_words(
-    rows: list[list[list[Piece]]], widths: list[int], broken: dict[int, int], available_width: int
+    rows: list[list[list[Piece]]],
+    widths: list[int],
+    broken: dict[int, int],
+    parts: _PartsOfWords,
+    available_width: int,
 ) -> list[int]:
     """Return column widths that break fewer words than `widths`. `broken` has the width of the longest word of each
     column in which this word does not fit.
 
     Each column first shrinks to its longest line. The free cells go to the columns in `broken`, beginning with the
-    column that lacks the fewest cells. If a word still does not fit, its column gets a width that breaks the word into
-    equal parts, unless that adds lines.
+    column that lacks the fewest cells, for their longest words or at least for longer parts of words. If a word still
+    does not fit, its column gets a width that breaks the word into equal parts, unless that adds lines or breaks other
+    parts of words.
     """
     lines = [[wrap_items(row[at], width) for row in rows] for at, width in enumerate(widths)]
     least = [max(width_of(line) for cell in column for line in cell) for column in lines]
     spare = -_excess(least, available_width)
     for at, word in sorted(broken.items(), key=lambda each: each[1] - least[each[0]]):
-        if word - least[at] <= spare:
-            spare -= word - least[at]
-            least[at] = word
+        wider = word if word - least[at] <= spare else parts.longest(at, least[at] + spare)
+        if wider > least[at]:
+            spare -= wider - least[at]
+            least[at] = wider
         else:
-            even_width = -(-word // -(-word // widths[at]))
+            even_width = max(-(-word // -(-word // widths[at])), parts.longest(at, widths[at]))
             if sum(len(wrap_items(row[at], even_width)) for row in rows) <= sum(map(len, lines[at])):
                 spare += least[at] - even_width
                 least[at] = even_width
@@ -250,16 +322,20 @@ def _longest_words(texts: Sequence[str], natural: int) -> _LongestWords:
     word = label = longest_known = _NARROWEST_COLUMN
     for text in texts:
         if len(text) > longest_known:
+            indent = _ITEM_INDENT if "• " in text else 0
             for candidate in text.split() if text.isascii() else re.split(_BETWEEN_WORDS, text):
-                if len(candidate) <= longest_known:
+                length = len(candidate) + indent
+                if length <= longest_known:
                     continue
-                if len(candidate) > label and "://" not in candidate:
-                    label = max(label, cells(candidate))
-                if len(candidate) > min(word, part):
-                    word = max(word, cells(candidate))
+                if length > label and "://" not in candidate:
+                    label = max(label, cells(candidate) + indent)
+                if length > min(word, part):
+                    word = max(word, cells(candidate) + indent)
                     *signed, last = _WITHIN_WORDS.split(candidate)
                     part = max(
-                        part, min(cells(last), _LONG_WORD), *[min(cells(piece) + 1, _LONG_WORD) for piece in signed]
+                        part,
+                        min(cells(last), _LONG_WORD) + indent,
+                        *[min(cells(piece) + 1, _LONG_WORD) + indent for piece in signed],
                     )
                 longest_known = min(label, word, part)
     return _LongestWords(min(natural, part), min(natural, word), min(natural, label))
