@@ -187,6 +187,8 @@ def test_table_without_a_head_has_no_rule() -> None:
         ("The word שלום means peace", "left"),
         ("שלום means peace, and much more than that", "left"),
         ("1. שלום\n2. Git הוא כלי", "right"),
+        ("- Git\n- API\n- הסבר ארוך על הכלי", "right"),
+        ("1. Git: שם\n2. repositoryConfiguration", "left"),
         ("<details>\n\n<summary>פרטים נוספים</summary>\n\nתוכן\n\n</details>", "right"),
         ("{% stepper %}\n{% step %}\n### שלב ראשון\n{% endstep %}\n{% endstepper %}", "right"),
     ],

@@ -106,9 +106,8 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     margin = 1 if level == 0 else 0
     lines: list[Line] = []
     context.list_depth = level + 1
-    # All bullets of a list are on the same side, even if some items begin with a Latin word.
-    sample = whole.children[:_SAMPLE_ITEMS]
-    from_right = 2 * sum(map(_starts_right_to_left, sample)) > len(sample)
+    # All bullets of a list are on the same side, even if some items are Latin words.
+    from_right = reads_from_right(" ".join(map(_first_words, whole.children[:_SAMPLE_ITEMS])))
     for position, item in enumerate(block.children, first):
         list_item, is_continued = whole_block(item), not has_start(item)
         mark = item_marker(whole, position, level, styles)
@@ -149,9 +148,14 @@ def item_marker(block: Block, position: int, level: int, styles: Styles) -> str:
     return f"{first + position}.".rjust(len(str(first + len(block.children) - 1)) + 1)
 
 
-def _starts_right_to_left(item: Block) -> bool:
+def _first_words(item: Block) -> str:
+    """Return the text of an item if it begins with a paragraph, else nothing."""
     first = item.children[0] if item.children else None
-    return first is not None and first.kind == "paragraph" and is_right_to_left(first)
+    return plain_text(first.runs) if first is not None and first.kind == "paragraph" else ""
+
+
+def _starts_right_to_left(item: Block) -> bool:
+    return reads_from_right(_first_words(item))
 
 
 def is_loose(block: Block) -> bool:
