@@ -243,6 +243,10 @@ CASES = {
     ),
     "html heading": ('<h2 align="center">T</h2>', "heading [level=2] T"),
     "html heading around markdown": ('<h2 align="center">\n\nT\n\n</h2>', "heading [level=2] T"),
+    "markdown in an unknown element": (
+        "<frame-of>\n<Note kind={1}>\nUse `a` and [b](c.md).\n</Note>\n\n* d\n</frame-of>",
+        "paragraph Use  <code;code|a>  and  <|b→c.md> .\nlist\n  item\n    paragraph d",
+    ),
     "html with indented lines": (
         '<div>\n    <p align="center">\n        a <b>b</b>\n    </p>\n    <h2>T</h2>\n</div>\n\n    code',
         "paragraph [align=center] a  <bold|b>\nheading [level=2] T\ncode 'code'",

@@ -318,6 +318,11 @@ _WHOLE_ELEMENTS = {"table": 8000, "pre": 8000, "script": 2000, "style": 2000, "s
 _TRAILING_TAG = re.compile(r"</(?:table|figure|picture|pre)>[ \t]{0,99}(\{%[^\n]{1,4000}%\}[ \t]*)\n?\Z", re.IGNORECASE)
 """A platform tag after the closing tag of an element, on the same line."""
 _STANDALONE = re.compile("details|summary|div|center|picture|hr|p|h[1-6]|section|article|blockquote")
+_INLINE_ELEMENTS = re.compile(
+    "a|abbr|acronym|b|bdi|bdo|big|br|button|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|map|mark|object|q|s|"
+    "samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
+)
+"""HTML elements within a line. Tags with other names are ignored: the text between them is Markdown."""
 _MAX_COMMENT_LINES = 4000
 
 
@@ -387,7 +392,10 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
         after = _line_after(state, f"</{name}", position, start, end, _WHOLE_ELEMENTS[name])
         if after is not None:
             return after
-    if _STANDALONE.fullmatch(name) and state.src[position : state.eMarks[start]].rstrip().endswith(">"):
+    is_standalone = _STANDALONE.fullmatch(name) or not (
+        re.fullmatch(_BLOCK_ELEMENTS, name) or _INLINE_ELEMENTS.fullmatch(name)
+    )
+    if is_standalone and state.src[position : state.eMarks[start]].rstrip().endswith(">"):
         return start + 1
     line = start + 1
     while line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
