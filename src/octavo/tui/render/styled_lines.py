@@ -612,8 +612,8 @@ def _split_long_word(word: str, width: int) -> list[int]:
         at = _last_break(signs, word, start, full)
         if at <= (full - start) // 3 or cells(signs.split(word[start + at :], maxsplit=1)[0]) >= width:
             at = _last_break(breaks, word, start, full)
-        rest = breaks.split(word[start + at :], maxsplit=1)[0]
-        if at > (full - start) // 3 or (at > 1 and cells(rest) < width):
+        rest, *more = breaks.split(word[start + at :], maxsplit=1)
+        if at > (full - start) // 3 or (at > 1 and cells(rest) + len(more) <= width):
             last = next((index for index in range(first + 1, last + 1) if ends[index] == start + at), last)
         indexes.append(ends[last])
         first = last
