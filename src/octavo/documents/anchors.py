@@ -72,9 +72,9 @@ class Anchors:
 def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
     """Return the anchor that a link to `wanted` leads to. None if no anchor matches.
 
-    An identical anchor comes first, then an anchor that differs only in punctuation, case and accents. If there is
-    neither, the words for `&`, `<` and `>` are ignored too, because some programs leave them out. At last, `ae`, `oe`
-    and `ue` count as `ä`, `ö` and `ü`, because older anchors have them.
+    An identical anchor is best. The next best is an anchor that differs only in punctuation, case and accents. The next
+    best differs also in the words for `&`, `<` and `>`, which some programs leave out. The last differs also in `ae`,
+    `oe` and `ue`, which older anchors have for `ä`, `ö` and `ü`.
     """
     candidates = list(anchors)
     if wanted in candidates:

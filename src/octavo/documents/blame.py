@@ -56,8 +56,8 @@ class Blame(Generic[V]):
         self._documents = {page: document}
         self._trails = {block.key: _Trail(page, block.key, _text(block)) for block in self.blocks}
         self._added_blocks: dict[str, tuple[_Trail, str]] = {}
-        """Long blocks that the last compared version added, by key, each with its trail and its words.
-        `trace_to_other_pages` looks for them on other pages."""
+        """The long blocks that the last compared version added, by key. Each has its trail and its words.
+        `trace_to_other_pages` searches other pages for these blocks."""
 
     @property
     def pages(self) -> frozenset[str]:
@@ -174,8 +174,8 @@ class _TwoVersions:
 
 
 def written_blocks(document: Document) -> Iterator[Block]:
-    """Yield the blocks with own words, in the order of the page. For a container, yield its title if it has one, then the
-    blocks in it. For a table, yield its rows."""
+    """Yield the blocks that have words of their own, in the order of the page. A container with a title comes before
+    the blocks in it. The rows of a table are blocks."""
     yield from _written(document.blocks)
 
 

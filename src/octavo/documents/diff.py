@@ -260,8 +260,8 @@ class BlockChange:
 
 
 def block_changes(diff: Diff) -> Iterator[BlockChange]:
-    """Yield the blocks of both versions in reading order. A container with changed blocks comes before them. If nothing
-    else about the container changed, only its blocks are listed."""
+    """Yield the blocks of both versions in reading order. A changed container is listed before the blocks in it. A
+    container of which only blocks changed is not listed."""
     yield from _changes(diff.entries)
 
 

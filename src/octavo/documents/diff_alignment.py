@@ -199,8 +199,8 @@ def _unique_equal_numbers(old: Sequence[Node], new: Sequence[Node]) -> frozenset
 
 
 def _copied_number(gap: DiffRange, old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> int | None:
-    """Return the number of a block that was copied elsewhere, and then edited in place. `gap` is this place: one block
-    on each side, below the same heading. None if there is no such block."""
+    """Return the number of a block that was copied to another place, and edited in its old place. `gap` is the old
+    place: one block on each side, below the same heading. None if there is no such block."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]

@@ -145,8 +145,8 @@ class AddedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RemovedBlock:
-    """A removed block. If it has entries, it is a container that was removed while some of its blocks remain. The
-    entries then have every block that it contained."""
+    """A removed block. If it has entries, only the container was removed, and some of its blocks remain. The entries
+    have all blocks that were in the container."""
 
     block: Block
     entries: tuple[Entry, ...] = ()

@@ -47,8 +47,9 @@ _MAX_PAIRS = 4000
 
 
 def find_moves(steps: list[DiffStep], compare: CompareNodes) -> None:
-    """Turn removed and added steps of equal or similar blocks into moves, at any depth. Number the moves from 1. A block
-    has not moved if no block that both versions have is between its old and its new position."""
+    """Turn removed and added steps of equal or similar blocks into moves, at any depth, and number the moves from 1. If
+    only moved, removed and added blocks are between the old and the new position of a block, the block is not shown as
+    moved."""
     visible = [each for step in steps for each in (step, *step.descendants())]
     containers = [step for step in visible if step.inside is None and _is_container_step(step)]
     for step in containers:

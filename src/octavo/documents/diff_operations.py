@@ -175,9 +175,9 @@ def _section_text(section: Node) -> str:
 
 
 def _expand_operation(details: _Operation, titles: Mapping[str, str], row_numbers: Mapping[str, int]) -> list[Node]:
-    """Return an operation as plain blocks: headings, tables and tabs, as the platform writes it without an operation
-    tag. `titles` has the titles of tabs on the other side, by comparable title. `row_numbers` has the number of each
-    row there, by its text."""
+    """Return an operation as plain blocks: headings, tables and tabs, as the platform writes an operation without an
+    operation tag. `titles` has the titles of the tabs of the other version, by comparable title. `row_numbers` has the
+    numbers of the rows of the other version, by text."""
     block = details.block
     method = str(block.attrs.get("method") or "get")
     url = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()

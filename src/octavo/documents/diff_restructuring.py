@@ -267,11 +267,11 @@ def _step(old: _NodeInContainers | None, new: _NodeInContainers | None, compare:
 def _restructured_step(
     pairs: Sequence[_Pair], compare: CompareNodes, old_containers: Mapping[int, Node] | None = None
 ) -> DiffStep:
-    """Return one step for all pairs. The steps inside are those of the new containers. A step without nodes is a note
-    about the steps after it.
+    """Return one step for all pairs, with steps for the new containers inside. A step without nodes is a note about the
+    steps after it.
 
-    `old_containers` has the old version of each new container, by its `id()`. It is None if containers were added or
-    removed as a whole.
+    `old_containers` has the old version of each new container, by `id()`. None if whole containers were added or
+    removed.
     """
     old = tuple(_outermost_nodes(one for one, _ in pairs))
     new = tuple(_outermost_nodes(other for _, other in pairs))
@@ -360,8 +360,8 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
 
 
 def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_containers: Mapping[int, Node]) -> str:
-    """Return a note such as “unwrapped from a quote”. Empty if the block stayed in its containers, or if one of them
-    was split or joined."""
+    """Return a note such as “unwrapped from a quote”. Empty if the block stayed in its containers. Also empty if a
+    container was split or joined."""
     kept_ids = {id(old_containers[id(node)]) for node in new.path if id(node) in old_containers} & set(
         map(id, old.path)
     )

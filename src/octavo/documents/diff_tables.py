@@ -129,11 +129,10 @@ def is_same_column(pair: ColumnPair) -> bool:
 def row_pairs(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[list[Pair], dict[int, Node]]:
-    """Pair the rows of two tables in the order of both sides. Also return the row on the other side for each moved row,
-    by `id()`.
+    """Pair the rows of two tables in the order of both tables. A moved row is in two pairs, one at each position,
+    without a partner. Also return the other version of each moved row, by `id()`.
 
-    A moved row is in two pairs, once for each side. Rows are matched by a cell whose text is unique in its column, else
-    by similarity.
+    Rows are matched by a text that is unique in its column, or else by similarity.
     """
     old_names, new_names = _identified_rows(old, new, columns)
     before = [old_names.get(id(row), row.number) for row in old]
@@ -200,8 +199,8 @@ _MIN_CELL_SIMILARITY = 0.7
 
 
 def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[DiffStep]:
-    """Join each changed row with the rows directly after it that were merged into it, or else with those that were
-    split from it."""
+    """Join each changed row with the removed rows directly after it that were merged into it. If there are none, join
+    the row with the added rows after it that were split from it."""
     joined: list[DiffStep] = []
     index = 0
     while index < len(steps):
@@ -234,8 +233,9 @@ def _is_part_of_row(step: DiffStep, row: DiffStep, columns: Sequence[ColumnPair]
 
 
 def _joined_cells(row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
-    """Return two texts for each column: of the whole row, and of the first of the rows that were joined into it or
-    split from it. Both are empty if the first row has the text of the whole row in any column."""
+    """Return two texts for each column. `row` is the first of several rows on one side, and the whole row on the other
+    side. The first text is that of the whole row, the second that of the first row. Both are empty if the first row
+    has the text that the whole row has in this column."""
     first, whole = (row.old, row.new) if is_join else (row.new, row.old)
     assert first is not None
     assert whole is not None
@@ -295,8 +295,9 @@ def _cell_text(cell: Node) -> str:
 
 
 def _find_cell(text: str, cells: Sequence[tuple[str, str]]) -> int | None:
-    """Return the index of the cell of the whole row that has `text` as a part: it contains `text`, or is most similar to
-    the text of the first row followed by `text`. None if there is no such cell. `cells` is from `_joined_cells`."""
+    """Return the index of the cell of the whole row that has `text` as a part: the cell contains `text`, or is similar
+    to the text of the first row followed by `text`. None if there is no such cell. `cells` is the result of
+    `_joined_cells`."""
     best, found = 0.0, None
     for index, (cell, rest) in enumerate(cells):
         if not cell:

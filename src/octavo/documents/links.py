@@ -62,13 +62,12 @@ class SpaceIndex:
     """Ids by folded path or name. Filled at the first lookup that has no exact match."""
 
     def page_id(self, path: str) -> str | None:
-        """Return the id of the page at `path`. An exact match is preferred, then case is ignored. None if there is no
-        such page."""
+        """Return the id of the page at `path`. If no path is equal, case is ignored. None if there is no such page."""
         return self.pages.get(path) or self._find_folded("pages", self.pages, path)
 
     def file_id(self, name: str) -> str | None:
-        """Return the id of the file with a name, path or id. An exact match is preferred, then case is ignored. None if
-        there is no such file."""
+        """Return the id of the file with a name, path or id. If none is equal, case is ignored. None if there is no
+        such file."""
         files = self.files or _EMPTY
         return files.get(name) or self._find_folded("files", files, name)
 

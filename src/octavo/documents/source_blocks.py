@@ -82,11 +82,11 @@ class SourceBlock:
 
     @cached_property
     def key(self) -> str:
-        """Return the normalized text of the block. Blocks with equal keys differ at most in white space and the numbers
-        of items.
+        """Return the normalized text of the block. Two blocks with equal keys differ at most in white space and in the
+        numbers of items.
 
-        The key of a moved block is `moved` and the key of its base block. So it differs from the keys of all other
-        blocks, and edits do not change it.
+        The key of a moved block is made from the key of its base block. Edits do not change this key, and no other
+        block has it.
         """
         if self.move is not None:
             return f"moved\0{self.move.base.key}"

@@ -379,9 +379,9 @@ class TwoVersionAnchors:
     def threads(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
         """Return the threads by the key of their block. Threads without a block have the key "".
 
-        A block is searched by its key, first in the new version, then in the old one. Next, it is searched by its text
-        in both. At last, it is searched by similarity in the new version. If this needs a `search`, threads whose block
-        is not found by its key are left out.
+        A block is found by its key in the new version or in the old version, else by its text in one of them, else by
+        similarity in the new version. If a `search` is needed first, only the threads are returned whose block is found
+        by its key, and the threads on the whole page.
         """
         found: dict[str, list[Comment]] = {}
         rest = list(threads)
@@ -420,9 +420,9 @@ class TwoVersionAnchors:
     def is_outdated(self, thread: Comment) -> bool:
         """Return whether a thread is outdated.
 
-        A thread is not outdated if the new version has its block. Otherwise, it is outdated if the server says so, or
-        if neither version has the block or its text. The server does not know pending comments: without a block in the
-        new version, they are outdated.
+        A thread is not outdated if the new version has its block. Else it is outdated if the server says so, or if
+        neither version has the block or its text. A pending comment is outdated if the new version does not have its
+        block, because the server does not know the comment.
         """
         if thread.target.node is None or self._new.has_block_of(thread):
             return False

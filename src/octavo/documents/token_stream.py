@@ -437,8 +437,8 @@ def _join_definitions(tokens: list[Token]) -> list[Token]:
 
 
 def _append_footnotes(state: StateCore) -> None:
-    """Add the footnote definitions to the end of the page, also those without a reference in the Markdown: HTML may
-    refer to them."""
+    """Add the footnote definitions to the end of the page. Definitions without a reference in Markdown are included,
+    because HTML can refer to them."""
     footnotes = state.env["footnotes"]
     for name, number in list(footnotes["refs"].items()):
         if number < 0:

@@ -216,10 +216,11 @@ class SourcePlaces:
         ]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
-        """Return the range of a tag that begins with `tag`, such as `{% hint`. If there is none, return the whole line.
+        """Return the range of the tag that begins with `tag`, such as `{% hint`. If there is no such tag, return the
+        whole line.
 
-        An opening tag is the first one on the line or after it. A closing tag is the last one before the end of the
-        line, else the first one after it.
+        For an opening tag, the first match from the line on counts. For a closing tag, the last match up to the end of
+        the line counts, or else the first match after the line.
         """
         start = self._start_of(line)
         pattern = _tag_pattern(tag)

@@ -303,8 +303,9 @@ _ASSETS = ".gitbook/assets/"
 _MAX_NAME = 300
 """Maximum number of characters in the name of an asset."""
 _ASSET_URL = re.compile(r"\.gitbook/assets/(?=([^\"<>\n]{1,2700}))")
-"""Start of an asset URL. The group has the characters after the start: the file name ends somewhere in them. A character
-can be written as nine, such as `%E6%BD%AE`. The group is in a lookahead, because it can contain the next asset URL."""
+"""The start of an asset URL. The group has the following characters, among which the file name ends. The group is a
+lookahead, because the next asset URL may begin in it. Its length allows names in which each character is written as
+nine, such as `%E6%BD%AE`."""
 
 
 class LazyPages(Mapping[str, CheckedPage]):

@@ -71,8 +71,8 @@ class Entry:
     path: Path | None = None
     """File of a document, relative to the root of the pages."""
     target: str = ""
-    """Target of a link: a URL, or the path of a page or file from the root as `link_path` writes it, with an anchor. For
-    a group or document without a file: its folder, or its text in the table of contents."""
+    """For a link, a URL, or the path of a page or file from the root as `link_path` writes it, with an anchor. For a
+    group or a document without a file, its folder, or its text in the table of contents."""
     children: list[Entry] = field(default_factory=list)
     slug: str = ""
     """Slug of a group. Empty if the slug follows from the title."""

@@ -137,10 +137,10 @@ def _folder_entries(folder: Folder, readme: Path) -> list[Entry]:
 
 
 def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[Entry]:
-    """Return the entries for the files and folders in a folder, sorted by name, without its `index` page.
+    """Return the entries for the files and subfolders of a folder, sorted by name, without its `index` page.
 
-    A subfolder becomes its README or index page. If it has none, it becomes a group at the root and an empty page
-    elsewhere, because groups cannot be nested.
+    A subfolder with a README or index page becomes this page. Another subfolder becomes a group at the root, and an
+    empty page elsewhere, because groups cannot be nested.
     """
     entries = []
     for directory_entry in _list_directory(folder, path):

@@ -62,8 +62,8 @@ def hunks(old: Blocks, new: Blocks) -> list[Hunk]:
 
 
 def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -> Hunk:
-    """Return an addition or deletion shifted so that it begins with a heading. It can be shifted only past equal blocks,
-    because then it describes the same change. `before` and `after` are the numbers of equal blocks around the hunk."""
+    """Return an addition or deletion shifted so that it begins with a heading. Shifted past equal blocks, it still
+    describes the same change. `before` and `after` are the numbers of equal blocks around the hunk."""
     if not (hunk.is_addition or hunk.is_deletion):
         return hunk
     blocks, start, end = (new, hunk.j1, hunk.j2) if hunk.is_addition else (old, hunk.i1, hunk.i2)
@@ -145,8 +145,8 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
 
 
 def _words_without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
-    """Return the words of a block. If the block, or a block inside it, was moved there from outside `old`, its words are
-    left out."""
+    """Return the words of a block, without the words that were moved into the block from outside of the `old`
+    blocks."""
     if not any(each.move for each in block.walk()):
         return block.words
     if block.move is not None:
@@ -385,9 +385,8 @@ class _Counterparts:
 def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBlock, MovedBlocks]:
     """Return main and the change request, prepared for the merge, and the base blocks that each side moved.
 
-    Each moved block gets a `Move`, which has the base block and the blocks that the other side has in its old place. In
-    the tree of the other side, these blocks are replaced by the base block. So the move is the only change at the old
-    place.
+    Each moved block gets a `Move`, with the base block and the blocks that the other side has at the old place. On the
+    other side, the base block replaces these blocks, so that the move is the only change at the old place.
     """
     sides = _Counterparts(versions.base, versions.main), _Counterparts(versions.base, versions.request)
     changes: tuple[_Changes, _Changes] = ({}, {})

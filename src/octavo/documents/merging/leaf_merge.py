@@ -27,7 +27,7 @@ from octavo.documents.source_blocks import (
 )
 
 Context = tuple[str, str]
-"""Text before and after a conflict that a reader needs to understand it, such as the head of its table."""
+"""Text before and after a conflict that shows its meaning, such as the head of its table."""
 NO_CONTEXT: Context = ("", "")
 _TOKEN = re.compile(rf"\s+|#+|\]\[[^\[\]\n]*\]|{WORD.pattern}|.", re.S)
 """A part of a text that is never divided: a word, the target of a reference link, white space or a sign."""
@@ -38,8 +38,8 @@ _MIN_KEPT = 0.5
 
 
 def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Conflict:
-    """Merge a text. If both sides changed it differently, return a conflict. If they changed different words of prose,
-    the conflict suggests a merge by words. A heading is merged without conflict if `_merge_heading` can merge it."""
+    """Merge a text. Return a conflict if both sides changed the text differently. If they changed different words of
+    prose, the conflict suggests a merge by words. A heading is not in conflict if `_merge_heading` can merge it."""
     if texts.is_conflict_free:
         return texts.preferred
     if kind == "heading" and (merged := _merge_heading(texts)):
@@ -79,9 +79,11 @@ def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflic
 
 
 def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
-    """Merge a row cell by cell. If both sides changed the same cell or the opening of the row, or if the number of cells
-    differs, return a conflict for the row. If only cells conflict, the text of each side also has the cells that only
-    the other side changed."""
+    """Merge a row cell by cell.
+
+    The row is a conflict if both sides changed the same cell or the opening of the row, or if the number of cells
+    differs. If only cells are in conflict, the text of each side also has the cells that the other side alone changed.
+    """
     widths, frames = rows.map(lambda row: len(cells(row))), rows.map(row_opening)
     texts = rows
     if widths.base == widths.main == widths.request and frames.is_conflict_free:
@@ -156,8 +158,8 @@ _HTML_TAG = re.compile(r"<[^<>]*>")
 def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> set[WordSequence]:
     """Return the sequences of words that are lost or repeated if all conflicts are resolved for one side.
 
-    The correct count of a sequence is between its count on that side, and its count with the changes of both sides: main
-    plus change request minus base.
+    A sequence may occur as often as on that side, or as often as with the changes of both sides (main plus change
+    request minus base), or a number of times between these two.
     """
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [side_of(page.root, side) or "" for side in SIDES]
@@ -216,9 +218,9 @@ Column: TypeAlias = "int | str"
 
 
 def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None:
-    """Return the three versions with the columns of the merged table: with those that a side added, and without those
-    that a side deleted. None if the columns cannot be merged, for example because a side deleted one that the other side
-    edited.
+    """Return the three versions with the columns of the merged table: with the columns that a side added, without the
+    columns that a side deleted. None if the columns cannot be merged, for example because one side deleted a column
+    that the other side edited.
 
     In this module, version 0 is the base, 1 is main, and 2 is the change request.
     """
@@ -319,8 +321,8 @@ def _values(table: SourceBlock, index: int) -> Counter[str]:
 
 
 def _merge_columns(columns: list[list[Column]]) -> list[Column]:
-    """Return the columns of the merged table, in main's order. If only the change request changed the order, its order
-    is used. New columns of the other side come after their predecessor there."""
+    """Return the columns of the merged table in the order of main. If only the change request reordered the columns,
+    its order is used. A new column of the other side comes after the column that precedes it there."""
     shared, (_, main, request) = _shared_columns(columns), columns
     first, second = (main, request) if shared[0] != shared[1] else (request, main)
     merged = [each for each in first if isinstance(each, str) or each in second]

@@ -42,14 +42,14 @@ class Conflict:
     main: str | None
     request: str | None
     both: str | None = None
-    """The text if both sides are chosen: the merge word by word, else the texts of both sides. Only main's text if the
-    page cannot have both. None if no text is left."""
+    """The text for the choice of both sides: the merge word by word, or else the texts of both sides. Only the text of
+    main if the page cannot have two such texts. None if no text is left."""
     merged_text: str | None = None
     """The text merged word by word. None if there is no such merge."""
     is_merged_by_default: bool = False
     """True if `merged_text` is used until the user resolves the conflict."""
     context: tuple[str, str] = ("", "")
-    """Text before and after the conflict that a reader needs to understand it, such as the head of its table."""
+    """Text before and after the conflict that shows its meaning, such as the head of its table."""
     base_text_page: str | None = None
     """The id of the page to which main moved the text of the base. None if the text was not moved to another page."""
     deciding_conflict: Conflict | None = None
@@ -302,7 +302,8 @@ class _MarkedPart(NamedTuple):
 
 def read_marked_page(text: str, written_merge: MergedPage | None = None) -> MergedPage:
     """Return the page with a conflict for each set of markers in `text`. `written_merge` is the merge that wrote the
-    markers, if it is available: its conflicts also have the base. Other conflicts have only the text of both sides."""
+    markers, if available. Its conflicts are returned with their base. All other conflicts have only the texts of both
+    sides."""
     lines = text.split("\n")
     by_sides: dict[tuple[str, str], list[_MarkedPart]] = {}
     for each in _parts_between_markers(written_merge.root) if written_merge is not None else ():

@@ -377,8 +377,8 @@ class _PageMerge:
         return MergedBlock("table", head, before if pieces or tail else "", pieces, "", tail)
 
     def _merge_moves_in(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
-        """Return a block of one side. If this side moved the block, or blocks in it, the changes of the other side to
-        them are merged in."""
+        """Return a block of one side. The changes that the other side made to the block, or to blocks in it, are merged
+        in if this side moved them here."""
         if block.replaced_blocks is not None:
             return join(block.replaced_blocks)
         if block.move is not None:
@@ -415,8 +415,9 @@ class _PageMerge:
         return _PageMerge(main, request, moved)._merge_block(Versions(base, main, request))
 
     def _conflict_of_two_places(self, base: SourceBlock, block: SourceBlock, other: SourceBlock, side: int) -> Conflict:
-        """Return the conflict at one of two places to which the sides moved a block. It has the text of the block for
-        the side that moved it here, and None for the other side. `both` keeps the block at main's place only."""
+        """Return the conflict at one of two places to which the sides moved the same block. The side that moved the
+        block to this place has its text there, the other side has None. The choice of both sides keeps the block only
+        at the place in main."""
         text = block.source
         if base.name == block.name == other.name:
             merged = self._merge_block(Versions(base, *_main_first(block, other, side)))

@@ -152,8 +152,8 @@ def _break_cycles(
 
 
 def _merge_order(base: list[str], main: list[str], proposed: list[str], result_order: PageOrder) -> list[str]:
-    """Return `main` with the additions and moves of `proposed` since `base`. A page that both sides moved stays in
-    place. If the orders differ, it is also added to the conflicts of `result_order`."""
+    """Return `main` with the additions and moves of `proposed` since `base`. A page that both sides moved stays at its
+    place in main. If the orders differ, the page is also added to the conflicts of `result_order`."""
     if main == proposed or not proposed:
         return main
     common = set(base) & set(main) & set(proposed)
@@ -224,8 +224,8 @@ def merge_revisions(
     """Return `main` with the changes of `proposed` since `base`. `name` is the name of the change request in conflict
     markers, such as `#42`.
 
-    The field `text` of a page may be a key in place of the text, such as a hash. Then `read_text` returns the text for
-    a key, and `store_text` stores a merged text and returns its key. By default, the field is the text.
+    By default, the field `text` of a page is the text. If the field is a key of the text, such as a hash, `read_text`
+    returns the text for a key, and `store_text` stores a merged text and returns its key.
     """
     merger = _RevisionMerger(name, read_text, store_text)
     sides = [TreeVersion.of(each["pages"]) for each in (base, main, proposed)]
