@@ -130,7 +130,7 @@ async def test_tree_begins_collapsed_at_a_depth_and_expands_to_a_node() -> None:
         assert tree.select_hidden("local")
         await pilot.pause()
         assert selected_key(tree) == "local"
-        assert [node.key for node in tree.path("local")] == ["guides", "hooks", "local"]
+        assert [node.key for node in tree.outline.path("local")] == ["guides", "hooks", "local"]
         assert not tree.select_hidden("nowhere")
 
 

@@ -236,7 +236,7 @@ class OpenSpace(SpacePanes):
         current_id, in_spaces = self.page.id if self.page is not None else "", self.nav.has_focus_on == "spaces"
         if (row := self.target.row) is not None:
             tree = self.nav.spaces_tree if in_spaces else self.nav.pages_tree
-            current_id, path = str(row.key), [str(each.label) for each in tree.path(row.key)]
+            current_id, path = str(row.key), [str(each.label) for each in tree.outline.path(row.key)]
         else:
             trail = self.pages.path_to(current_id) if self.pages is not None else ()
             path = [page.title or "Untitled" for page in trail]

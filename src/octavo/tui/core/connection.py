@@ -128,7 +128,6 @@ class Subscriptions:
         return self._slots[slot].op if slot in self._slots else None
 
     def operations(self) -> tuple[Operation[Any], ...]:
-        """Return the operations of all slots."""
         return tuple(each.op for each in self._slots.values())
 
     def awaited_responses(self) -> Iterator[LiveResponse]:
@@ -147,7 +146,6 @@ class Subscriptions:
         return owner.screen in stack[bottom:]
 
     def stop(self) -> None:
-        """Stop following all operations."""
         while self._slots:
             self._slots.popitem()[1].leave()
         self._dependencies = ()

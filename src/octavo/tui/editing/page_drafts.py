@@ -174,7 +174,6 @@ def _is_orphaned(path: Path) -> bool:
 
 
 def editor_folder(app: Shell) -> Path:
-    """Return the folder of all editor files."""
     return app.settings.state_folder / "editing"
 
 

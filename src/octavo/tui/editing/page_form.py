@@ -9,17 +9,17 @@ from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal
 from textual.widgets import Input, Static, TextArea
 
 from octavo.api.content import Page, PageTree, UpdatePage
 from octavo.api.folding import fold
 from octavo.documents.emoji import to_emoji
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
-from octavo.tui.widgets.dialog import STYLES, DialogFrame, TextButton, dialog_styles
+from octavo.tui.widgets.dialog import STYLES, TextButton, dialog_styles
 from octavo.tui.widgets.short_texts import safe, safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
-from octavo.tui.widgets.text_widgets import ChangingText, FactList
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.untrusted_input import parse_json
 
 Values = dict[str, str]
@@ -182,28 +182,16 @@ class PageForm(ConfirmDialog):
             save_draft=lambda _: self._save_drafts(),  # the draft of the whole form
         )
 
-    def body(self) -> ComposeResult:
-        with DialogFrame() as frame:
-            frame.set_border_texts(self._title, self._foot)
-            with VerticalScroll(classes="confirm--body", can_focus=False):
-                yield Static(safe_lines(self._intro), classes="confirm--intro")
-                yield FactList(())
-                yield ChangingText("", classes="confirm--after")
-            for name, field in self._fields.items():
-                with Horizontal(classes="form--row"):
-                    yield Static(safe(field.label), classes="form--label")
-                    if name == "hidden":
-                        yield TextButton(_HIDDEN_LABEL if field.value else _VISIBLE_LABEL, id=name)
-                    elif field.height > 1:
-                        yield TextEditor(field.value, placeholder=field.placeholder, id=name)
-                    else:
-                        yield LineInput(field.value, placeholder=field.placeholder, id=name)
-                yield ChangingText("", classes="form--wrong", id=f"wrong-{name}")
-            yield ChangingText(classes="confirm--why")
-            yield LineInput(id="typed")
-            with Horizontal(classes="confirm--buttons"):
-                yield TextButton(self.cancel_word, id="no")
-                yield TextButton(self.verb, id="yes", classes="-primary")
+    def field_widgets(self, name: str, field: DialogField) -> ComposeResult:
+        with Horizontal(classes="form--row"):
+            yield Static(safe(field.label), classes="form--label")
+            if name == "hidden":
+                yield TextButton(_HIDDEN_LABEL if field.value else _VISIBLE_LABEL, id=name)
+            elif field.height > 1:
+                yield TextEditor(field.value, placeholder=field.placeholder, id=name)
+            else:
+                yield LineInput(field.value, placeholder=field.placeholder, id=name)
+        yield ChangingText("", classes="form--wrong", id=f"wrong-{name}")
 
     def on_resize(self) -> None:
         self.set_class(self.size.height >= _ROOMY_HEIGHT, "-roomy")
@@ -214,7 +202,6 @@ class PageForm(ConfirmDialog):
 
     @property
     def values(self) -> Values:
-        """The current values of the fields."""
         return {name: self._field_text(name) for name in self._fields}
 
     def _field_text(self, name: str) -> str:

@@ -394,7 +394,6 @@ class DiffBuilder:
             self._show(build)
 
     def stop(self) -> None:
-        """Cancel building."""
         if self._work is not None:
             self._work.stop()
         self._build, self._work, self.contents.is_building = None, None, False

@@ -288,7 +288,6 @@ class DiffView(Reader):
             self.navigation.builder.build()
 
     def clear(self) -> None:
-        """Show an empty view."""
         self.state.clear()
         self.waiting_commands = ()
         self.navigation.store_position()

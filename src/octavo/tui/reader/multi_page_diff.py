@@ -311,7 +311,6 @@ class MultiPageNavigation(DiffNavigation):
 
     @property
     def is_on_heading(self) -> bool:
-        """True if the heading of a page is selected."""
         selected = self.cursor.current()
         return selected is not None and selected.block.kind == PAGE_ROW
 

@@ -69,7 +69,6 @@ class AgeGutter:
             self._viewport.repaint()
 
     def hide(self) -> None:
-        """Hide the gutter."""
         if self._ages is not None:
             self._ages = None
             self._viewport.reset_lines()
@@ -117,7 +116,6 @@ class PageThreads:
         self.viewport.repaint()
 
     def clear(self) -> None:
-        """Remove all marks."""
         self.marks = self.drafts = ThreadMarks()
 
     def mark_document(self, document: Document) -> None:
@@ -217,7 +215,6 @@ class PageContents(Contents):
         return self.document is not None
 
     def use_next_line_width(self) -> None:
-        """Choose the next text width."""
         self._line_width_index = (self._line_width_index + 1) % len(LINE_WIDTHS)
 
     # Units
@@ -281,7 +278,6 @@ class PageContents(Contents):
         return next((note for note in notes if note.attrs.get("label") == label), None)
 
     def discard_source_units(self) -> None:
-        """Discard the units of the Markdown source."""
         self._source_units = None
 
     def block_markdown(self, block: Block) -> str:

@@ -228,7 +228,6 @@ class ImageCanvas(Widget):
         self._message: Content = _LOADING
 
     def show_message(self, message: Content) -> None:
-        """Show a message instead of the image."""
         self._rows, self._message = [], message
         self.refresh()
 
@@ -314,7 +313,6 @@ class ImageScreen(Dialog[None]):
 
     @property
     def picture(self) -> ImageReference:
-        """The image that is shown."""
         return self.pictures[self.index]
 
     @property

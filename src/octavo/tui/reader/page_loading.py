@@ -120,7 +120,6 @@ class PageLoader:
         self._work: Work | None = None
 
     def show(self, document: Document, head: PageHead, key: str) -> None:
-        """Show a parsed page."""
         self.cancel()
         page = ParsedPage(document, list(split_into_units(blocks_with_title(document.blocks, head, is_complete=True))))
         self._show_whole(page, head, key, Folds())

@@ -273,7 +273,6 @@ class PageNavigation:
             self._restore_now(unfinished[0])
 
     def position(self) -> ReadingPosition:
-        """Return the current reading position."""
         pane, block = self.pane, self.cursor.selected[1].key if self.cursor.selected is not None else ""
         top = (
             reading_position_of(pane.viewport.virtual_lines, pane.viewport.top, pane.viewport.layout_width)

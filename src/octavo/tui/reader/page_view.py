@@ -299,7 +299,6 @@ class PageView(Reader):
 
     @property
     def key(self) -> str:
-        """Key of the page that is shown."""
         return self.contents.key
 
     @property
@@ -334,12 +333,10 @@ class PageView(Reader):
         self.threads.set(blocks, threads, drafts, is_loaded=is_loaded)
 
     def switch_line_width(self) -> None:
-        """Switch to the next text width."""
         self.contents.use_next_line_width()
         self.reset_lines()
 
     def clear(self) -> None:
-        """Show an empty view."""
         self.state.clear()
         self.waiting_commands = ()
         self.loader.cancel()

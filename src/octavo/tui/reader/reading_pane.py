@@ -73,7 +73,6 @@ class LoadingState:
         self.viewport.repaint()
 
     def clear(self) -> None:
-        """Remove the message."""
         self._failure = self._reason = None
         if self._waiting is not None:
             self._waiting.stop()
@@ -86,7 +85,6 @@ class LoadingState:
 
     @property
     def shows_loading(self) -> bool:
-        """True if the loading message is shown."""
         return self._waiting is not None
 
     @property

@@ -86,7 +86,6 @@ class ConflictContents(Contents):
         self._blocks = {each.key: Block("conflict", key=each.key) for each in self.conflicts}
 
     def clear(self) -> None:
-        """Show nothing."""
         self.set_pieces((), self.sides)
         self.pieces = None
 
@@ -326,7 +325,6 @@ class ThreeWayView(Reader):
             self.cursor.select(selected)  # The result may have more lines than before.
 
     def clear(self) -> None:
-        """Show an empty view."""
         self.state.clear()
         self.contents.clear()
         self.key, self._loading_key, self.waiting_commands = "", "", ()

@@ -275,7 +275,6 @@ class Viewport:
 
     @property
     def text_styles(self) -> Styles:
-        """Text styles of the theme."""
         if self._text_styles is None:
             self._text_styles = Styles.from_theme(self.widget.app.theme_variables, ascii=self._ascii)
         return self._text_styles

@@ -101,7 +101,6 @@ def _rewrite_note(size: ChangeSize, side: str) -> str:
 
 
 def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffUnits:
-    """Return the units of a source diff."""
     diff_units = DiffUnits()
 
     def units() -> Iterator[DiffUnit]:

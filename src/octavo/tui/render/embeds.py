@@ -34,6 +34,7 @@ from octavo.tui.render.styled_lines import (
     with_background,
     wrap,
     wrap_items,
+    wrap_text,
 )
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.tables import cell_pieces, visible_columns
@@ -199,7 +200,7 @@ def render_integration(context: LayoutContext, block: Block, width: int) -> list
         rows = [Line(part) for part in wrap([Piece(url, styles.link, Clickable("link", url))], width - 3)]
         result += indent(rows, blank := [Piece("   ", PLAIN, None, True)], blank)
     if block.text:
-        rows = [Line(part) for row in block.text.split("\n") for part in wrap([Piece(row, styles.text)], width - 4)]
+        rows = wrap_text(block.text, styles.text, width - 4)
         result += box(rows, width, styles, background=styles.panel, edges=(has_start(block), has_end(block)))
     return result + context.flow(block.children, width)
 
@@ -210,7 +211,7 @@ def render_unknown(context: LayoutContext, block: Block, width: int) -> list[Lin
     name = str(block.attrs.get("name") or block.kind)
     rows = _render_arguments(dict(block.attrs.get("arguments") or {}), styles, width - 4) if has_start(block) else []
     if block.text:
-        rows += [Line(part) for row in block.text.split("\n") for part in wrap([Piece(row, styles.text)], width - 4)]
+        rows += wrap_text(block.text, styles.text, width - 4)
     rows += context.text_lines(block.runs, width - 4) if block.runs else []
     rows += context.flow_children(block, width - 4)
     title, rows = fit_title([Piece(name, styles.strong)], rows, width)

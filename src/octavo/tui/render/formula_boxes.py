@@ -54,7 +54,6 @@ class FormulaBox(NamedTuple):
 
     @property
     def baseline_row(self) -> str:
-        """Row at the baseline."""
         return self.rows[self.baseline]
 
     @property

@@ -28,6 +28,7 @@ from octavo.tui.render.styled_lines import (
     width_of,
     with_background,
     wrap,
+    wrap_text,
 )
 from octavo.tui.render.styles import PLAIN, Styles, icon_sign
 from octavo.tui.terminal.display import reads_from_right
@@ -47,9 +48,7 @@ def render_page_title(context: LayoutContext, block: Block, width: int) -> list[
     longest = max((line.width for line in lines), default=0)
     lines.append(rule(max(3, min(longest, width)), styles, styles.glyphs.double_across, styles.accent))
     if block.text.strip():
-        style = styles.muted + Style(italic=True)
-        text = " ".join(block.text.split())
-        lines += [Line([]), *(Line(pieces) for pieces in wrap([Piece(text, style)], width))]
+        lines += [Line([]), *wrap_text(" ".join(block.text.split()), styles.muted + Style(italic=True), width)]
     return lines
 
 

@@ -416,7 +416,7 @@ class RequestScroll:
         )
 
     def _parent_titles(self, entry: ChangedPage) -> str:
-        above = [node for node in self._pages.widget.path(entry.key) if node.key != entry.key]
+        above = [node for node in self._pages.widget.outline.path(entry.key) if node.key != entry.key]
         return " › ".join(str(node.label) for node in above if node.kind != "section")
 
     # Loading

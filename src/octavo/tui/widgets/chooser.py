@@ -164,7 +164,6 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         return not (self.shows_explanation and self.has_class("-tiny"))
 
     def draw(self, matched: MatchedChoice[T]) -> Row:
-        """Return the row of a choice."""
         choice = matched.choice
         title = self.highlighted_title(matched)
         detail = safe(choice.explanation) if self.has_row_details else Content("")

@@ -151,14 +151,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
                 yield FactList(self._facts)
                 yield ChangingText(safe_lines(self._after), classes="confirm--after")
             for name, field in self._fields.items():
-                yield Static(safe(field.label), classes="confirm--label")
-                if field.height > 1:
-                    editor = TextEditor(field.value, placeholder=field.placeholder, id=name)
-                    editor.styles.height = field.height
-                    yield editor
-                else:
-                    input_class = PathInput if field.is_path else LineInput
-                    yield input_class(field.value, placeholder=field.placeholder, id=name)
+                yield from self.field_widgets(name, field)
             yield ChangingText(classes="confirm--why")
             word_input = LineInput(id="typed")
             word_input.select_on_focus = (
@@ -168,6 +161,17 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             with Horizontal(classes="confirm--buttons"):
                 yield TextButton(self.cancel_word, id="no")
                 yield TextButton(self.verb, id="yes", classes="-primary")
+
+    def field_widgets(self, name: str, field: DialogField) -> ComposeResult:
+        """Yield the label and the input of a field. The id of the input is `name`."""
+        yield Static(safe(field.label), classes="confirm--label")
+        if field.height > 1:
+            editor = TextEditor(field.value, placeholder=field.placeholder, id=name)
+            editor.styles.height = field.height
+            yield editor
+        else:
+            input_class = PathInput if field.is_path else LineInput
+            yield input_class(field.value, placeholder=field.placeholder, id=name)
 
     def on_mount(self) -> None:
         self._is_composed = True

@@ -19,7 +19,6 @@ class Delay:
 
     @property
     def is_waiting(self) -> bool:
-        """True if a call waits."""
         return self._timer is not None
 
     def start(self, seconds: float, call: Callable[[], object]) -> None:

@@ -214,7 +214,6 @@ class TextButton(HasCommands, Widget, can_focus=True):
         self.refresh()
 
     def press(self) -> None:
-        """Post `Pressed`."""
         self.post_message(self.Pressed(self))
 
     def on_click(self, event: Click) -> None:

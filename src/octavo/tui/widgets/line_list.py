@@ -501,7 +501,6 @@ class ListState:
 
     @property
     def shows_loading(self) -> bool:
-        """True if the loading message is shown."""
         return self._waiting is not None
 
     def show_loading(self, subject: str, *, titles: Sequence[str] = ()) -> None:
@@ -624,11 +623,9 @@ class ItemPainter:
         """Line filters of the app, which are applied to every strip."""
 
     def discard(self) -> None:
-        """Discard the strips of all items."""
         self._cache.clear()
 
     def discard_item(self, index: int) -> None:
-        """Discard the strips of one item."""
         self._cache.pop(index, None)
 
     def discard_styles(self) -> None:

@@ -348,7 +348,6 @@ class RowSelection(Generic[T]):
         self._set_keys(self.keys | frozenset(keys))
 
     def clear(self) -> None:
-        """Deselect all rows."""
         self._range_start = None
         self._set_keys(frozenset())
 

@@ -409,7 +409,6 @@ class FilterLine(Widget):
             self._input.focus()
 
     def close(self) -> None:
-        """Hide the line."""
         self.display = False
         self._input.can_focus = False
 

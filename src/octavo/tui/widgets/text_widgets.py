@@ -50,7 +50,6 @@ class FactList(Widget):
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """The facts that are shown."""
         return self._facts
 
     @facts.setter
@@ -221,7 +220,6 @@ class LoadingMessage:
         self._widget.refresh()
 
     def stop(self) -> None:
-        """Stop the timers."""
         for timer in self._timers:
             timer.stop()
 

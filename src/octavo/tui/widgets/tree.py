@@ -278,7 +278,7 @@ class Tree(LineList):
     def select_hidden(self, key: Hashable) -> bool:
         """Expand the ancestors of a node, clear a filter that hides it, and select it. Return False if there is no such
         node."""
-        path = self.path(key)
+        path = self.outline.path(key)
         if not path:
             return False
         if key not in self.keys:
@@ -287,13 +287,9 @@ class Tree(LineList):
         self.lay_out_nodes()
         return self.go_to(key)
 
-    def path(self, key: Hashable) -> tuple[TreeNode, ...]:
-        """Return the ancestors of the node `key`, outermost first, and the node itself. Empty if there is no such node."""
-        return self.outline.path(key)
-
     def apply_filter(self) -> None:
         if not self.filter_words and self.returning_key is not None:
-            self.collapsed.expand_ancestors(self.path(self.returning_key))
+            self.collapsed.expand_ancestors(self.outline.path(self.returning_key))
         self.lay_out_nodes()
         if self._matches and not self._is_match(self.shown[self.cursor][1]):
             self.select_temporarily(next(index for index, (_, node) in enumerate(self.shown) if self._is_match(node)))
