@@ -51,7 +51,7 @@ async def open_all(run: Run, count: int) -> ChangeRequestScreen:
 
 
 def navigation_of(screen: ChangeRequestScreen) -> MultiPageNavigation:
-    navigation = screen.diff_view.navigation
+    navigation = screen.main_pane.navigation
     assert isinstance(navigation, MultiPageNavigation)
     return navigation
 
@@ -63,7 +63,7 @@ def contents_of(screen: ChangeRequestScreen) -> MultiPageContents:
 def check_target(screen: ChangeRequestScreen) -> None:
     """Check that the list, the cursor and all commands are on the same page."""
     page = contents_of(screen).page
-    span = screen.diff_view.cursor.current()
+    span = screen.main_pane.cursor.current()
     assert span is not None
     assert contents_of(screen).section_at(span.unit_index) is page
     listed, block = str(screen.changed_tree.widget.key), screen.page_diff.visible_block
@@ -165,7 +165,7 @@ async def test_comment_is_written_on_the_page_under_the_cursor(stage: Stage, siz
         screen = await open_all(run, 3)
         contents = contents_of(screen)
         for _ in range(40):
-            if contents.page.heading.title == "Page 3" and "change" in screen.diff_view.status_text:
+            if contents.page.heading.title == "Page 3" and "change" in screen.main_pane.status_text:
                 break
             await run.press("n")
             check_target(screen)
@@ -407,12 +407,12 @@ async def test_page_above_that_arrives_late_does_not_move_the_lines(stage: Stage
         assert "Loading" in run.text
         await run.press("n")
         await run.hear("Still loading")
-        row = screen.diff_view.cursor.region.y
+        row = screen.main_pane.cursor.region.y
         run.gate.open()
         await run.until(lambda: contents_of(screen).page.is_loaded, "load the page")
         await run.settle()
         check_target(screen)
-        assert screen.diff_view.cursor.region.y == row
+        assert screen.main_pane.cursor.region.y == row
 
 
 @pytest.mark.before_release

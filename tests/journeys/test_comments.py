@@ -446,7 +446,7 @@ async def test_thread_of_a_change_request_opens_its_diff_at_the_thread(stage: St
         await run.press("enter")
         shown = run.app.screen
         assert isinstance(shown, ChangeRequestScreen)
-        stop = shown.diff_view.cursor.current()
+        stop = shown.main_pane.cursor.current()
         assert stop is not None
         assert stop[3].kind == "thread"
         await run.see("The API sends straight quotes")

@@ -17,7 +17,7 @@ REMOVED_TEXT = "All times in requests and answers are UTC"
 def selected_text(run: Run) -> str:
     screen = run.app.screen
     assert isinstance(screen, ChangeRequestScreen)
-    stop = screen.diff_view.cursor.current()
+    stop = screen.main_pane.cursor.current()
     return " ".join(stop[3].plain().split()) if stop is not None else ""
 
 

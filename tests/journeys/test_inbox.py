@@ -292,10 +292,10 @@ async def test_enter_on_a_thread_opens_its_change_request(stage: Stage) -> None:
             await run.press("enter")
             shown = run.app.screen
             assert isinstance(shown, ChangeRequestScreen)
-            stop = shown.diff_view.cursor.current()
+            stop = shown.main_pane.cursor.current()
             assert stop is not None
             assert stop[3].key == thread.id
-            assert shown.focused is shown.diff_view, "the page must have the focus, so that keys apply to the thread"
+            assert shown.focused is shown.main_pane, "the page must have the focus, so that keys apply to the thread"
             await run.press("1")
 
 

@@ -198,7 +198,7 @@ async def review(run: Run, key: str) -> Effort:
 
 
 async def review_page(run: Run, view: ChangeRequestScreen, number: int, page: str, key: str, effort: Effort) -> None:
-    pane, by_findings = view.diff_view, key == "semicolon"
+    pane, by_findings = view.main_pane, key == "semicolon"
     wanted = {each for each in REQUESTS[number] if FAULTS[each].page is page}
     stop = None
     while wanted:

@@ -155,7 +155,7 @@ def selected_block(run: Run) -> str:
     """Return the text of the selected block in the diff."""
     screen = run.app.screen
     assert isinstance(screen, ChangeRequestScreen)
-    stop = screen.diff_view.cursor.current()
+    stop = screen.main_pane.cursor.current()
     return f"{stop[3].kind}: {stop[3].plain()}" if stop is not None else ""
 
 
@@ -316,15 +316,15 @@ async def test_links_in_a_diff_open_the_changed_page_or_the_page_in_main(stage: 
         await run.see("type a letter")
         screen = run.app.screen
         assert isinstance(screen, ChangeRequestScreen)
-        hints = screen.diff_view.clickables.hints
+        hints = screen.main_pane.clickables.hints
         assert hints is not None
         await run.press(next(label for label, hot in hints.by_label.items() if hot.target == "rotation.md"))
         await run.see("page 2 of 2", "A rotation gives an endpoint a second secret")
-        screen.diff_view.post_message(LinkFollowed("#deploy-it", False, "link"))
+        screen.main_pane.post_message(LinkFollowed("#deploy-it", False, "link"))
         await run.hear("Could not open the link: Rotate a secret is not in main yet.")
-        screen.diff_view.post_message(LinkFollowed("../../../nowhere.md", False, "link"))
+        screen.main_pane.post_message(LinkFollowed("../../../nowhere.md", False, "link"))
         await run.hear("This link is broken.")
-        screen.diff_view.post_message(LinkFollowed("../../../concepts/time.md", False, "link"))
+        screen.main_pane.post_message(LinkFollowed("../../../concepts/time.md", False, "link"))
         await run.see("› Time and time zones")
 
 

@@ -69,6 +69,11 @@ class ChangeRequest(Model):
         """Return the change request with a space ID. If the server sent none, it is the ID of `space`."""
         return self if self.space is not None else self.model_copy(update={"space": space.space_id})
 
+    @property
+    def space_ref(self) -> SpaceRef | None:
+        """Reference of the space. None if the server did not send it."""
+        return SpaceRef(space_id=self.space) if self.space else None
+
     def ref(self, space: SpaceRef) -> ChangeRequestRef:
         return ChangeRequestRef(space_id=self.space or space.space_id, change_request_id=self.id)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from textual import on
 from textual.app import ComposeResult
@@ -33,15 +32,17 @@ from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowHeading, RowList
 from octavo.tui.widgets.short_texts import as_clause, first_few, plural, short_age
 
-
-@dataclass(frozen=True)
-class InvalidSetting:
-    """A setting with an invalid value, described in a sentence."""
-
-    sentence: str
+Item: TypeAlias = OutboxEntry | UnsentFile | OfflineSpace | Activity | str
+"""An item of the list. A text is the error message about an invalid setting."""
 
 
-Line = tuple[str, OutboxEntry | InvalidSetting | UnsentFile | OfflineSpace | Activity]
+class Line(NamedTuple):
+    """A row of the list."""
+
+    key: str
+    item: Item
+
+
 STATES = {
     "pending": "pending comment",
     "held": "sending soon",
@@ -51,7 +52,7 @@ STATES = {
     "failed": "failed",
 }
 _HEADINGS: dict[type, str] = {
-    InvalidSetting: "INVALID SETTINGS",
+    str: "INVALID SETTINGS",
     UnsentFile: "DRAFTS FROM YOUR EDITOR",
     OfflineSpace: "AVAILABLE OFFLINE",
     Activity: "API REQUESTS",
@@ -102,14 +103,14 @@ ACTIVITY: Commands[ActivityScreen] = Commands(
 )  # fmt: skip
 
 
-def _mark(item: OutboxEntry | InvalidSetting | UnsentFile | OfflineSpace | Activity) -> Content:
+def _mark(item: Item) -> Content:
     """Return the status of a change, draft or offline space, or the method of an API request."""
     match item:
         case OutboxEntry():
             style = "$error" if item.needs_user else "$warning" if item.state != "failed" else "$octavo-muted"
             state = MAY_BE_SENT if item.needs_user and item.state == "unknown" else STATES.get(item.state, item.state)
             return Content.styled(state, style)
-        case InvalidSetting():
+        case str():
             return Content.styled("ignored", "$warning")
         case UnsentFile():
             return Content.styled("not sent", "$warning")
@@ -140,10 +141,10 @@ class ActivityScreen(Dialog[None]):
     def body(self) -> ComposeResult:
         self.rows: RowList[Line] = RowList(
             self._draw,
-            key=lambda line: line[0],
-            groups=lambda line: [RowHeading(_heading(line[1]))],
+            key=lambda line: line.key,
+            groups=lambda line: [RowHeading(_heading(line.item))],
             selectable=lambda line: (
-                isinstance(line[1], OutboxEntry) and (line[1].needs_user or line[1].state == "failed")
+                isinstance(line.item, OutboxEntry) and (line.item.needs_user or line.item.state == "failed")
             ),
             empty="No activity yet.",
             id="lines",
@@ -171,15 +172,15 @@ class ActivityScreen(Dialog[None]):
             return  # The session ended in the meantime.
         session = self.shell.session
         entries = sorted(session.outbox.entries, key=lambda entry: _WRITE_HEADINGS.index(_heading(entry)))
-        lines: list[Line] = [(entry.id, entry) for entry in entries]
-        lines += [(f"setting {number}", InvalidSetting(each)) for number, each in enumerate(self.shell.settings_errors)]
-        lines += [(file.path.name, file) for file in self._unsent_files]
-        lines += [(f"kept {space.id}", space) for space in session.offline.all]
+        lines = [Line(entry.id, entry) for entry in entries]
+        lines += [Line(f"setting {number}", error) for number, error in enumerate(self.shell.settings_errors)]
+        lines += [Line(file.path.name, file) for file in self._unsent_files]
+        lines += [Line(f"kept {space.id}", space) for space in session.offline.all]
         times: Counter[datetime] = Counter()
         requests: list[Line] = []
         for request in reversed(tuple(session.activity())):
             times[request.moment] += 1
-            requests.append((f"{request.moment.timestamp()} {times[request.moment]}", request))
+            requests.append(Line(f"{request.moment.timestamp()} {times[request.moment]}", request))
         lines += reversed(requests)
         columns = (
             Column("", max((_mark(item).cell_length for _, item in lines), default=0)),
@@ -193,7 +194,7 @@ class ActivityScreen(Dialog[None]):
         self._show_details()
 
     def _draw(self, line: Line) -> Row:
-        item = line[1]
+        item = line.item
         if isinstance(item, OutboxEntry):
             return Row(
                 cells=(
@@ -203,8 +204,8 @@ class ActivityScreen(Dialog[None]):
                     short_age(item.created_at),
                 )
             )
-        if isinstance(item, InvalidSetting):
-            return Row(cells=(_mark(item), item.sentence, "", ""))
+        if isinstance(item, str):
+            return Row(cells=(_mark(item), item, "", ""))
         if isinstance(item, UnsentFile):
             return Row(cells=(_mark(item), item.note.title, "", short_age(item.saved_at)))
         if isinstance(item, OfflineSpace):
@@ -246,24 +247,27 @@ class ActivityScreen(Dialog[None]):
         return f"Waiting for another change to be sent first: {description}."
 
     @property
+    def _current_item(self) -> Item | None:
+        """The item in the current row. None if the list is empty."""
+        return self.rows.item.item if self.rows.item is not None else None
+
+    @property
     def selected(self) -> list[OutboxEntry]:
         """The selected changes, else the change in the current row."""
-        selected = [
-            item for key, item in self.rows.items if key in self.rows.selection.keys and isinstance(item, OutboxEntry)
-        ]
-        item = self.rows.item[1] if self.rows.item else None
+        selected = [line.item for line in self.rows.selection.items if isinstance(line.item, OutboxEntry)]
+        item = self._current_item
         return selected or ([item] if isinstance(item, OutboxEntry) else [])
 
     @property
     def unsent_file(self) -> UnsentFile | None:
         """The editor draft in the current row. None if the row is something else."""
-        item = self.rows.item[1] if self.rows.item else None
+        item = self._current_item
         return item if isinstance(item, UnsentFile) else None
 
     @property
     def offline_space(self) -> OfflineSpace | None:
         """The offline space in the current row. None if the row is something else."""
-        item = self.rows.item[1] if self.rows.item else None
+        item = self._current_item
         return item if isinstance(item, OfflineSpace) else None
 
     @on(LineList.Opened)
@@ -277,19 +281,20 @@ class ActivityScreen(Dialog[None]):
     @on(RowList.SelectionChanged)
     @on(LineList.Highlighted)
     def _show_details(self) -> None:
-        item = self.rows.item[1] if self.rows.item else None
         text = ""
-        match item:
-            case OutboxEntry():
+        match self._current_item:
+            case OutboxEntry() as item:
                 about, outbox = self._context_of(item), self.shell.session.outbox
                 delay_reason = outbox.other_account_reason(item) or item.reason or self._awaited_step(item)
                 text = " ".join(filter(None, (delay_reason, f"{about[:1].upper()}{about[1:]}." if about else "")))
-            case UnsentFile() | InvalidSetting():
+            case UnsentFile() as item:
                 text = item.sentence
-            case OfflineSpace():
+            case str() as text:
+                pass
+            case OfflineSpace() as item:
                 failed = "; ".join(f"{each.what}: {as_clause(each.why)}" for each in item.failed[:_MOST_NAMED])
                 text = f"{item.title}: {offline_summary(item)}." + (f" {failed}." if failed else "")
-            case Activity():
+            case Activity() as item:
                 text = item.error
         if self.rows.selection.keys:
             number = len(self.rows.selection.keys)
@@ -333,7 +338,7 @@ class ActivityScreen(Dialog[None]):
         self.shell.ask(ConfirmDialog(title, verb="Discard", intro="\n".join(named), after=after), discard)
 
 
-def _heading(item: OutboxEntry | InvalidSetting | UnsentFile | OfflineSpace | Activity) -> str:
+def _heading(item: Item) -> str:
     if not isinstance(item, OutboxEntry):
         return _HEADINGS[type(item)]
     decision, failed, in_progress = _WRITE_HEADINGS

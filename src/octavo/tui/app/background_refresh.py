@@ -109,7 +109,7 @@ class BackgroundRefresh:
                 self._app.workspace.inbox.changed.subscribe(self._app, self._hooks.on_inbox_changed)
             self._hooks.follow()
             self._app.workspace.inbox.start()
-        if self._is_hidden:
+        if not self._app.app_focus and self._hooks is None:
             session.live.syncer.set_hidden(True)
         if self._timer is None and self._interval is not None:
             self._timer = self._app.set_interval(self._interval, self.refresh_if_due)
@@ -174,10 +174,6 @@ class BackgroundRefresh:
             if self._hooks is not None:
                 self._hooks.on_merges(news.merged)
             self._app.workspace.connection.update()
-
-    @property
-    def _is_hidden(self) -> bool:
-        return not self._app.app_focus and self._hooks is None
 
     def _visible_ops(self) -> Sequence[Operation[Any]]:
         return self._app.workspace.connection.visible_operations

@@ -26,7 +26,7 @@ from octavo.tui.app.background_refresh import (
     notify_on_start,
     sign_in_after_rejection,
 )
-from octavo.tui.app.pauses import Preloading, Teardown, Workers, run_when_idle
+from octavo.tui.app.pauses import PAUSE_BEFORE_IMPORTS, Preloading, Teardown, Workers, run_when_idle
 from octavo.tui.app.routes import PictureRecorder, first_view, go_to_first_route, remember_view
 from octavo.tui.app.type_ahead import TypeAhead
 from octavo.tui.core.external_links import fits_clipboard
@@ -107,11 +107,6 @@ def _why_no_info(app: Octavo, _: object) -> str | None:
     return None if view is not None and view.selected_items else "No details to show. Select an item first."
 
 
-def _show_info_of_view(app: Octavo, _: object) -> None:
-    if (view := current_view(app)) is not None:
-        _show_info(view)
-
-
 def _refresh(app: Octavo, _: object) -> None:
     if (view := current_view(app)) is not None:
         view.refresh_data()
@@ -155,7 +150,7 @@ ANYWHERE: Commands[Octavo] = Commands(
         Command("refresh_all", "R", "Refresh all", "Refresh all views",
                 run=_refresh_all, is_available=_has_session, id="view.refresh_all", shown=False),
         Command("info", "i", "Info", "Show details, including why some shortcuts are unavailable",
-                run=_show_info_of_view, why_not=_why_no_info, is_available=_has_session, id="view.info", shown=False),
+                run=lambda app, _: _show_info(current_view(app)), why_not=_why_no_info, is_available=_has_session, id="view.info", shown=False),
         Command("undo", "u", "Undo", "Undo your last change, or cancel it if it has not been sent",
                 run=lambda app, _: app.undo(), is_available=_has_session, id="write.undo", shown=False),
         Command("organization", "ctrl+o", "Switch organization", "Switch to another organization",
@@ -335,7 +330,7 @@ class Octavo(Shell):
     def _first_painted(self) -> None:
         if not self.is_headless:
             self.teardown.garbage.enable()
-            self._preloading.wait_for_pause()
+            self.set_timer(PAUSE_BEFORE_IMPORTS, self._preloading.begin)
         session = self._session
         if session is None:
             return

@@ -291,10 +291,6 @@ class Preloading:
         self._app, self._is_loading, self._garbage = app, is_loading, garbage
         self._has_begun = False
 
-    def wait_for_pause(self) -> None:
-        """Import the modules after a pause without a key."""
-        self._app.set_timer(PAUSE_BEFORE_IMPORTS, self.begin)
-
     def begin(self) -> None:
         """Import the modules soon, if this is the first call."""
         if not self._has_begun and not self._app.is_headless:

@@ -119,7 +119,9 @@ class TypeAhead:
         """Dispatch an event now, queue it until its screen is ready, or drop it."""
         if not isinstance(event, Key | Paste | MouseEvent):
             await self._dispatch_event(event)
-        elif self._app.is_ending or (isinstance(event, Key | Paste) and self._is_ignored(event)):
+        elif self._app.is_ending or (
+            isinstance(event, Key | Paste) and self.text.is_ignored and event.is_forwarded and self.text.drops(event)
+        ):
             return
         elif event.is_forwarded:
             # No widget used this input. If an earlier key opened another screen, it is for that screen.
@@ -151,9 +153,6 @@ class TypeAhead:
             _call_in_turn([each for each in focused.ancestors_with_self if each is not self._app], handled.set)
             with suppress(TimeoutError):
                 await asyncio.wait_for(handled.wait(), RETRY_INTERVAL)
-
-    def _is_ignored(self, event: Key | Paste) -> bool:
-        return self.text.is_ignored and event.is_forwarded and self.text.drops(event)
 
     @property
     def _screen(self) -> Screen[Any] | None:

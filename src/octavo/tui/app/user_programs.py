@@ -511,15 +511,12 @@ class EventHooks:
             self._organization = organization.id
             self.follow()
         rows = self._detector.new_rows(feed.rows.active, is_complete=feed.is_complete)
-        self._handle(event_of_row(each, feed.change_request(each), self._space_titles) for each in rows)
+        titles = self._app.workspace.space_titles
+        self._handle(event_of_row(each, feed.change_request(each), titles) for each in rows)
 
     def on_merges(self, merged: Iterable[ChangeRequest]) -> None:
         """Handle change requests that were merged."""
-        self._handle(event_of_merge(each, self._space_titles) for each in merged)
-
-    @property
-    def _space_titles(self) -> Mapping[str, str]:
-        return self._app.workspace.space_titles
+        self._handle(event_of_merge(each, self._app.workspace.space_titles) for each in merged)
 
     def _handle(self, events: Iterable[InboxEvent]) -> None:
         for event in events:

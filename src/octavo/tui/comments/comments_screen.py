@@ -51,7 +51,7 @@ def _why_no_filter(app: Shell, view: CommentsScreen) -> str | None:
 
 def _choose_filter(app: Shell, view: CommentsScreen) -> None:
     """Ask for a filter by author, location, age, mention or status."""
-    me, section = view.user_id, view.sections.current
+    me, section = view.shell.workspace.my_id, view.sections.current
     threads_of_section = [each for each in view.threads.loaded() if thread_filters.is_in_section(each, section, me)]
     threads_of_section.sort(key=thread_filters.ORDERS[view.list_order][1])
     candidates = thread_filters.all_filters(threads_of_section, short_texts.clock(), me)
@@ -208,18 +208,10 @@ class CommentsScreen(ListView[Thread]):
 
     # The list
 
-    @property
-    def user_id(self) -> str:
-        """ID of the signed-in user. Empty while the user is not loaded."""
-        return self.shell.workspace.me.id if self.shell.workspace.me else ""
-
     @on(SectionTabs.Switched)
     def redraw_list(self) -> None:
-        threads, sections, me = (
-            sorted(self.threads.take_all(), key=thread_filters.ORDERS[self.list_order][1]),
-            self.sections,
-            self.user_id,
-        )
+        sections, me = self.sections, self.shell.workspace.my_id
+        threads = sorted(self.threads.take_all(), key=thread_filters.ORDERS[self.list_order][1])
         pending_ids = {entry.created_id for entry in self.shell.session.outbox.entries if entry.state == "pending"}
         posted = [thread for thread in threads if thread.comment.id not in pending_ids]
         sections.sections = tuple(
@@ -330,10 +322,8 @@ class CommentsScreen(ListView[Thread]):
         if not self.rows.go_to(thread.key):
             self.active_filters.filters = ()
             self.rows.set_filter("")
-            sections = ("open", "resolved", "reviews")
-            self.sections.choose(
-                next(section for section in sections if thread_filters.is_in_section(thread, section, self.user_id))
-            )
+            me, sections = self.shell.workspace.my_id, ("open", "resolved", "reviews")
+            self.sections.choose(next(each for each in sections if thread_filters.is_in_section(thread, each, me)))
             self.redraw_list()
         self.rows.focus()
         return self.rows.go_to(thread.key)

@@ -219,7 +219,7 @@ def choose_reaction(app: Shell, at: Discussion, comment: Comment, message: Comme
 
 def my_reactions(app: Shell, message: Comment | Reply) -> set[str]:
     """Return the emoji you reacted with."""
-    me = app.workspace.me.id if app.workspace.me else None
+    me = app.workspace.my_id
     return {reaction.emoji for reaction in message.reactions if any(user.user.id == me for user in reaction.users)}
 
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -109,9 +108,11 @@ def all_filters(threads: Sequence[Thread], now: datetime, me: str) -> list[Threa
         filters.append(ThreadFilter("Age", name, _posted_between(_NEVER, now - timedelta(days=days))))
     people = Counter((thread.comment.posted_by.id, thread.comment.posted_by.name) for thread in threads)
     for (user_id, name), _ in people.most_common():
-        filters.append(ThreadFilter("Author", f"by {name}", partial(_is_by, user_id)))
+        filters.append(
+            ThreadFilter("Author", f"by {name}", _equals(lambda thread: thread.comment.posted_by.id, user_id))
+        )
     for location in dict.fromkeys(thread.location for thread in threads):
-        filters.append(ThreadFilter("Location", f"in {location}", partial(_is_in, location)))
+        filters.append(ThreadFilter("Location", f"in {location}", _equals(lambda thread: thread.location, location)))
     return filters
 
 
@@ -119,12 +120,8 @@ def _posted_between(start: datetime, end: datetime) -> Callable[[Thread], bool]:
     return lambda thread: start <= thread.posted_at < end
 
 
-def _is_by(user_id: str, thread: Thread) -> bool:
-    return thread.comment.posted_by.id == user_id
-
-
-def _is_in(location: str, thread: Thread) -> bool:
-    return thread.location == location
+def _equals(value_of: Callable[[Thread], str], value: str) -> Callable[[Thread], bool]:
+    return lambda thread: value_of(thread) == value
 
 
 def discussion_headings(threads: Iterable[Thread]) -> dict[tuple[str, ...], RowHeading]:

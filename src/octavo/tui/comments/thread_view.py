@@ -324,7 +324,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
     def _first_new_index(self, messages: Sequence[Comment | Reply]) -> int:
         """Return the index of the first message after your last message. Return the number of messages if you wrote none,
         or if the thread is resolved."""
-        me = self.shell.workspace.me.id if self.shell.workspace.me is not None else ""
+        me = self.shell.workspace.my_id
         own_indexes = [index for index, each in enumerate(messages) if each.posted_by.id == me]
         is_open = self.comment is not None and self.comment.is_open_thread
         return own_indexes[-1] + 1 if own_indexes and is_open else len(messages)

@@ -377,11 +377,8 @@ class ContentScreen(View, CopiesWhenReady):
 
     @on(LineList.Highlighted, "#pages")
     @on(LineList.Highlighted, "#spaces")
-    def _on_row_selected(self) -> None:
-        self.open_space.show_status()
-
     @on(DescendantFocus)
-    def _on_pane_focused(self) -> None:
+    def _on_row_or_pane_selected(self) -> None:
         self.open_space.show_status()
 
     @on(PaneMoved)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 _files_screen = lazy("octavo.tui.content.links:FilesScreen")
 _links_screen = lazy("octavo.tui.content.links:LinksScreen")
 _page_history_screen = lazy("octavo.tui.content.page_history:PageHistoryScreen")
-_open_blame = lazy("octavo.tui.review.page_blame:open_blame")
+_blame_screen = lazy("octavo.tui.review.page_blame:BlameScreen")
+_blame_target = lazy("octavo.tui.review.page_blame:BlameTarget")
 _download = lazy("octavo.tui.content.offline_copies:download")
 _remove_copy = lazy("octavo.tui.content.offline_copies:remove")
 _choose_export = lazy("octavo.tui.core.file_dialogs:choose_export")
@@ -254,8 +255,7 @@ def _open_history(app: Shell, target: CursorTarget) -> None:
 def _open_page_blame(app: Shell, target: CursorTarget) -> None:
     space, page = target.space, target.page
     if space is not None and page is not None:
-        blame_target = load("octavo.tui.review.page_blame:BlameTarget")
-        _open_blame(app, blame_target(space.ref, *page, target.selected_block, space.title))
+        app.push_screen(_blame_screen(_blame_target(space.ref, *page, target.selected_block, space.title)))
 
 
 def _is_available_offline(app: Shell, target: CursorTarget) -> bool:

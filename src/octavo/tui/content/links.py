@@ -254,6 +254,7 @@ class LinksScreen(ListView[LinkLocation]):
             text=Content(title), right=Content.styled(kind, "$octavo-muted"), sign=Content.styled(*_SIGNS[item.section])
         )
 
+    @on(LineList.Highlighted, "#links")
     def _draw_details(self) -> None:
         item, about = self.rows.item, self.query_one("#about", Static)
         if item is None:
@@ -314,10 +315,6 @@ class LinksScreen(ListView[LinkLocation]):
                 return f"This link works: the {item.kind or 'page'} exists."
 
     # Messages and actions
-
-    @on(LineList.Highlighted, "#links")
-    def _on_link_selected(self) -> None:
-        self._draw_details()
 
     @on(SectionTabs.Switched)
     def _on_tab_switched(self) -> None:

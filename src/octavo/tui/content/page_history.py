@@ -216,10 +216,11 @@ class PageHistoryScreen(ListView[PageVersion]):
     )
     KEYBAR: ClassVar[tuple[str, ...]] = ("history.now", "history.before", "history.more")
 
+    _finder: PageRevisionFinder
+
     def __init__(self, space: Space, page_id: str, title: str) -> None:
         super().__init__()
         self.space, self.page_id, self.current_title = space, page_id, title
-        self._finder: PageRevisionFinder | None = None
         self._is_loading = False
         self._tree: PageTree | None = None
         self._compared_with: ComparedWith = ""
@@ -254,9 +255,12 @@ class PageHistoryScreen(ListView[PageVersion]):
     def on_mount(self) -> None:
         for pane in (self.query_one("#page", PageView), self.query_one("#diff", DiffView)):
             pane.block_commands.why_no_comment_here = lambda: _NO_COMMENTS
-        self._finder = PageRevisionFinder(self.live, self.space, self.page_id)
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
         self.rows.focus()
+        self._start()
+
+    def _start(self) -> None:
+        self._finder = PageRevisionFinder(self.live, self.space, self.page_id)
         self.load_older()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
@@ -289,18 +293,18 @@ class PageHistoryScreen(ListView[PageVersion]):
         self.rows.show(versions)
         self._show_status()
 
+    @on(PaneMoved)
     def _show_status(self) -> None:
         finder = self._finder
         checked_label = ""
-        if finder is not None and finder.checked_count:
+        if finder.checked_count:
             checked_label = (
                 f"changed in {len(finder.page_versions)} of {plural(finder.checked_count, 'checked revision')}"
             )
-        more = "" if finder is None or self._is_loading or finder.is_at_end else "press m to load older revisions"
-        is_complete = finder is None or finder.is_at_end
-        checked = "" if finder is None or is_complete else f" in the last {plural(finder.checked_count, 'revision')}"
+        more = "" if self._is_loading or finder.is_at_end else "press m to load older revisions"
+        checked = "" if finder.is_at_end else f" in the last {plural(finder.checked_count, 'revision')}"
         self.rows.state.empty = f"No changes to this page{checked}."
-        self.rows.state.hint = "" if is_complete else "Press m to load older revisions."
+        self.rows.state.hint = "" if finder.is_at_end else "Press m to load older revisions."
         facts = (
             self.view.status_text if self.view.has_focus else "",
             checked_label,
@@ -391,10 +395,6 @@ class PageHistoryScreen(ListView[PageVersion]):
                 banner_text = Content.assemble(("OLD REVISION ", "bold $warning"), details)
         banner.update(banner_text)
 
-    @on(PaneMoved)
-    def _on_moved(self) -> None:
-        self._show_status()
-
     @on(LineList.Opened, "#versions")
     def _on_version_opened(self) -> None:
         self.view.focus()
@@ -453,23 +453,20 @@ class PageHistoryScreen(ListView[PageVersion]):
     @property
     def has_older(self) -> bool:
         """True if there may be older revisions to load."""
-        return self._finder is not None and not self._finder.is_at_end
+        return not self._finder.is_at_end
 
     def why_no_older(self) -> str | None:
         """Return the reason why older revisions cannot be loaded now. None if they can be loaded."""
         if self._is_loading:
             return "Older revisions are already loading."
-        if self._finder is not None and self._finder.is_at_end:
-            return "There are no older revisions of this page."
-        return None
+        return None if self.has_older else "There are no older revisions of this page."
 
     def load_older(self) -> None:
         """Load older revisions. While revisions are loading, do nothing."""
-        if self._finder is not None and not self._is_loading:
+        if not self._is_loading:
             self.run_worker(self._load_batch(self._finder), exclusive=True, group="walk")
 
     def refresh_data(self) -> None:
         super().refresh_data()
         if not self._is_loading:
-            self._finder = PageRevisionFinder(self.live, self.space, self.page_id)
-            self.load_older()
+            self._start()

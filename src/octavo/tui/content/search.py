@@ -178,8 +178,9 @@ class SearchScreen(Dialog[None]):
         return " · ".join(["enter open", *([] if last_space is None else [f"tab {other}"]), "esc close"])
 
     def _scope_title(self, space: SpaceRef | None) -> str:
-        loaded = self.shell.workspace.space(space.space_id) if space is not None else None
-        return "all spaces" if space is None else loaded.title if loaded else "the space you opened last"
+        if space is None:
+            return "all spaces"
+        return self.shell.workspace.space_title(space.space_id) or "the space you opened last"
 
     @property
     def search_text(self) -> str:
@@ -329,7 +330,7 @@ class SearchScreen(Dialog[None]):
         if self._only_space is not None:
             requests = [request for request in requests if request.space == self._only_space.space_id]
             spaces = ()
-        threads = thread_results(hits, self._space_title)
+        threads = thread_results(hits, workspace.space_title)
         changes = change_request_results(text, requests, hits)
         limited = (
             ("thread", threads, MAX_THREADS),
@@ -341,7 +342,7 @@ class SearchScreen(Dialog[None]):
         }
         return [
             *link_results(self.subscriptions.snapshot("link").value),
-            *page_results(self._server_page_results(SearchTerms(text)), hits, self._space_title),
+            *page_results(self._server_page_results(SearchTerms(text)), hits, workspace.space_title),
             *(result for _, results, limit in limited for result in results[:limit]),
         ]
 
@@ -353,7 +354,7 @@ class SearchScreen(Dialog[None]):
                     results += server_page_results(page, found.id, found.title, terms)
             elif self._only_space is not None:
                 space_id = self._only_space.space_id
-                results += server_page_results(found, space_id, self._space_title(space_id), terms)
+                results += server_page_results(found, space_id, self.shell.workspace.space_title(space_id), terms)
         return results
 
     @property
@@ -391,10 +392,6 @@ class SearchScreen(Dialog[None]):
         note.update(Content.styled(text, "$octavo-note"))
         note.display = bool(text)
 
-    def _space_title(self, space: str) -> str:
-        loaded = self.shell.workspace.space(space)
-        return loaded.title if loaded is not None else ""
-
     def _row_of(self, hit: SearchResult) -> Row:
         right = hit.detail or (hit.location if hit.kind == "page" else "")
         if hit.indexed is not None and hit.kind == "page" and self._pages.error:
@@ -426,8 +423,12 @@ class SearchScreen(Dialog[None]):
         self._is_moved, self._opens_first_result = True, False
         self.rows.move(step)
 
+    @on(LineList.Opened)
+    def _on_result_opened(self) -> None:
+        self.open()
+
     def open(self) -> None:
-        """Open the selected result. If there are no results for the text yet, open the first one when all have arrived."""
+        """Open the selected result. If the results are not loaded yet, open the first result when all are loaded."""
         hit = self.rows.item
         is_new_text = self._is_searching or self._requested_text != self.search_text
         self._opens_first_result = not self._is_moved and (is_new_text or (hit is None and self._is_loading))
@@ -458,10 +459,6 @@ class SearchScreen(Dialog[None]):
     @on(Click, "#hits")
     def _on_result_clicked(self) -> None:
         self._is_moved, self._opens_first_result = True, False
-
-    @on(LineList.Opened)
-    def _on_result_opened(self) -> None:
-        self.open()
 
 
 def _highlight(text: str, marks: tuple[Range, ...]) -> Content:

@@ -337,6 +337,16 @@ class Workspace:
         items = self.spaces.value.items if self.spaces.value else ()
         return next((space for space in items if space.id == space_id), None)
 
+    def space_title(self, space_id: str | None) -> str:
+        """Return the title of a space of the current organization. Empty if the space is unknown or not loaded."""
+        space = self.space(space_id) if space_id else None
+        return space.title if space is not None else ""
+
+    @property
+    def my_id(self) -> str:
+        """ID of the user. Empty while the user is not loaded."""
+        return self.me.id if self.me is not None else ""
+
     def why_no_space(self, space_id: str) -> str:
         """Return the reason why a space is not in the list of spaces, as a sentence. Empty if the list contains the
         space, or while the list is loading."""

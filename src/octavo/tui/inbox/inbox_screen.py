@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from octavo.api.comments import Comment
-from octavo.api.operation import Discussion, Model, SpaceRef
+from octavo.api.operation import Discussion, Model
 from octavo.api.organizations import Organization
 from octavo.data.inbox import InboxRow, ThreadRef, matches
 from octavo.data.inbox_loader import InboxSnapshot
@@ -95,7 +95,7 @@ def _open_thread_count(view: InboxScreen, row: InboxRow) -> int:
 
 def _choose_filter(_: Shell, view: InboxScreen) -> None:
     rows = view.rows_of_tab(view.sections.current)
-    candidates = row_views.all_filters(rows, view.marked_rows.unread, view.space_title)
+    candidates = row_views.all_filters(rows, view.marked_rows.unread, view.shell.workspace.space_title)
     available = available_filters(candidates, rows, view.active_filters.filters)
     choices = [(each, plural(count, "item")) for each, count in available]
     save = partial(_save_filter, view) if _is_filtered(view) else None
@@ -275,11 +275,11 @@ class InboxScreen(ListView[InboxRow]):
         if self.show_no_organization(self.rows, "the inbox"):
             self.row_preview.show(self.rows.item)
             return
-        tab_rows = self.rows_of_tab(self.sections.current)
+        tab_rows, space_title = self.rows_of_tab(self.sections.current), self.shell.workspace.space_title
         visible_rows = row_views.sort_rows(
-            filter_items(tab_rows, self.active_filters.filters), self.list_order, self.space_title
+            filter_items(tab_rows, self.active_filters.filters), self.list_order, space_title
         )
-        self._row_renderer.headings = row_views.headings(visible_rows, self.list_order, self.space_title)
+        self._row_renderer.headings = row_views.headings(visible_rows, self.list_order, space_title)
         self._row_renderer.order = self.list_order
         self._set_empty_message()
         is_at_top = self.snapshot.is_first and self.rows.cursor == 0
@@ -305,9 +305,10 @@ class InboxScreen(ListView[InboxRow]):
 
     def rows_of_tab(self, tab: str) -> Sequence[InboxRow]:
         """Return the rows of a tab in the order of the inbox."""
+        space_title = self.shell.workspace.space_title
         for saved in self.shell.settings.inbox_filters:
             if tab == f"own {saved.name}":
-                return [row for row in self.marked_rows.active if matches(row, saved, self.space_title(row.space_id))]
+                return [row for row in self.marked_rows.active if matches(row, saved, space_title(row.space_id))]
         return row_views.rows_of_tab(tab, self.marked_rows)
 
     def _set_empty_message(self) -> None:
@@ -342,15 +343,11 @@ class InboxScreen(ListView[InboxRow]):
     def _day_summary(self, width: int) -> list[Content]:
         """Return the lines of an empty list: today's done items and the snoozed items."""
         now = localize(self.shell.session.state.now())
-        done = self.feed.marks.done_since(row_views.start_of_day(now)) if self.feed.marks is not None else ()
+        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+        done = self.feed.marks.done_since(midnight) if self.feed.marks is not None else ()
         return row_views.summary_lines(
             done, self.marked_rows.snoozed, self.shell.workspace.attention_counts, now, width
         )
-
-    def space_title(self, space_id: str) -> str:
-        """Return the title of a space. Empty if the space is not loaded."""
-        space = self.shell.workspace.space(space_id) if space_id else None
-        return space.title if space is not None else ""
 
     @property
     def _loading_label(self) -> str:
@@ -391,14 +388,13 @@ class InboxScreen(ListView[InboxRow]):
         request = self.feed.change_request(self.rows.item)
         if request is None:
             return None
-        space = SpaceRef(space_id=request.space) if request.space else None
-        return RequestTarget(request, space, self, tuple(requests))
+        return RequestTarget(request, request.space_ref, self, tuple(requests))
 
     @property
     def thread_target(self) -> ThreadTarget | None:
         """The selected threads, else the thread under the cursor. None if there is no thread."""
         selected = [
-            Thread(comment, row.target.at, self.space_title(row.space_id))
+            Thread(comment, row.target.at, self.shell.workspace.space_title(row.space_id))
             for row in self.selected_rows
             if (comment := self.feed.comment(row)) is not None and isinstance(row.target, ThreadRef)
         ]
@@ -457,10 +453,8 @@ class InboxScreen(ListView[InboxRow]):
     @on(LineList.Opened, "#inbox")
     @on(ThreadView.PageRequested)
     def _open_row(self) -> None:
-        row = self.rows.item
-        if row is None:
-            return
-        open_row(self.shell, self.feed, row)
+        if self.rows.item is not None:
+            open_row(self.shell, self.feed, self.rows.item)
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
         """Select the thread of `comment` as soon as it is in the list. Return False if `comment` is None."""

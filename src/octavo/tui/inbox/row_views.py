@@ -21,7 +21,7 @@ from octavo.api import comments
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.folding import fold
-from octavo.api.operation import ChangeRequestRef, SpaceRef
+from octavo.api.operation import ChangeRequestRef
 from octavo.data.inbox import HEADINGS, DraftRef, InboxRow, ThreadRef, WriteRef
 from octavo.data.inbox_marks import Mark, MarkedRows
 from octavo.data.live import Snapshot
@@ -279,9 +279,9 @@ class RowPreview(Vertical):
         request, comment = feed.change_request(row), feed.comment(row)
         if row is None:
             self._clear()
-        elif request is not None and request.space:
+        elif request is not None and (space := request.space_ref) is not None:
             self._show_pane(row, "request")
-            self.summary.show(request, SpaceRef(space_id=request.space))
+            self.summary.show(request, space)
         elif comment is not None and isinstance(row.target, ThreadRef):
             self._show_pane(row, "thread")
             shown_comment = self.thread.comment
@@ -382,11 +382,6 @@ def _key_hints(*keys: tuple[str, str]) -> Content:
 MAX_ITEMS = 12
 """Maximum number of done items, and of snoozed items, that are listed."""
 _MAX_WIDTH = 76
-
-
-def start_of_day(now: datetime) -> datetime:
-    """Return the last midnight in the time zone of `now`."""
-    return now.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
 
 
 def summary(done: Sequence[Mark], snoozed: Sequence[tuple[InboxRow, datetime | None]]) -> str:

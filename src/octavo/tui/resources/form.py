@@ -58,9 +58,9 @@ FORM_COMMANDS: Commands[FormDialog] = Commands(
         Command("edit", "ctrl+e", "Edit as YAML", "Edit the form as YAML in your editor", run=lambda _, form: form.edit_as_yaml(), priority=True,
                 why_not=lambda _, form: form.why_not_edit()),
         Command("file", "ctrl+f", "Choose file", "Choose a file for this field", run=lambda _, form: form.choose_file(),
-                is_available=lambda _, form: form.accepts_files, why_not=lambda _, form: form.why_no_file(), priority=True),
+                is_available=lambda _, form: any(each.upload_kind for each in form.state.fields), why_not=lambda _, form: form.why_no_file(), priority=True),
         Command("reveal", "ctrl+r", "Show/hide", "Show or hide secrets", run=lambda _, form: form.toggle_hidden_text(),
-                is_available=lambda _, form: form.has_hidden, priority=True),
+                is_available=lambda _, form: any(each.is_masked for each in form.state.fields), priority=True),
         Command("restore", "ctrl+b", "Reset", "Reset this field", run=lambda _, form: form.reset_field(),
                 why_not=lambda _, form: form.why_not_reset(), priority=True, shown=False),
         Command("close", "escape", "Close", "Close the form and keep the draft, or cancel the upload",
@@ -242,11 +242,6 @@ class FormDialog(Dialog[None]):
     # Files
 
     @property
-    def accepts_files(self) -> bool:
-        """True if the form has a field that can be filled from a file."""
-        return any(field.upload_kind for field in self.state.fields)
-
-    @property
     def _file_rows(self) -> list[FieldRow]:
         return [row for row in self._rows.values() if row.field.upload_kind and row.display]
 
@@ -277,11 +272,6 @@ class FormDialog(Dialog[None]):
         ask_for_file(self._shell, field.label, field.upload_kind, on_chosen)
 
     # Hidden text and reset
-
-    @property
-    def has_hidden(self) -> bool:
-        """True if the form has a field with hidden text."""
-        return any(field.is_masked for field in self.state.fields)
 
     def toggle_hidden_text(self) -> None:
         """Show hidden text, or hide it again."""

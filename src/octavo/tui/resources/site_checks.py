@@ -412,7 +412,7 @@ class ConditionTest(Dialog[None]):
         self._draft.autosave_now(self._claims)
 
     @on(TextButton.Pressed)
-    def _handle_button(self) -> None:
+    def _on_button_pressed(self) -> None:
         self.save_and_close()
 
     def save_and_close(self) -> None:

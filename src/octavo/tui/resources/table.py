@@ -17,7 +17,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
-from textual.worker import Worker
+from textual.worker import WorkType
 
 from octavo.api.errors import ApiError
 from octavo.api.labels import field_label
@@ -192,7 +192,6 @@ class DetailLoader:
         self._facts: dict[tuple[str, str], DetailFacts] = {}
         self._key: tuple[str, str] | None = None
         self._load_delay = Delay(view)
-        self._worker: Worker[None] | None = None
 
     def clear(self) -> None:
         """Drop the loaded details, which may be outdated."""
@@ -210,19 +209,15 @@ class DetailLoader:
         if key != self._key:
             self._stop()
             self._key = key
-            self._load_delay.start(LOAD_DELAY, lambda: self._start(resource, arguments, item, key))
+            # A function, because a coroutine would stay unawaited if the worker is canceled before its start.
+            load: WorkType[None] = partial(self._load, resource, arguments, item, key)
+            self._load_delay.start(LOAD_DELAY, lambda: self._view.run_worker(load, group="details"))
         return LOADING
 
     def _stop(self) -> None:
         self._key = None
         self._load_delay.stop()
-        if self._worker is not None:
-            self._worker.cancel()
-
-    def _start(self, resource: Resource[Any], arguments: Arguments, item: Any, key: tuple[str, str]) -> None:
-        # A function, because a coroutine would stay unawaited if the worker is canceled before its start.
-        load = partial(self._load, resource, arguments, item, key)
-        self._worker = self._view.run_worker(load, exclusive=True, group="details")
+        self._view.workers.cancel_group(self._view, "details")
 
     async def _load(self, resource: Resource[Any], arguments: Arguments, item: Any, key: tuple[str, str]) -> None:
         assert resource.load_details is not None, "checked above"

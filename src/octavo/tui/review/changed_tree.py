@@ -232,15 +232,12 @@ class ChangedTree:
 
     def select_next(self, step: int) -> None:
         """Select the next changed or commented page, or the previous one if `step` is -1."""
-        if (key := self._next_key(step)) is not None:
+        if (key := self.next_key(step)) is not None:
             self.widget.select_hidden(key)
 
-    def has_next(self, step: int) -> bool:
-        """Return True if `select_next` can select an entry."""
-        return self._next_key(step) is not None
-
-    def _next_key(self, step: int) -> str | None:
-        """Return the key that `select_next` selects. None if there is none."""
+    def next_key(self, step: int) -> str | None:
+        """Return the key of the next changed or commented page, or of the previous one if `step` is -1. None if there is
+        none."""
         tree, selected_key = self.widget, self.key
         keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._entries)
         index = keys.index(selected_key) if selected_key in keys else -1

@@ -394,10 +394,11 @@ class MergedPreviewScreen(DiffPreviewScreen):
         why_not_send: Callable[[], str | None],
     ) -> None:
         """`base_name` is the name of the version that the page is compared with. `location` is shown in the status
-        line."""
+        line. `why_not_send` returns the reason why the page cannot be saved, or None."""
         super().__init__(preview.title, location)
         self._preview = preview
-        self._base_name, self._send, self._why_not_send = base_name, send, why_not_send
+        self._base_name, self._send = base_name, send
+        self.why_not_send: Callable[[], str | None] = why_not_send
 
     def on_mount(self) -> None:
         self.run_worker(self._compare(), exclusive=True)
@@ -411,12 +412,8 @@ class MergedPreviewScreen(DiffPreviewScreen):
         note = f"compared with {self._base_name}"
         if main is None:
             note = "not compared: the version in main is not available"
-        self.show_banner(note, "press ctrl+s to save the page", self._why_not_send())
+        self.show_banner(note, "press ctrl+s to save the page", self.why_not_send())
         self.show_position()
-
-    def why_not_send(self) -> str | None:
-        """Return the reason why the page cannot be saved, in a sentence. None if it can be saved."""
-        return self._why_not_send()
 
     def send(self) -> None:
         """Close the preview and save the page."""

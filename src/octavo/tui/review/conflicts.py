@@ -237,7 +237,6 @@ class ConflictsScreen(View):
 
     def _draw_head(self) -> None:
         change_request, conflicts = self.source.change_request, self._open_conflicts
-        space = self.shell.workspace.space(self.source.space.space_id)
         progress, foot = Content(" "), ""
         if conflicts is not None and (total := len(conflicts.names)):
             choices = self._choices.by_name
@@ -267,15 +266,16 @@ class ConflictsScreen(View):
         if self._is_sending:
             foot = "Saving…"
         title = Content.styled(f"#{change_request.number} {change_request.title}", "bold")
-        if space is not None:
-            title += Content.styled(f"  {space.title}", "$octavo-muted")
+        if space_title := self.shell.workspace.space_title(self.source.space.space_id):
+            title += Content.styled(f"  {space_title}", "$octavo-muted")
         self.query_one("#head", Static).update(progress + title)
         self.query_one("#foot", Static).update(Content(foot))
         self._draw_location()
 
     def _draw_location(self) -> None:
-        change_request, space = self.source.change_request, self.shell.workspace.space(self.source.space.space_id)
-        prefix = f"{space.title} › " if space is not None else ""
+        change_request = self.source.change_request
+        space_title = self.shell.workspace.space_title(self.source.space.space_id)
+        prefix = f"{space_title} › " if space_title else ""
         self.show_location(
             f"Changes › {prefix}#{change_request.number} {change_request.title} › Conflicts", self.view.status_text
         )
@@ -568,7 +568,6 @@ class DraftConflictsScreen(ConflictsScreen):
         "b to use both versions, or e to open your editor. Press the same key again to clear the choice. "
         "Press ctrl+s to save the page. Press esc to go back and keep your choices."
     )
-    CSS_PATH = "conflicts.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         CONFLICT_COMMANDS.only("main", "this", "both")
         .with_changed("main", title="Use theirs", help="Use the version that others saved, or clear this choice")

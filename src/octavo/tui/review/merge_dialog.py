@@ -44,11 +44,10 @@ if TYPE_CHECKING:
 
 
 def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> CheckedDialog[Checks]:
-    space = app.workspace.space(at.space_id)
     return CheckedDialog(
         app,
         CheckedWrite(
-            title=f"Merge #{change_request.number} into {space.title if space else 'this space'}?",
+            title=f"Merge #{change_request.number} into {app.workspace.space_title(at.space_id) or 'this space'}?",
             verb="Merge",
             intro=change_request.title,
             checks_label="checks",

@@ -52,10 +52,6 @@ class BlameTarget:
     """Title of the space, or number of the change request."""
 
 
-def open_blame(app: Shell, target: BlameTarget) -> None:
-    app.push_screen(BlameScreen(target))
-
-
 @dataclass(frozen=True)
 class BlamedBlock:
     """Block of the page, and the version of the page that wrote it."""

@@ -157,12 +157,11 @@ async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
 
 async def _choose_for_several(app: Shell, target: RequestTarget) -> None:
     first = target.selected[0]
-    if first.space is None:
+    if (space := first.space_ref) is None:
         app.explain(unknown_space_sentence(first))
         return
-    at = first.ref(SpaceRef(space_id=first.space))
     try:
-        people = await _load_members(app.session.live, at, app.workspace.space(first.space))
+        people = await _load_members(app.session.live, first.ref(space), app.workspace.space(space.space_id))
     except ApiError as error:
         app.say(f"Could not load the people who can review: {error}", tone="failed")
         return
@@ -272,8 +271,8 @@ _NO_MARKDOWN = (
 
 def _merge(app: Shell, target: RequestTarget) -> None:
     if acts_on_selection(target):
-        refs = [(each, each.ref(SpaceRef(space_id=each.space))) for each in target.selected if each.space]
-        queue = [QueuedMerge(ref, each, _space_title(app, each)) for each, ref in refs]
+        selected = [(each, each.space_ref) for each in target.selected]
+        queue = [QueuedMerge(each.ref(ref), each, _space_title(app, each)) for each, ref in selected if ref is not None]
         app.push_screen(MergeSeveralDialog(app, queue))
     else:
         app.push_screen(merge_dialog(app, target.at, target.change_request))
@@ -315,8 +314,7 @@ def _why_no_merge(app: Shell, target: RequestTarget) -> str | None:
 
 
 def _space_title(app: Shell, change_request: ChangeRequest) -> str:
-    space = app.workspace.space(change_request.space or "")
-    return space.title if space is not None else "an unknown space"
+    return app.workspace.space_title(change_request.space) or "an unknown space"
 
 
 def _edit_details(app: Shell, target: RequestTarget) -> None:
@@ -427,7 +425,6 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
 
 
 def _create(app: Shell, space: SpaceRef) -> None:
-    loaded_space = app.workspace.space(space.space_id)
     draft = DialogDraft(app, f"subject {space.space_id}")
 
     def on_created(change_request: ChangeRequest) -> None:
@@ -442,7 +439,7 @@ def _create(app: Shell, space: SpaceRef) -> None:
             "create the change request", creation, on_success=on_created, failure_hint=dialog_draft.DRAFT_SAVED
         )
 
-    title = f"New change request in {loaded_space.title if loaded_space else 'this space'}"
+    title = f"New change request in {app.workspace.space_title(space.space_id) or 'this space'}"
     app.ask(ConfirmDialog(title, verb="Create", field=_subject_field(draft)), on_answer)
 
 

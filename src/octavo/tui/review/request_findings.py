@@ -157,9 +157,8 @@ class RequestFindings:
     @property
     def linters(self) -> tuple[Linter, ...]:
         """All linters of this space."""
-        shell = self._view.shell
-        space = shell.workspace.space(self._space.space_id)
-        return linters_for(shell.settings.linters, space.title if space is not None else "", self._space.space_id)
+        shell, space_id = self._view.shell, self._space.space_id
+        return linters_for(shell.settings.linters, shell.workspace.space_title(space_id), space_id)
 
     @property
     def _active_linters(self) -> tuple[Linter, ...]:

@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization, Status
 from octavo.api.folding import fold
-from octavo.api.operation import ListPage, Model, SpaceRef
+from octavo.api.operation import ListPage, Model
 from octavo.api.organizations import Organization
 from octavo.data.drafts import UnsentText
 from octavo.data.live import Snapshot
@@ -159,15 +159,10 @@ def author_of(item: ChangeRequest) -> str:
     return item.created_by.name if item.created_by else ""
 
 
-def _updated_at(item: ChangeRequest) -> datetime:
-    moment = item.updated_at
-    return _NEVER if moment is None else moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
 ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[object, ...]]]] = {
     "space": ("by space", lambda each, _: ()),
-    "newest": ("most recently updated first", lambda each, _: (_NEVER - _updated_at(each),)),
-    "oldest": ("least recently updated first", lambda each, _: (_updated_at(each),)),
+    "newest": ("most recently updated first", lambda each, _: (_NEVER - (each.updated_at or _NEVER),)),
+    "oldest": ("least recently updated first", lambda each, _: (each.updated_at or _NEVER,)),
     "threads": ("most open threads first", lambda _, status: (-status.threads,)),
     "author": ("by author", lambda each, _: (fold(author_of(each)),)),
 }
@@ -382,8 +377,7 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     def space_title(self, change_request: ChangeRequest) -> str:
         """Return the title of the space of a change request. Empty if it is unknown."""
-        space = self.shell.workspace.space(change_request.space) if change_request.space else None
-        return space.title if space else ""
+        return self.shell.workspace.space_title(change_request.space)
 
     def _draw(self, request: ChangeRequest) -> Row:
         sign, style = SIGNS.get(request.status, ("?", "$octavo-muted"))
@@ -403,7 +397,7 @@ class RequestListScreen(ListView[ChangeRequest]):
         )
 
     def _unsent_of(self, request: ChangeRequest) -> Sequence[UnsentText]:
-        space = _space_of(request)
+        space = request.space_ref
         return self.shell.workspace.unsent.index.of_discussion(request.ref(space)) if space is not None else ()
 
     @property
@@ -465,7 +459,7 @@ class RequestListScreen(ListView[ChangeRequest]):
     def request_target(self) -> RequestTarget | None:
         """The current change request, with the selected change requests. None if the list is empty."""
         item = self.rows.item
-        return RequestTarget(item, _space_of(item), self, tuple(self.selected_rows)) if item is not None else None
+        return RequestTarget(item, item.space_ref, self, tuple(self.selected_rows)) if item is not None else None
 
     @property
     def selected_items(self) -> Sequence[Model]:
@@ -476,8 +470,7 @@ class RequestListScreen(ListView[ChangeRequest]):
     @on(LineList.Highlighted, "#change-requests")
     def _on_row_selected(self) -> None:
         item = self.rows.item
-        space = _space_of(item) if item is not None else None
-        if item is not None and space is not None:
+        if item is not None and (space := item.space_ref) is not None:
             self.query_one(RequestPreview).show(item, space)
         elif item is None:
             self.query_one(RequestPreview).clear()
@@ -500,8 +493,7 @@ class RequestListScreen(ListView[ChangeRequest]):
     @on(LineList.Opened, "#change-requests")
     def _on_row_opened(self) -> None:
         item = self.rows.item
-        space = _space_of(item) if item is not None else None
-        if item is not None and space is not None:
+        if item is not None and (space := item.space_ref) is not None:
             self.shell.go(ToChangeRequest(item.ref(space), item))
         elif item is not None:
             self.shell.explain(unknown_space_sentence(item))
@@ -515,10 +507,6 @@ class RequestListScreen(ListView[ChangeRequest]):
         self.statuses.stop_loading()
         self._checked_count = CHECKED_AT_ONCE
         self.redraw_list()
-
-
-def _space_of(request: ChangeRequest) -> SpaceRef | None:
-    return SpaceRef(space_id=request.space) if request.space else None
 
 
 def _count(page: ListPage[ChangeRequest] | None) -> int | None:

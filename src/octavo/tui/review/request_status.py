@@ -330,7 +330,7 @@ class StatusLoader:
     def status_of(self, change_request: ChangeRequest) -> RequestStatus:
         """Return the status of a change request, as far as it is loaded."""
         workspace, facts = self._view.shell.workspace, self._facts.get(change_request.id) or _LoadedFacts()
-        me, threads = workspace.me.id if workspace.me is not None else "", workspace.open_thread_count(change_request)
+        me, threads = workspace.my_id, workspace.open_thread_count(change_request)
         if change_request.status not in UNDECIDED:
             return request_status(change_request, threads, (), (), (), me)
         predicted: ListPrediction | None = ListPrediction((), is_on_main=False)
@@ -508,10 +508,7 @@ class StatusLoader:
             facts.load_errors[fact] = str(error)
         else:
             facts.load_errors.pop(fact, None)
-            if fact == "reviews":
-                facts.reviews = items
-            else:
-                facts.requested = items
+            setattr(facts, fact, items)
         self._on_change(change_request.id)
 
 

@@ -25,7 +25,7 @@ from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.page_trees import WHOLE_REQUEST, ChangedPage
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
-from octavo.tui.comments.page_comments import COMMENTING, SELECTING, THREAD_HERE, PageDiscussion
+from octavo.tui.comments.page_comments import COMMENTING, SELECTING, THREAD_HERE
 from octavo.tui.comments.thread_commands import UNSENT
 from octavo.tui.core.file_dialogs import choose_export
 from octavo.tui.core.list_view import LINK_COMMANDS
@@ -41,7 +41,7 @@ from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.review import request_status
 from octavo.tui.review.changed_tree import TREE_COMMANDS, ChangedTree, diff_of
-from octavo.tui.review.page_blame import BlameTarget, open_blame
+from octavo.tui.review.page_blame import BlameScreen, BlameTarget
 from octavo.tui.review.page_diff import PageDiff
 from octavo.tui.review.page_findings import FINDING_COMMANDS, REVERT_COMMANDS, PageFindings, SelectedChange
 from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS, comment_on_whole, why_no_comment_on_whole
@@ -127,7 +127,7 @@ class RequestHead:
         view, comparison = self._view, self._comparison
         if not is_whole(view):
             return
-        change_request, space = comparison.change_request, view.shell.workspace.space(comparison.space.space_id)
+        change_request, workspace = comparison.change_request, view.shell.workspace
         self._drawn_pending = self._pending_comments()
         signs = request_status.status_signs(
             change_request,
@@ -140,9 +140,9 @@ class RequestHead:
             is_on_main=comparison.is_on_main,
         )
         width = max(20, view.size.width - 1)
-        head = request_status.first_line(change_request, space.title if space else "", signs, width)
+        space_title = workspace.space_title(comparison.space.space_id)
+        head = request_status.first_line(change_request, space_title, signs, width)
         view.query_one("#head", ChangingText).update(head)
-        me = view.shell.workspace.me.id if view.shell.workspace.me is not None else ""
         requested: ListPage[RequestedReviewer] | None = view.subscriptions.snapshot("requested").value
         contributors: ListPage[Contributor] | None = view.subscriptions.snapshot("contributors").value
         people_text = request_status.reviewer_list(
@@ -151,7 +151,7 @@ class RequestHead:
             requested.items if requested else (),
             contributors.items if contributors else (),
             self._changed_since,
-            me,
+            workspace.my_id,
         )
         view.query_one("#standing", ChangingText).update(people_text)
         self.show_position()
@@ -164,13 +164,13 @@ class RequestHead:
         selected = pages.key
         position = f"page {keys.index(selected) + 1} of {len(keys)}" if selected in pages.changing else ""
         against = f"compared with {sides.old_name}" if sides is not None and sides.old_name else ""
-        space = self._view.shell.workspace.space(comparison.space.space_id)
-        space_name = f"{space.title} › " if space is not None else ""
+        space_title = self._view.shell.workspace.space_title(comparison.space.space_id)
+        prefix = f"{space_title} › " if space_title else ""
         diff = diff_of(self._view)
-        diff.contents.has_page_before = pages.has_next(-1)
-        diff.contents.has_page_after = pages.has_next(1)
+        diff.contents.has_page_before = pages.next_key(-1) is not None
+        diff.contents.has_page_after = pages.next_key(1) is not None
         self._view.show_location(
-            f"Changes › {space_name}#{change_request.number} {change_request.title}",
+            f"Changes › {prefix}#{change_request.number} {change_request.title}",
             " · ".join(each for each in (position, against, diff.status_text) if each),
         )
 
@@ -181,7 +181,7 @@ DRAW_DELAY = 0.3
 
 def _is_whole_selected(view: ChangeRequestScreen) -> bool:
     """Return True if a comment would be on the whole change request: no page is shown, or the list has the focus."""
-    return view.focused is not view.diff_view or view.page_diff.visible_page is None
+    return view.focused is not view.main_pane or view.page_diff.visible_page is None
 
 
 def _comment_on_page(app: Shell, view: ChangeRequestScreen) -> None:
@@ -232,7 +232,7 @@ REQUEST_CHANGES_COMMANDS: Commands[Any] = (
 
 def _thread_to_delete(view: ChangeRequestScreen) -> Comment | None:
     """Return the selected thread. None if the diff has no focus, or if no thread is selected."""
-    return view.page_discussion.selected_thread_line() if view.focused is view.diff_view else None
+    return view.page_discussion.selected_thread_line() if view.focused is view.main_pane else None
 
 
 def _delete(app: Shell, view: ChangeRequestScreen) -> None:
@@ -264,7 +264,7 @@ DELETE_COMMANDS: Commands[Any] = (
 
 def _unsent_of_selection(view: ChangeRequestScreen) -> Sequence[UnsentText]:
     """Return the unsent drafts for the selected block if the diff has the focus, else for the page."""
-    if view.focused is view.diff_view:
+    if view.focused is view.main_pane:
         return view.page_diff.drafts_in_selection
     return view.changed_tree.unsent_of(view.changed_tree.key)
 
@@ -287,8 +287,8 @@ def _why_no_blame(app: Shell, view: ChangeRequestScreen) -> str | None:
 def _open_blame(app: Shell, view: ChangeRequestScreen) -> None:
     selected, number = view.changed_tree.selected, view.comparison.change_request.number
     if selected is not None and selected.page is not None:
-        block = view.page_diff.visible_block if view.focused is view.diff_view else None
-        open_blame(app, BlameTarget(view.at, selected.page.id, selected.title, block, f"#{number}"))
+        block = view.page_diff.visible_block if view.focused is view.main_pane else None
+        app.push_screen(BlameScreen(BlameTarget(view.at, selected.page.id, selected.title, block, f"#{number}")))
 
 
 def _run_linters(app: Shell, view: ChangeRequestScreen) -> None:
@@ -387,6 +387,7 @@ class ChangeRequestScreen(View):
             thread,
             block,
         )
+        self.page_discussion = self.page_diff.page_discussion
         self.suggestion_review = SuggestionReview(self.page_diff, self.diff_threads)
         self.page_terms = PageTerms(self, self.comparison, self.changed_tree, self.page_diff)
         self.authoring = PageEditing(self, self.page_diff)
@@ -409,12 +410,8 @@ class ChangeRequestScreen(View):
             yield ChangingText("", id="words")
 
     @property
-    def diff_view(self) -> DiffView:
-        return self.page_diff.pane
-
-    @property
     def main_pane(self) -> DiffView:
-        return self.diff_view
+        return self.page_diff.pane
 
     def on_mount(self) -> None:
         self.changed_tree.widget.state.show_loading("the changes")
@@ -539,7 +536,7 @@ class ChangeRequestScreen(View):
 
     @on(LineList.Opened, "#changes")
     def _on_page_opened(self) -> None:
-        self.diff_view.focus()
+        self.main_pane.focus()
 
     @on(LinkFollowed)
     def _on_link_followed(self, message: LinkFollowed) -> None:
@@ -547,7 +544,7 @@ class ChangeRequestScreen(View):
 
     @on(Reader.CommentRequested)
     def _on_comment_requested(self, message: Reader.CommentRequested) -> None:
-        selected = self.diff_view.cursor.current()
+        selected = self.main_pane.cursor.current()
         if selected is not None and selected.block.key == message.block.key:  # Otherwise, the cursor has been moved.
             self.page_discussion.comment()
 
@@ -576,7 +573,7 @@ class ChangeRequestScreen(View):
 
     def go_up(self) -> bool:
         return self.page_diff.selected_blocks.clear() or focus_if(
-            self.changed_tree.widget, condition=self.focused is self.diff_view
+            self.changed_tree.widget, condition=self.focused is self.main_pane
         )
 
     # Targets of the commands
@@ -600,7 +597,7 @@ class ChangeRequestScreen(View):
     def _show_edited(self, pages: tuple[str, ...]) -> None:
         self.refresh_data()
         if pages and self.changed_tree.select_entry(pages[0]):
-            self.diff_view.focus()
+            self.main_pane.focus()
 
     def _show_pending_comment(self, entry: OutboxEntry) -> None:
         self.changed_tree.select_entry(entry.facts.page or WHOLE_REQUEST)
@@ -610,15 +607,10 @@ class ChangeRequestScreen(View):
     def selected_change(self) -> SelectedChange | None:
         """The selected page, with the selected block if the diff has the focus. None if no entry is selected."""
         change = self.changed_tree.selected
-        block = self.page_diff.visible_block if self.focused is self.diff_view else None
+        block = self.page_diff.visible_block if self.focused is self.main_pane else None
         return SelectedChange(self.comparison, change, block) if change is not None else None
 
     @property
     def selected_items(self) -> Sequence[Model]:
         space = self.shell.workspace.space(self.at.space_id)
         return [each for each in (self.comparison.change_request, space) if each is not None]
-
-    @property
-    def page_discussion(self) -> PageDiscussion:
-        """Comments on the shown page."""
-        return self.page_diff.page_discussion

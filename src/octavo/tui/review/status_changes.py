@@ -50,8 +50,7 @@ def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str 
         if each.status not in UNDECIDED:
             reopen = f" Press L to reopen #{each.number} first." if each.status == "archived" else ""
             return f"#{each.number} is {each.status}. Only a draft can be marked as ready, and only an open change request can be converted to a draft.{reopen}"
-        space = SpaceRef(space_id=each.space) if each.space is not None else None
-        if why := why_not_in_change_request(app, each, space, "edit"):
+        if why := why_not_in_change_request(app, each, each.space_ref, "edit"):
             return why
     if app.has_session and not app.session.live.has_draft_status:
         return NO_DRAFTS
@@ -95,17 +94,16 @@ def _messages(app: Shell, requests: Sequence[ChangeRequest]) -> tuple[str, str]:
 
 
 def _name_with_space(app: Shell, change_request: ChangeRequest) -> str:
-    space = app.workspace.space(change_request.space or "")
-    return f"#{change_request.number} in {space.title}" if space is not None else f"#{change_request.number}"
+    title = app.workspace.space_title(change_request.space)
+    return f"#{change_request.number} in {title}" if title else f"#{change_request.number}"
 
 
 async def _toggle(app: Shell, requests: Sequence[ChangeRequest]) -> SendResult[tuple[ChangeRequest, ...]]:
     done: list[ChangeRequest] = []
     failures: list[str] = []
     for each in requests:
-        if each.space is None:
-            continue  # Never happens: the command is disabled while the space is unknown.
-        sent = await toggle_draft(app.session.live, each.ref(SpaceRef(space_id=each.space)), each)
+        assert each.space_ref is not None, "`why_not_toggle_drafts` checks that the space is known"
+        sent = await toggle_draft(app.session.live, each.ref(each.space_ref), each)
         if sent.kind == "done" and sent.result is not None:
             done.append(sent.result.model_copy(update={"space": each.space}))
         else:
@@ -449,8 +447,7 @@ async def _plan_and_ask(app: Shell, target: RequestTarget, action: BulkAction) -
 
 async def _plan(app: Shell, request: ChangeRequest, action: BulkAction) -> PlannedWrite:
     name = _name_with_space(app, request)
-    space = SpaceRef(space_id=request.space) if request.space is not None else None
-    if space is None:
+    if (space := request.space_ref) is None:
         return PlannedWrite(request, name, as_clause(unknown_space_sentence(request)))
     if request.status not in action.states:
         return PlannedWrite(request, name, f"is {request.status}")

@@ -36,7 +36,6 @@ from octavo.tui.core.routes import ToPage
 from octavo.tui.core.view import View
 from octavo.tui.core.write_queue import DirectUndo, LocalChange
 from octavo.tui.editing.target_request import remember_target
-from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.page_diff import PageDiff
 from octavo.tui.review.page_findings import pending_comment
@@ -75,11 +74,6 @@ class TermSource:
     @property
     def at(self) -> ChangeRequestRef:
         return self.change_request.ref(self.space)
-
-    @property
-    def title(self) -> str:
-        """The old and the new term, for titles."""
-        return f"“{self.term.old}” → “{self.term.new}”"
 
 
 @dataclass(frozen=True)
@@ -333,7 +327,7 @@ class TermScreen(ListView[TermRow]):
             key=lambda row: row.key,
             search=lambda row: f"{row.page_title} {row.match.before}{row.match.text}{row.match.after}",
             groups=lambda row: [
-                RowHeading(row.page_title, plural(_count(row.page_matches), "place"), row.page_matches.page.id)
+                RowHeading(row.page_title, plural(len(_matches(row.page_matches)), "place"), row.page_matches.page.id)
             ],
             selectable=lambda row: row.can_replace,
             empty=self._none_found,
@@ -426,7 +420,9 @@ class TermScreen(ListView[TermRow]):
             if selected
             else plural(results.match_count, "place")
         )
-        self.show_location(f"#{self.source.change_request.number} › {self.source.title}", f"{places} · {searched}")
+        term = self.source.term
+        location = f"#{self.source.change_request.number} › “{term.old}” → “{term.new}”"
+        self.show_location(location, f"{places} · {searched}")
 
     # Drawing
 
@@ -434,6 +430,7 @@ class TermScreen(ListView[TermRow]):
         note = "page title" if row.is_title else "" if row.can_replace else "edit by hand"
         return Row(text=excerpt(row.match, _BEFORE), right=Content.styled(note, "$octavo-muted"))
 
+    @on(LineList.Highlighted, "#places")
     def _draw_details(self) -> None:
         row, about = self.rows.item, self.query_one("#about", Static)
         if row is None:
@@ -449,10 +446,6 @@ class TermScreen(ListView[TermRow]):
         parts = [Content.styled(row.page_title, "bold"), Content.styled(note, "$octavo-muted"), Content("")]
         about.update(Content("\n").join([*parts, _context(row, lines)]))
 
-    @on(LineList.Highlighted, "#places")
-    def _on_place_selected(self) -> None:
-        self._draw_details()
-
     @on(RowList.SelectionChanged)
     def _on_selection_changed(self) -> None:
         self._show_status(self._results)
@@ -463,13 +456,9 @@ class TermScreen(ListView[TermRow]):
             self.shell.go(ToPage(self.source.space.space_id, row.page_matches.page.id))
 
 
-def _matches(page_matches: PageMatches) -> Iterable[TermMatch]:
+def _matches(page_matches: PageMatches) -> Sequence[TermMatch]:
     """Return the places on a page, with the title first."""
     return (*((page_matches.title_match,) if page_matches.title_match is not None else ()), *page_matches.matches)
-
-
-def _count(page_matches: PageMatches) -> int:
-    return len(page_matches.matches) + (page_matches.title_match is not None)
 
 
 def _context(row: TermRow, line_count: int) -> Content:
@@ -514,10 +503,6 @@ class PageTerms:
     def __init__(self, view: View, comparison: Comparison, pages: ChangedTree, page_diff: PageDiff) -> None:
         self._view, self._comparison, self._pages, self._page_diff = view, comparison, pages, page_diff
 
-    @property
-    def _diff(self) -> DiffView:
-        return self._page_diff.pane
-
     def why_no_terms(self) -> str | None:
         """Return the reason why the page replaces no terms, or why this is not known yet. None if it may replace some."""
         change = self._pages.selected
@@ -539,7 +524,8 @@ class PageTerms:
         compared = self._page_diff.compared
         if compared is None:
             return
-        span = self._diff.cursor.current() if self._view.focused is self._diff else None
+        diff = self._page_diff.pane
+        span = diff.cursor.current() if self._view.focused is diff else None
         keys = {block.key for block in span.block.walk()} if span is not None else None
         entries = compared.diff.entries
         terms = await asyncio.to_thread(changed_terms, entries, keys) if keys else ()
