@@ -104,7 +104,7 @@ ACTIVITY: Commands[ActivityScreen] = Commands(
 
 
 def _mark(item: Item) -> Content:
-    """Return the status of a change, draft or offline space, or the method of an API request."""
+    """Return the first cell of a row: the status of the item, or the method of an API request."""
     match item:
         case OutboxEntry():
             style = "$error" if item.needs_user else "$warning" if item.state != "failed" else "$octavo-muted"
@@ -136,7 +136,7 @@ class ActivityScreen(Dialog[None]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ACTIVITY,)
 
     _unsent_files: tuple[UnsentFile, ...] = ()
-    """Drafts from editors that were not sent, when the folder was last read."""
+    """Unsent drafts in the files of external editors, as last read from the folder."""
 
     def body(self) -> ComposeResult:
         self.rows: RowList[Line] = RowList(
@@ -230,15 +230,14 @@ class ActivityScreen(Dialog[None]):
         )
 
     def _context_of(self, entry: OutboxEntry) -> str:
-        """Return the thread, page and space of a change, for display. A new thread is named by its first words."""
+        """Return the thread, page and space of a change as text, such as `“Is it true?” on Install in Handbook`."""
         space = self.shell.workspace.space(entry.at.space_id)
         starts_thread = isinstance(entry.op, comments.Create) and entry.context
         about = f"{short_quote(entry.facts.text)} on {entry.context}" if starts_thread else entry.context
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
 
     def _awaited_step(self, entry: OutboxEntry) -> str:
-        """Return the cause for which a queued change waits, as a sentence: another change or the connection. Empty if the
-        change does not wait."""
+        """Return a sentence that says why a queued change is waiting. Empty if it is not waiting."""
         outbox = self.shell.session.outbox
         first = blocked_by(entry, outbox.own_entries) if entry.state == "queued" else None
         if first is None:

@@ -1,5 +1,5 @@
-"""Refreshes the data of the session, and shows notifications at its start. Also the commands to sign in, sign out and
-switch to another account."""
+"""Refreshes the data of the session at intervals, and shows the notifications of a new session. Also the commands to sign
+in, sign out and switch to another account."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _GREETED = "greeted"
 
 
 async def notify_on_start(app: Shell, session: Session) -> None:
-    """Show the notifications of a new session, each as soon as its information is loaded."""
+    """Show the notifications of a new session, such as unsent pages, each as soon as it is known."""
     notifying = [report_unsent_pages(app, session)]
     if unfinished_writes(session.state):
         notifying.append(_report_unfinished_writes(app, session))
@@ -86,12 +86,12 @@ CHECK_INTERVAL = 5.0
 
 
 class BackgroundRefresh:
-    """Refreshes the data of the current session at intervals, and calls the hooks for what is new."""
+    """Refreshes the data of the current session at intervals, and runs the hooks for new items and merges."""
 
     def __init__(self, app: Shell, *, check_interval: float | None) -> None:
-        """`check_interval` is the time between two checks in seconds. With None, only the caller calls `refresh_if_due`."""
+        """`check_interval` is the number of seconds between two calls of `refresh_if_due`. None if the caller calls it."""
         self.poller: Poller | None = None
-        """Decides when to refresh and which operations. None before the first check."""
+        """Decides when a refresh is due, and which operations it includes. None before the first check."""
         self._session: Session | None = None
         self._app, self._interval = app, check_interval
         self._timer: Timer | None = None
@@ -125,15 +125,15 @@ class BackgroundRefresh:
             self._app.workspace.news.dismiss()
 
     def on_terminal_hidden(self) -> None:
-        """Stop refreshes, because the terminal lost the focus. With hooks or notifications, refreshes
-        go on."""
+        """Stop refreshes, because the terminal has lost the focus. If there are hooks or notifications, refreshes
+        continue."""
         if self._hooks is not None:
             return
         if self._session is not None:
             self._session.live.syncer.set_hidden(True)
 
     def on_terminal_shown(self) -> None:
-        """Refresh everything, because the terminal got the focus."""
+        """Start refreshes again, because the terminal has the focus."""
         if self._session is not None:
             self._session.live.syncer.set_hidden(False)
         if self.poller is not None:
@@ -141,7 +141,7 @@ class BackgroundRefresh:
             self.refresh_if_due()
 
     def refresh_if_due(self) -> None:
-        """Refresh the visible data and the files of an open folder if a refresh is due."""
+        """Refresh the visible data if a refresh is due. Also read the changed files of an open folder."""
         if self._session is None or self._app.is_ending:
             return
         if self.poller is None:
@@ -180,8 +180,8 @@ class BackgroundRefresh:
 
 
 def reopen(app: Shell, open_next: Callable[[], SignInState]) -> None:
-    """Save all drafts and end the app. Then start the app again with the sign-in methods and the session that
-    `open_next` returns."""
+    """Save all drafts and quit. Then start the app again with the sign-in methods and the session that `open_next`
+    returns."""
     app.open_next = open_next
     app.background(app.action_quit())
 
@@ -200,7 +200,8 @@ def _sign_in(app: Shell, _: object) -> None:
 
 
 def sign_in_after_rejection(app: Shell) -> None:
-    """Show the sign-in screen, because the server rejects the API key. If the user is typing, only show a notification."""
+    """Show the sign-in screen, because the server rejects the API key. If the user is typing, show only a
+    notification."""
     account = app.session.account
     if account is None:
         return

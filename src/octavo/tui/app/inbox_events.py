@@ -24,29 +24,29 @@ _EVENTS: Mapping[InboxReason, HookEvent] = MappingProxyType(
         "on my change requests": "new-reply",
     }
 )
-"""The event that a new row causes in addition to `inbox-row`, by the reason of the row."""
+"""The event of a new row in addition to `inbox-row`, by the reason of the row."""
 _UNSENT_REASONS: tuple[InboxReason, ...] = ("not sent", "unsent draft")
 """Reasons of the rows for texts that the user has not sent."""
 
 
 @dataclass(frozen=True)
 class InboxEvent:
-    """Something new. The texts come from the server and are sanitized."""
+    """A new row of the inbox, or a merge, for hooks and notifications. Its texts come from the server and are sanitized."""
 
     names: tuple[HookEvent, ...]
     """The events whose hooks run."""
     kind: str
     ref: str
-    """The REF for the command line, such as `handbook/7`. Empty if it is unknown."""
+    """The argument REF of the command line, such as `handbook/7`. Empty if it is unknown."""
     title: str
     text: str
-    """A sentence for a notification."""
+    """Text of the notification."""
     space: str
     url: str
     updated_at: datetime | None
 
     def as_json(self, name: HookEvent) -> dict[str, Any]:
-        """Return the event as a JSON object, for a hook on the event `name`."""
+        """Return the event as a JSON object for a hook. `name` is the event of the hook."""
         return {
             "event": name,
             "kind": self.kind,
@@ -60,15 +60,15 @@ class InboxEvent:
 
 
 class InboxEventDetector:
-    """Finds the rows of an inbox that were in no earlier inbox of the session."""
+    """Finds the new rows of the inbox, by comparing it with earlier versions."""
 
     def __init__(self) -> None:
         self._known: set[tuple[str, str]] | None = None
-        """Key and stamp of each row that was seen. None until the first complete inbox."""
+        """Keys and stamps of the earlier rows. None until the inbox was complete for the first time."""
 
     def new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
-        """Return the rows that are new or have a new event, without the user's own unsent texts. Empty up to the first
-        complete inbox."""
+        """Return the rows that are new or have a new stamp. Rows with the user's own unsent texts are left out. Empty
+        until the inbox was complete for the first time."""
         stamps = {(each.key, each.stamp): each for each in rows}
         if self._known is None:
             self._known = set(stamps) if is_complete else None
@@ -79,8 +79,8 @@ class InboxEventDetector:
 
 
 def event_of_row(row: InboxRow, change_request: ChangeRequest | None, titles: Mapping[str, str]) -> InboxEvent:
-    """Return the event of a new row. `change_request` is the change request of the row, or None. `titles` has the
-    titles of the spaces by id."""
+    """Return the event of a new row. `change_request` is the change request of the row, or None. `titles` has the titles
+    of the spaces by ID."""
     special = _EVENTS.get(row.reason)
     kind = {ChangeRequestRef: "change", ThreadRef: "thread"}.get(type(row.target), "row")
     space, ref = _names(row.space_id, change_request, titles)
@@ -108,7 +108,7 @@ def event_of_merge(change_request: ChangeRequest, titles: Mapping[str, str]) -> 
 
 
 def _names(space_id: str, change_request: ChangeRequest | None, titles: Mapping[str, str]) -> tuple[str, str]:
-    """Return the name of the space and the REF, as the command line writes them. Empty if they are unknown."""
+    """Return the name of the space and the argument REF, as the command line writes them. Empty if they are unknown."""
     space = space_name(space_id, titles) if space_id in titles else ""
     return space, f"{space}/{change_request.number}" if space and change_request is not None else space
 

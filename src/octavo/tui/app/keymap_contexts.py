@@ -1,4 +1,4 @@
-"""All screens and widgets with commands, for the key map of the settings and for the help topic “keys”."""
+"""All screens and widgets with commands. Used for the keys in the settings and for the help topic “keys”."""
 
 from __future__ import annotations
 

@@ -87,8 +87,8 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         return snapshot.value.items if snapshot.value is not None else ()
 
     def _counts_text(self, organization: Organization) -> str:
-        """Return the numbers of spaces, change requests and threads of an organization, for display. For other
-        organizations than the current one, threads in change requests are not counted, because they are not loaded."""
+        """Return the numbers of spaces, change requests and threads of an organization as text. Threads in change requests
+        are counted only in the current organization, because the others are not loaded."""
         snapshot: Snapshot[ListPage[Space]] = self.subscriptions.snapshot(f"spaces {organization.id}")
         if snapshot.value is None:
             return f"Could not load the spaces: {snapshot.error}" if snapshot.error is not None else "…"
@@ -184,17 +184,16 @@ _COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (
     (BlameScreen, "content", "page.blame"),
     (BrowserScreen, "admin", ""),
 )
-"""The screens and panes whose commands the palette lists. Each has the mode of its view, and the id of the command that
-opens it in this view. The id is empty if the view shows it anyway.
+"""The screens and panes whose commands the palette lists. Each comes with the mode of its view, and the ID of the command
+that opens it there. The ID is empty if the view always shows the pane.
 
-If several classes share a command, the palette uses the first. Dialogs are left out, because they need an item.
+If several classes share a command, the palette uses the first class. Dialogs are left out, because they need an item.
 """
 
 _CHECK_INTERVAL, _MOST_CHECKS = 0.02, 100
-"""Seconds between two checks for an opened screen, and maximum number of checks. A command may open its screen after the
-command has ended."""
+"""Seconds between two checks whether a command has opened its screen, and maximum number of checks."""
 _LEVELS = 3
-"""Maximum number of times that `go_up` goes up in a view: from the outline, the page and the page tree."""
+"""Maximum number of levels that `_run` goes up in a view: from the outline, the page and the page tree."""
 
 
 def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue]]:
@@ -220,7 +219,7 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
 
 
 def _app_commands(app: Shell, listed_ids: set[str]) -> Iterator[Choice[PaletteValue]]:
-    """Yield the commands of the app whose keys have another meaning on the current screen."""
+    """Yield the commands of the app that are not listed yet, because their keys run other commands on this screen."""
     for id, (_, command) in app._commands_by_id.items():
         if id not in listed_ids and app.check_action("command", (id,)):
             go = partial(app.run_command, id)
@@ -228,7 +227,7 @@ def _app_commands(app: Shell, listed_ids: set[str]) -> Iterator[Choice[PaletteVa
 
 
 def _keys(app: Shell) -> dict[str, str]:
-    """Return the first key of each command for display, by command id. Empty if a command has no key."""
+    """Return the name of the first key of each command, by command ID. Empty if a command has no key."""
     keymap = app.keys_of_user
     owners: tuple[type[HasCommands], ...] = (type(app), *(owner for owner, _, _ in _COMMAND_OWNERS))
     commands = {id: command for owner in owners for id, (_, command) in owner._commands_by_id.items()}
@@ -271,8 +270,8 @@ def _start(app: Shell, work: Callable[..., Coroutine[Any, Any, None]], *parts: s
 
 
 async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:
-    """Go to a view and run the command `id`. If the command is on another screen, first run `opener`, which opens this
-    screen."""
+    """Go to a view and run the command `id` there. If the command belongs to another screen, `opener` is the ID of the
+    command that opens this screen first."""
     view = await _to_view(app, mode)
     if opener and await _run(app, opener):
         for _ in range(_MOST_CHECKS):
@@ -284,8 +283,8 @@ async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:
 
 
 async def _go_to_table(app: Shell, mode: str, parent_table: str, table: str, id: str) -> None:
-    """Go to a table of Sites or Admin. With `parent_table`, open the table from the selected row of that table. Then run
-    the command `id`, unless it is empty."""
+    """Go to a table of Sites or Admin, then run the command `id` if it is not empty. If `parent_table` is not empty, the
+    table belongs to the selected item of `parent_table`."""
     view = cast("BrowserScreen", await _to_view(app, mode))
     if not view.levels:
         app.explain("Could not open the list: no organization is loaded. Press r to retry.")
@@ -313,7 +312,7 @@ async def _to_view(app: Shell, mode: str) -> View:
 
 
 async def _wait_until_loaded(view: Screen[Any]) -> None:
-    """Wait until a view has loaded its responses. This includes operations that it follows only after a response."""
+    """Wait until a view has loaded its responses, including those of operations that depend on other responses."""
     loaded: set[Operation[Any]] = set()
     while isinstance(view, View):
         waiting = {*view.shell.workspace.operations, *view.subscriptions.operations()} - loaded
@@ -326,7 +325,7 @@ async def _wait_until_loaded(view: Screen[Any]) -> None:
 
 
 async def _run(app: Shell, id: str) -> bool:
-    """Run a command on the screen or on a widget of it. Return False if the screen does not have the command."""
+    """Run a command of the current screen or of one of its widgets. Return False if there is no such command."""
     screen = app.screen
     around = screen.focused.ancestors_with_self if screen.focused is not None else ()
     owners = [node for node in (*around, *screen.query("*"), screen) if isinstance(node, HasCommands)]

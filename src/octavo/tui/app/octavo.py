@@ -1,4 +1,4 @@
-"""The terminal app: its views, the commands that work everywhere, and starting and ending a session."""
+"""The terminal app: its views, the commands that work in all views, and the start and the end of a session."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ ANYWHERE: Commands[Octavo] = Commands(
         Command("suspend", "ctrl+z", "Suspend", "Suspend Octavo and return to the shell", run=lambda app, _: app.action_suspend_process(), shown=False),
     ),
 )  # fmt: skip
-"""The commands that work everywhere except in dialogs."""
+"""The commands that work in all views, but not in dialogs."""
 MISTAKES_SECONDS = 15.0
 """Seconds for which the notification about invalid settings is shown."""
 
@@ -208,12 +208,11 @@ class Octavo(Shell):
         check_interval: float | None = CHECK_INTERVAL,
         find_first_route: Callable[[Session], Awaitable[Route]] | None = None,
     ) -> None:
-        """`start` is the first view, or empty to let `first_view` decide. `find_first_route` returns where the app goes
-        after its first view was painted. It may raise ApiError, or ValueError with a message.
+        """`start` is the mode of the first view. If it is empty, `first_view` decides. `find_first_route` returns the route
+        to which the app goes after it has painted the first view. It may raise ApiError, or ValueError with a message.
 
-        `picture` may be on the terminal already, and is updated for the next start. `check_interval` is the number of
-        seconds after which the app checks again whether a refresh is due. With None, there is no timer, and the
-        caller must start each refresh.
+        `picture` is the picture of the first view, which is updated for the next start. `check_interval` is the number of
+        seconds between two checks whether a refresh is due. None if the caller starts each refresh.
         """
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__(settings, sign_in_methods, session)
@@ -255,8 +254,8 @@ class Octavo(Shell):
     # The session
 
     async def show_session(self, session: Session, view: str) -> None:
-        """Show the session that the user opened on the sign-in screen. An app shows only one session: `reopen` starts
-        another app for the next one."""
+        """Show the session that the user opened on the sign-in screen. To show another session later, `reopen` starts
+        another app."""
         self._session = session
         self._open(session)
         self.workspace.follow(session)
@@ -377,7 +376,7 @@ class Octavo(Shell):
         self.words.ignore()
 
     def show_view(self, view: str) -> None:
-        """Switch to a view. For the current view, close all screens above its first one."""
+        """Switch to a view. If it is the current view, close the screens that were opened in it."""
         if self._session is None:
             return
         if view == "organization":
@@ -402,7 +401,8 @@ class Octavo(Shell):
     # Themes
 
     def _first_theme(self) -> str:
-        """Return the theme of the settings, else the last chosen theme, else dark or light as the terminal is."""
+        """Return the theme in the settings, else the theme that was chosen last, else a theme for the background of the
+        terminal."""
         last = self._session.state.get_fact("theme") if self._session is not None else None
         default = "light" if self.settings.has_light_background else "dark"
         return next((name for name in (self.settings.theme, str(last or "")) if name in self.available_themes), default)
@@ -419,7 +419,7 @@ class Octavo(Shell):
         return picker
 
     def validate_theme(self, name: str) -> str:
-        """Add the colors that Octavo's CSS uses to a theme of Textual before it is used."""
+        """Before a theme of Textual is used, add the colors that Octavo's CSS needs."""
         if name not in palettes():
             self.register_theme(adapt_theme(self.available_themes[name]))
         return name
@@ -479,7 +479,7 @@ class Octavo(Shell):
         _try_to_save_drafts(self)
         self._quitting = True
         self.ends_process = self.open_next is None and not self.is_headless
-        # Removing the screens moves the focus in each of them, for which no styles need to be computed.
+        # The focus moves while the screens are removed. The styles for this need not be computed.
         self.stylesheet.is_frozen = True
         self.exit(0)
 
@@ -489,7 +489,7 @@ class Octavo(Shell):
             self._recorder = None
 
     def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Crash the app for an error in a task that no other task awaits."""
+        """Crash the app if a task that is not awaited raises an error."""
         error = context.get("exception")
         if isinstance(error, Exception):
             internals.crash(self, error)

@@ -1,7 +1,7 @@
-"""Work in the pauses of the user: imports the modules of other views, and frees removed screens and widgets.
+"""Work while the user presses no keys: imports the modules of other views, and frees removed screens and widgets.
 
-Widgets reference one another, so only the garbage collector frees them. A full collection takes a tenth of a second,
-and Python would start one in the middle of a key press. Memory is returned to the system by the allocator of glibc.
+Widgets reference one another, so only the garbage collector frees them. A full collection takes a tenth of a second, and
+Python would start it while the user presses keys. glibc then returns the memory to the system.
 """
 
 from __future__ import annotations
@@ -33,32 +33,31 @@ PAUSE = 1.5
 LONG_PAUSE = 30.0
 """Seconds without a key after which a collection may take longer.
 
-It also collects widgets that the last collection could not free, such as those of a running request. Objects that stay
-are frozen: later collections ignore them.
+This collection also frees widgets that were still in use at the last collection, for example by a request. Then it freezes
+the remaining objects, which later collections ignore.
 """
 AFTER_KEY = 0.05
 """Seconds after a key until its effect is painted."""
 NEW_BLOCKS = 35_000
 """Number of new memory blocks after which the next collection does not wait for a pause: about 3 MB or 15 000 objects.
-Blocks are counted because Python would have to list all objects."""
+Counting blocks is faster than counting objects."""
 _NEW, _YOUNG, _ALL = 500, 20, 1000
 """Thresholds of `gc`: 500 new objects for a collection of the youngest generation, 20 of these for one of the middle
 generation, and 1000 of those for a full one.
 
-The first two keep each collection short, but collect a closed dialog while it is young. The third starts no full
-collection, which takes 200 ms, while a page of 1 MB is read, with 214 collections of the middle generation. It limits
-memory if no key is pressed for days.
+With the first two, a collection is short, but frees a closed dialog. The third is so high that reading a page of 1 MB, with
+214 collections of the middle generation, starts no full collection, which takes 200 ms.
 """
 
 
 class Garbage:
-    """Removed widgets that are still in memory, and the schedule of collections."""
+    """Schedules garbage collections, and knows which removed widgets are still in memory."""
 
     def __init__(self, pumps: Callable[[], Iterable[MessagePump]] = tuple) -> None:
         """`pumps` returns the app, screens and widgets that receive messages now."""
         self._pumps = pumps
         self._is_woken = False
-        """True from `wake` to the next collection: idle message loops no longer reference their last message."""
+        """True after `wake` until the next collection."""
         self._removed: WeakSet[DOMNode] = WeakSet()
         """Widgets that were removed since the last collection."""
         self._survivors: WeakSet[DOMNode] = WeakSet()
@@ -74,11 +73,11 @@ class Garbage:
         self._has_survivors = False
         """True if objects that the last full collection did not free are not frozen yet."""
         self._caches: list[_lru_cache_wrapper[Any]] = []
-        """Function caches of Textual and Rich. They are cleared before a full collection, because their small entries lie
-        between the objects of closed screens, and keep this memory from being returned."""
+        """Function caches of Textual and Rich. They are cleared before a full collection: their small entries lie between
+        the objects of closed screens, so that the memory around them could not be returned to the system."""
 
     def start(self) -> None:
-        """Start to collect in pauses. Objects that exist now are frozen: no collection checks them."""
+        """Start collections in pauses. Objects that exist now are frozen: collections ignore them."""
         keep_large_blocks_apart()
         self._caches = list(caches("textual.", "rich."))
         self.enable()
@@ -95,7 +94,7 @@ class Garbage:
         gc.enable()
 
     def on_key_pressed(self) -> None:
-        """Postpone the next collection, or schedule it soon if memory has grown much."""
+        """Postpone the next collection. If much memory is in use, schedule it soon instead."""
         self._last_key = time.monotonic()
         if self._is_started and not self._is_urgent and (collections := gc.get_count()[2]) != self._young_collections:
             self._young_collections = collections
@@ -137,15 +136,15 @@ class Garbage:
             self._schedule(LONG_PAUSE)
 
     def wake(self) -> None:
-        """Wake all message loops, because an idle loop keeps its last message and the sender in memory."""
+        """Wake all message loops. An idle loop references its last message and the sender, so that they are not freed."""
         for pump in tuple(self._pumps()):
             pump.check_idle()
 
     def collect(self, *, is_long_pause: bool = False) -> None:
-        """Collect young garbage. In a long pause, or if widgets were removed or memory has grown much, collect all garbage
-        that is not frozen.
+        """Collect young garbage. In a long pause, or if widgets were removed or memory has grown, run a full collection.
 
-        In a long pause, frozen garbage is collected too if there are removed widgets. Then all objects are frozen.
+        A long pause first unfreezes all objects if there are removed widgets, and freezes the remaining objects at the
+        end.
         """
         gc.collect(1)
         if self._removed or is_long_pause or self._has_grown():
@@ -185,7 +184,8 @@ def _functions(module: ModuleType) -> Iterator[Any]:
 
 
 class Workers(WorkerManager):
-    """The workers of an app. A widget that is being removed starts none, because its children may be gone already."""
+    """The workers of an app. A widget that is being removed starts no workers, because it may have no children any
+    more."""
 
     def __init__(self, app: App[Any]) -> None:
         super().__init__(app)
@@ -199,15 +199,14 @@ class Workers(WorkerManager):
 
 
 class Teardown:
-    """Ends the workers and subscriptions of a screen or widget when its removal starts.
+    """Ends the workers and subscriptions of a screen or widget as soon as its removal starts.
 
-    Textual cancels workers only after the children are gone. It keeps subscribers of signals, and watchers of the app's
-    reactive attributes, until the next change.
+    Textual cancels workers only after the children are removed. It drops the subscribers of a signal, and the watchers of a
+    reactive attribute, only at the next change.
     """
 
     def __init__(self, app: App[Any], signals: Sequence[Signal[Any]]) -> None:
-        """`signals` are the signals of the app. Removed widgets are unsubscribed from them, because signals exist
-        longer than their subscribers."""
+        """`signals` are the signals of the app, from which removed widgets are unsubscribed."""
         self._app, self.workers, self._signals = app, Workers(app), signals
         self.garbage = Garbage(lambda: message_pumps(app))
 
@@ -228,12 +227,12 @@ class Teardown:
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 """Parameters of mallopt(3)."""
 _LARGE = 128 * 1024
-"""Size in bytes from which an allocation is mapped separately (see `keep_large_blocks_apart`)."""
+"""Minimum size in bytes of an allocation that is mapped separately."""
 
 
 def use_one_arena() -> None:
-    """Let all threads allocate from one arena, so that memory is less fragmented. Call it before the first thread
-    starts."""
+    """Let all threads allocate memory from the same arena of malloc, to reduce fragmentation. Call this before the first
+    thread starts."""
     _call("mallopt", _M_ARENA_MAX, 1)
 
 
@@ -244,7 +243,7 @@ def keep_large_blocks_apart() -> None:
 
 
 def trim() -> None:
-    """Give free memory back to the system. Otherwise the process stays as large as its peak."""
+    """Return free memory to the system."""
     _call("malloc_trim", 0)
 
 
@@ -267,8 +266,7 @@ def _c_function_address(name: str) -> int:
 
 
 DELAY, LONGEST_DELAY = 0.6, 6.0
-"""Seconds between two checks of the loading app, and seconds after which the imports start in any case. The delay leaves
-time for the next keys and for the first responses."""
+"""Seconds between two checks whether the app is idle, and maximum number of seconds to wait for this."""
 PAUSE_BEFORE_IMPORTS = 4.0
 """Seconds after the first paint until the imports start, if no key is pressed."""
 MODULES = (
@@ -279,15 +277,16 @@ MODULES = (
     "octavo.tui.review.request_view",
     "octavo.tui.inbox.inbox_screen",
 )
-"""Views and parsers that take more than 10 ms to load. Administration is left out: it needs 2 MiB, and few users open
-it."""
+"""Views and parsers that take more than 10 ms to import. The views of Sites and Admin are left out: they need 2 MiB, and
+few users open them."""
 
 
 class Preloading:
     """Imports the modules of other views after the first key or after a pause. Until then, the app needs less memory."""
 
     def __init__(self, app: App[Any], is_loading: Callable[[], bool], garbage: Garbage) -> None:
-        """The imports wait until `is_loading` returns False, but at most `LONGEST_DELAY`. After them, `garbage` starts."""
+        """The imports wait until `is_loading` returns False, but at most `LONGEST_DELAY` seconds. Then `garbage` is
+        started."""
         self._app, self._is_loading, self._garbage = app, is_loading, garbage
         self._has_begun = False
 
@@ -305,8 +304,8 @@ class Preloading:
 
 
 def run_when_idle(app: App[Any], is_loading: Callable[[], bool], run: Callable[[], None], delay: float = DELAY) -> None:
-    """Call `run` when `is_loading` returns False, or after `LONGEST_DELAY` seconds. `is_loading` is called every `DELAY`
-    seconds. `delay` is the total delay up to the next call."""
+    """Call `run` as soon as `is_loading` returns False, or after `LONGEST_DELAY` seconds. `is_loading` is called every
+    `DELAY` seconds. `delay` is the time from the first call of this function to the next check, in seconds."""
 
     def check() -> None:
         if is_loading() and delay < LONGEST_DELAY:

@@ -1,6 +1,5 @@
-"""Quitting with `q` at the top level of a view, and the dialogs about unsent changes and unsaved drafts. Also the drafts in
-files of external editors.
-"""
+"""Quitting with `q`, and the dialogs about unsent changes and unsaved drafts. Also the drafts in the files of external
+editors."""
 
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ PRESS_AGAIN = "Press q again to quit."
 
 
 def quit_or_up(app: Shell) -> None:
-    """Go up one level. At the top level of a view, show “Press q again to quit.”, or quit if this is on the screen."""
+    """Go up one level. At the top level of a view, show “Press q again to quit.” If this is already shown, quit."""
     screen = app.screen
     is_second_press = app.notices.close_text(PRESS_AGAIN)
     if app.history.go_up():
@@ -110,7 +109,7 @@ UNSAVED: Commands[UnsavedDrafts] = Commands(
 
 
 class UnsavedDrafts(ConfirmDialog):
-    """A dialog that lists the drafts that would be lost. Octavo keeps trying to save them while it is open."""
+    """A dialog that lists the drafts that would be lost. While the dialog is open, Octavo keeps trying to save them."""
 
     CONTEXT: ClassVar[str] = "unsaved drafts"
     HELP: ClassVar[str] = (
@@ -185,7 +184,8 @@ _TITLES = {"comment": "A comment", "conflict": "A resolved conflict", "page": "A
 
 @dataclass(frozen=True)
 class UnsentFile:
-    """A file with an unsent draft. Either an editor left it, or Octavo wrote it because the draft could not be saved."""
+    """A file with an unsent draft. It was left by an external editor, or written by Octavo because the database could not
+    be written."""
 
     path: Path
     note: FileNote
@@ -193,12 +193,12 @@ class UnsentFile:
 
     @property
     def is_unsaved_draft(self) -> bool:
-        """True if Octavo wrote the file, because the draft could not be saved in the database."""
+        """True if Octavo wrote the file. False if an editor left it."""
         return self.path.name.startswith(f"{UNSAVED_FILES}-")
 
     @property
     def sentence(self) -> str:
-        """Sentences with the reason why the text was not used, and the keys that open or delete the file."""
+        """Sentences that say why the draft was not sent, and how to open or delete the file."""
         result = read_back(self.path)
         left = _WRITTEN if self.is_unsaved_draft else _LEFT_OPEN
         why = self.note.why or (result.sentence if isinstance(result, NotEdited) else left)
@@ -221,8 +221,8 @@ def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
 
 
 def open_in_editor(app: Shell, file: UnsentFile) -> None:
-    """Open the file in the editor, and save the result as the draft of its thread, page or form. If these are unknown,
-    copy the result."""
+    """Open the file in the editor, and save the result as the draft of its thread, page or form. If this is unknown, copy
+    the result to the clipboard."""
     draft_key = file.note.place
 
     def save_text(text: str) -> str:
@@ -260,8 +260,8 @@ def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
 
 
 async def recover_drafts(app: Shell) -> None:
-    """Save the unsent files as drafts, and notify the user of files that could not be used. The files of pages stay,
-    because the editor reads them when the user edits the page again."""
+    """Save the unsent files as drafts, and notify the user of the other files. The files of pages stay, because they are
+    read when the user edits the page again."""
     unused = []
     for file in unsent_files(app):
         result = read_back(file.path)
@@ -285,7 +285,7 @@ async def recover_drafts(app: Shell) -> None:
 
 
 def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
-    """Save the text of a file as a draft, delete the file, and show the draft. Return False if a newer draft exists."""
+    """Save the text of a file as a draft, delete the file, and notify the user. Return False if there is a newer draft."""
     try:
         if not file.is_unsaved_draft:
             _save_draft(app, file.note, text)
@@ -300,8 +300,8 @@ def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
 
 
 def write_unsaved(session: Session, state_folder: Path) -> str:
-    """Write the drafts that could not be saved to files in the state folder, else in the folder for temporary files.
-    Return sentences about them. The next start recovers files in the state folder."""
+    """Write the drafts that could not be saved to files, and return sentences about them. The files are in the state
+    folder, from which the next start recovers them, or in the folder for temporary files."""
     own, other = state_folder / "editing", Path(tempfile.gettempdir())
     unsaved, written = session.drafts.unsaved(), {own: 0, other: 0}
     for draft in unsaved:
@@ -324,8 +324,8 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
 def _save_draft(app: Shell, note: FileNote, text: str) -> None:
     """Save a text as the draft of its thread, page or form. Raises NotSaved.
 
-    A page gets an additional draft. In a thread, the text replaces a draft that it contains, and is appended to any
-    other draft. The draft of a form is JSON, to which nothing can be appended.
+    A page gets another draft. In a thread, the text is appended to an existing draft, unless it contains this draft. If a
+    form has an existing draft, NotSaved is raised.
     """
     if note.place.startswith("page "):
         DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.place)).stored_key).save_now(text)
@@ -339,7 +339,7 @@ def _save_draft(app: Shell, note: FileNote, text: str) -> None:
 
 
 def _show_draft(app: Shell, note: FileNote) -> None:
-    """Notify the user of a saved draft, or start the edit of its page."""
+    """Notify the user that a text was saved as a draft. If it is the text of a page, start to edit this page."""
     if not note.place.startswith("page "):
         app.say(f"Saved your text as a draft: “{note.title}”.", seconds=NOTICE_SECONDS)
         return

@@ -1,8 +1,7 @@
-"""The screen of each route, and the navigation to it. Start at `go`. Also the first view, and its picture for the next
-start.
+"""Navigation to the screens of routes, beginning with `go`. Also the first view, and the picture of it for the next start.
 
-Screens are imported when they are shown, because each takes a tenth of a second to load. Strings name their modules.
-`tests/test_layers.py` counts these strings as imports.
+Screens are imported when they are shown, because each import takes a tenth of a second. `tests/test_layers.py` counts the
+strings with their modules as imports.
 """
 
 from __future__ import annotations
@@ -148,8 +147,8 @@ def _go_to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
 
 
 async def _switch_to_content(shell: Shell, route: ToPage | None = None) -> ContentScreen:
-    """Switch to Content, close the screens on top of it, and return its screen. The screen opens `route`, or the last
-    page if `route` is None."""
+    """Switch to Content, close the screens that were opened in it, and return its screen. It opens the page of `route`. If
+    `route` is None, it keeps its page."""
     switched = shell.switch_mode("content")
     content = cast("ContentScreen", shell.screen_stack[0])
     content.spaces.wanted_route = route or content.spaces.wanted_route
@@ -202,7 +201,7 @@ async def _go_to_thread(shell: Shell, route: ToThread) -> None:
 
 
 def _select_thread(shell: Shell, route: ToThread) -> bool:
-    """Select the thread if the current screen contains it. Return False if not."""
+    """Select the thread on the current screen. Return False if the screen does not contain it."""
     current = shell.screen
     return isinstance(current, View) and current.go_to_thread(route.at, route.thread)
 
@@ -211,14 +210,14 @@ _VIEW = "view"
 
 
 def first_view(session: Session) -> str:
-    """Return the mode of the first view. This is Content for a folder or if the user last quit in Content, else the
+    """Return the mode of the first view: Content for a folder, or if the user last quit in Content. Otherwise the
     inbox."""
     is_reading = session.kind == "folder" or session.state.get_fact(_VIEW) == "content"
     return "content" if is_reading else "inbox"
 
 
 def remember_view(session: Session, mode: str) -> None:
-    """Save the current view for the next start."""
+    """Store the mode of the current view for the next start."""
     session.state.set_fact(_VIEW, mode)
 
 
@@ -234,7 +233,7 @@ async def go_to_first_route(app: Shell, awaitable: Awaitable[Route]) -> None:
 
 
 DELAY = 1.0
-"""Seconds after which the picture of a page is taken, so that turning pages stays fast."""
+"""Seconds after a page is shown until its picture is taken. While the user turns pages, no picture is taken."""
 _MOST_TRIES = 20
 
 CACHED = "○ cached"
@@ -247,10 +246,10 @@ class StartView(Protocol):
 
     @property
     def is_in_start_state(self) -> bool:
-        """True if the view looks as it would after a start."""
+        """True if the view looks as it will after the next start."""
 
     def save_position(self) -> None:
-        """Save the current position, as quitting does."""
+        """Store the current position for the next start."""
 
 
 class PictureRecorder:
@@ -260,7 +259,7 @@ class PictureRecorder:
         self._app, self._picture = app, picture
         self._timer: Timer | None = None
         self._recorded = self._state_of_next_start() if picture.is_saved else None
-        """The state in the saved picture. None if no picture is saved, so that one is taken when the app quits."""
+        """The state that the saved picture shows. None if no picture is saved."""
 
     def record_soon(self, screen: View) -> None:
         """Take a picture of a view soon. Called when the view shows another page or another state of the inbox."""
@@ -277,7 +276,8 @@ class PictureRecorder:
         self._timer = screen.set_timer(DELAY, take_or_retry)
 
     def end(self) -> None:
-        """Save the position in the view. If the next start will look different, take a new picture or delete the old one."""
+        """Store the position in the view. If the next start will not look like the saved picture, take a new picture, or
+        delete the saved picture."""
         if (screen := self._start_view) is not None:
             screen.save_position()
         if self._recorded != self._state_of_next_start() and not self._take_picture():

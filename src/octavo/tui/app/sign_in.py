@@ -61,12 +61,12 @@ class SignInScreen(HasCommands, Screen[None]):
         super().__init__()
         self._signed_in: SignInResult | None = None
         self._check: asyncio.Task[None] | None = None
-        """Checks an API key. None before the first check."""
+        """The last check of an API key. None before the first check."""
         self._opening: asyncio.Task[None] | None = None
-        """Opens the session that replaces this screen. None before the user has chosen a session."""
+        """The task that opens the chosen session. None before the user has chosen a session."""
 
     def go_back(self) -> None:
-        """Open the session from which the user came to this screen."""
+        """Go back to the session in which the user opened this screen."""
         self._open(lambda: self._enter(self.shell.sign_in_methods.open_previous))
 
     async def on_event(self, event: Event) -> None:

@@ -28,16 +28,16 @@ _TYPING_KEYS = frozenset({"enter", "backspace", "space"})
 PAUSE = 0.5
 """Seconds without a key after which the next key starts a new text."""
 RETRY_INTERVAL = 0.05
-"""Seconds after which the message loops are called again, because the loop of a removed widget does not pass a call on."""
+"""Seconds after which the message loops are called again. The loop of a removed widget may have lost the last call."""
 LONGEST_WAIT = 3.0
-"""Seconds for which ctrl+q waits for the message loops. A loop that takes longer hangs."""
+"""Maximum number of seconds for which ctrl+q waits for the message loops. A loop that takes longer hangs."""
 
 
 class TypedText:
     """Text that the user is typing.
 
-    If its input was refused or removed, the rest of the text is ignored until a pause: its letters would run commands of
-    the screen below.
+    If its input could not be opened or was removed, the rest of the text is ignored until a pause. Otherwise its letters
+    would run commands of the screen below.
     """
 
     def __init__(self, app: HostApp[Any]) -> None:
@@ -45,7 +45,7 @@ class TypedText:
         self._has_input = False
         """True if the last letter went into an input."""
         self._is_lost = False
-        """True if the widget for the typed text was refused or removed."""
+        """True if the input for the typed text could not be opened or was removed."""
         self._pause = Delay(app)
 
     def ignore(self) -> None:
@@ -55,7 +55,7 @@ class TypedText:
 
     @property
     def is_ignored(self) -> bool:
-        """True if letters are ignored now, because their input was refused or removed."""
+        """True if letters are ignored now, because their input could not be opened or was removed."""
         return self._is_lost or (self._has_input and not self._is_input_focused)
 
     @property
@@ -67,10 +67,10 @@ class TypedText:
         self._is_lost = self._has_input = False
 
     def drops(self, event: Key | Paste, *, may_close: bool = False) -> bool:
-        """Return True if a key or paste must be ignored, because it continues a text whose input was refused or removed.
+        """Return True if a key or paste must be ignored, because it continues a text whose input was lost. Must be called
+        for each event, because it updates the state of the text.
 
-        With `may_close`, the previous event may have closed the input on purpose, so the event is not ignored. Called
-        for each event, to follow the text.
+        With `may_close`, the previous event may have closed the input on purpose, so the event is not ignored.
         """
         if isinstance(event, Key) and not (event.is_printable or event.key in _TYPING_KEYS):
             self._reset()
@@ -90,10 +90,10 @@ class TypedText:
 
 
 class TypeAhead:
-    """A queue for input that arrives before its screen is ready. Input keeps its order.
+    """A queue for input that arrives before its screen is ready.
 
     Keys wait for the next screen. A click is dropped if the screen that the user saw is no longer visible. Textual would
-    send both to the old screen, or to a new screen without widgets or focus.
+    send such input to the old screen, or to the new screen before it has widgets.
     """
 
     def __init__(self, app: HostApp[Any], dispatch: Callable[[Event], Awaitable[None]]) -> None:
@@ -124,7 +124,7 @@ class TypeAhead:
         ):
             return
         elif event.is_forwarded:
-            # No widget used this input. If an earlier key opened another screen, it is for that screen.
+            # No widget used this input. If an earlier key opened another screen, the input is for that screen.
             if isinstance(event, Key | Paste) and event in self._screens and self._screens[event]() is not self._screen:
                 self._enqueue(event)
             else:
@@ -142,7 +142,7 @@ class TypeAhead:
             elif may_change or self._screen is None or self._app.focused is None:
                 self._enqueue(event)
             elif isinstance(event, Key) and nodes_with_priority(self._screen, event.key):
-                self._enqueue(event)  # It would overtake the keys that the focused widget has not handled yet.
+                self._enqueue(event)  # The focused widget must handle earlier keys first.
             else:
                 await self._dispatch(event)
 
@@ -160,7 +160,8 @@ class TypeAhead:
         return self._app.screen if self._app.screen_stack else None
 
     async def _handle_mouse(self, event: MouseEvent, *, may_change: bool = False) -> None:
-        """Dispatch a mouse event to the screen that the user saw. Queue it if the last input `may_change` the screen."""
+        """Dispatch a mouse event if the screen that the user saw is still visible. With `may_change`, the last input may open
+        another screen, so clicks are queued."""
         screen = self._screen
         if screen is None or not self._was_visible(screen, event):
             if isinstance(event, MouseUp):
@@ -180,8 +181,8 @@ class TypeAhead:
             await self._dispatch(event)
 
     def _was_visible(self, screen: Screen[Any], event: MouseEvent) -> bool:
-        """Return True if the user saw `screen` at the position of a mouse event. For the second press of a double
-        click, this is the screen of the first press, even if another has opened since."""
+        """Return True if the user saw `screen` when a mouse event happened. In a double click, the user saw the screen of the
+        first press, even if another screen has opened since."""
         if not is_whole(screen) or not screen.outer_size.contains(*event.screen_offset):
             return False
         if event in self._screens and self._screens[event]() is not screen:
@@ -213,10 +214,10 @@ class TypeAhead:
             self._app.run_worker(self._wait_until_ready())
 
     async def _wait_until_ready(self) -> None:
-        """Wait until the widget of the last input, its ancestors, the current screen and the app have handled that input.
-        The current screen then has its widgets and its focus. Dispatch the queue.
+        """Wait until the last input is handled by its widget, the ancestors of the widget, the current screen and the app.
+        Then dispatch the queue: the current screen has its widgets and its focus.
 
-        If a message loop hangs, drop the input before ctrl+q, so that the user can quit."""
+        If a message loop hangs, drop all input before ctrl+q, so that the user can quit."""
         last, screen, ready = self._last_target() or self._last_screen(), self._screen, asyncio.Event()
         pumps: list[MessagePump] = [
             each for each in (last.ancestors_with_self if last else ()) if each is not self._app
@@ -245,7 +246,7 @@ class TypeAhead:
         return [each for each in keys if self._app in nodes_with_priority(screen, each.key)]
 
     async def _dispatch_queue(self) -> None:
-        """Dispatch the first input of the queue. The rest waits again, because this input may open another screen."""
+        """Dispatch the first input of the queue. The other input waits, because the first may open another screen."""
         self._is_waiting = False
         if self._app.is_ending:
             return

@@ -1,5 +1,5 @@
-"""Programs that the settings name: commands and hooks. A command runs on the item under the cursor, or on an item around
-it. A hook runs when something new is in the inbox. Start at `add_custom_commands`, `find_targets` and `EventHooks`.
+"""Runs the programs in the settings: custom commands and hooks. A custom command runs on the item under the cursor, or on
+an item that contains it. A hook runs when the inbox has a new row, or a change request was merged.
 
 Octavo never runs a shell. A program gets the item as JSON on standard input, in environment variables, and in the
 placeholders of its arguments.
@@ -86,7 +86,7 @@ VIEWS: Mapping[ItemKind, tuple[type[DOMNode], ...]] = MappingProxyType(
         "space": (*_PANES, *_LISTS),
     }
 )
-"""The screens and widgets that can have an item of each kind under the cursor."""
+"""The screens and widgets in which an item can be under the cursor, by kind of item."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class CommandTarget:
 
     kind: str
     ref: str
-    """The REF for the command line, such as `handbook/7`. Empty if it is unknown."""
+    """The argument REF of the command line, such as `handbook/7`. Empty if it is unknown."""
     title: str
     space: str
     url: str
@@ -106,7 +106,7 @@ class CommandTarget:
     block: str = ""
     """The key of the block. Empty if the item is not on a block."""
     open_comment: Callable[[str], None] | None = None
-    """Opens the editor for a comment on the item, with a text to add. None if the item cannot have comments."""
+    """Opens a composer for a comment on the item. Called with a text to add. None if the item cannot have comments."""
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -209,7 +209,8 @@ def _changed_page_targets(view: ChangeRequestScreen) -> dict[ItemKind, CommandTa
 def _page_and_block_targets(
     app: Shell, at: Discussion, container_ref: str, page: tuple[str, str, str], block: Block | None, url: str
 ) -> dict[ItemKind, CommandTarget]:
-    """Return the targets of a page and of its selected `block`. `page` is the ID, title and path of the page."""
+    """Return the targets for a page and for its selected `block`. `page` has the ID, the title and the path of the
+    page."""
     id, title, path = page
     space = _name_of(app, at.space_id)
     ref = f"{container_ref}:{path or id}" if container_ref else ""
@@ -296,10 +297,10 @@ def add_custom_commands(app: Shell) -> tuple[str, ...]:
 def usable_keys(
     settings: Settings, keys_of_user: Mapping[str, str], app: type[DOMNode]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the usable keys of each custom command by its name, and a sentence for each other key.
+    """Return the usable keys of each custom command by its name, and an error message for each key that is not usable.
 
-    A key is not usable if an earlier custom command has it. The same holds for keys of the app class `app`, and of views
-    in which the custom command works. `keys_of_user` has the keys that the user has set, by command id.
+    A key is not usable if an earlier custom command, the app class `app`, or a view in which the custom command works uses
+    it. `keys_of_user` has the keys that the user has set, by command ID.
     """
     accepted: dict[str, str] = {}
     problems: list[str] = []
@@ -320,8 +321,8 @@ def usable_keys(
 
 
 def _built_in_keys(classes: Iterable[type[DOMNode]], keys_of_user: Mapping[str, str]) -> dict[str, str]:
-    """Return the keys that `classes` use, each with the id or the description of its command. `keys_of_user` has the keys
-    that the user has set, by command id."""
+    """Return the keys that `classes` use, each with the ID or the description of its command. `keys_of_user` has the keys
+    that the user has set, by command ID."""
     bindings = [each for owner in classes for base in owner.__mro__ for each in own_bindings(base)]
     return {
         key: each.id or each.description or each.action
@@ -415,7 +416,7 @@ class _Runner:
             await self._show(custom, target, text)
 
     async def _show(self, custom: CustomCommand, target: CommandTarget, text: str) -> None:
-        """Show an output in a dialog or in the comment editor, as soon as no other dialog is open."""
+        """Show the output of a program in a dialog or in a composer, as soon as no other dialog is open."""
         app = self._app
         shown = text[:MAX_SHOWN]
         if len(text) > MAX_SHOWN:
@@ -491,7 +492,7 @@ class EventHooks:
         self._app = app
         self._detector = InboxEventDetector()
         self._organization: str | None = None
-        """ID of the organization whose inbox the detector has seen."""
+        """ID of the organization whose inbox the detector follows."""
         self._turn = asyncio.Lock()
         self._runs: deque[datetime] = deque(maxlen=MOST_AN_HOUR)
         """Times of the last hooks."""
@@ -503,7 +504,7 @@ class EventHooks:
         self._detector = InboxEventDetector()
 
     def on_inbox_changed(self, _: object) -> None:
-        """Handle the rows that are new in the inbox. After a switch to another organization, start over."""
+        """Run the hooks for the new rows of the inbox. After a switch to another organization, start over."""
         feed, organization = self._app.workspace.inbox, self._app.workspace.organization
         if feed.rows is None or organization is None:
             return
@@ -515,7 +516,7 @@ class EventHooks:
         self._handle(event_of_row(each, feed.change_request(each), titles) for each in rows)
 
     def on_merges(self, merged: Iterable[ChangeRequest]) -> None:
-        """Handle change requests that were merged."""
+        """Run the hooks for change requests that were merged."""
         self._handle(event_of_merge(each, self._app.workspace.space_titles) for each in merged)
 
     def _handle(self, events: Iterable[InboxEvent]) -> None:

@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 
 
 class SpaceList:
-    """The spaces of the organization as the content view lists them, and the space to open."""
+    """Shows the spaces of the organization in the tree, and opens the requested space or the space that was read last."""
 
     def __init__(self, screen: View, open_space: OpenSpace) -> None:
         """`open_space` shows the space that is opened from the list."""
         self._screen, self._open_space = screen, open_space
         self.wanted_route: ToPage | None = None
-        """A page to open as soon as the spaces are loaded. None if no page was requested."""
+        """The requested page, until the spaces are loaded. None if no page is requested."""
         self._removed_id = ""
         """ID of a deleted or transferred space that the server still lists."""
         self._opens_last_space = True
@@ -61,7 +61,7 @@ class SpaceList:
         self._created_id = ""
         """ID of a created space or collection, until the tree lists it."""
         self._offline_marks: dict[str, str] = {}
-        """Progress of offline copies by space ID, as shown in the tree."""
+        """Marks of offline copies that the tree shows, by space ID."""
 
     def start(self) -> None:
         """Show the spaces of the current organization, or why there are none."""
@@ -78,7 +78,8 @@ class SpaceList:
         # The listed spaces and collections belong to the previous organization.
         if (tree := self._open_space.nav.spaces_tree).shown:
             tree.show(())
-        self._screen.follow("collections", None)  # The user may have rejoined the same organization.
+        # Needed if the organization is the same as before, because the user has left and rejoined it.
+        self._screen.follow("collections", None)
         self._screen.follow("collections", collections_of(organization.id), lambda _: self.show())
         self.show()
 
@@ -89,7 +90,7 @@ class SpaceList:
 
     @property
     def target(self) -> SpaceTarget | None:
-        """The spaces and collections, with the selected space or collection. None while the spaces are loading."""
+        """Target of the commands for spaces and collections. None while the spaces are loading."""
         workspace, node = self._open_space.shell.workspace, self._open_space.nav.spaces_tree.node
         if (organization := workspace.organization) is None or workspace.spaces.value is None:
             return None
@@ -125,7 +126,7 @@ class SpaceList:
             self._removed_id = ""
 
     def show(self) -> None:
-        """Update the tree of spaces. If no space is open, open the space that was read last, else the first."""
+        """Update the tree of spaces. If no space is open, open the space that was read last, else the first space."""
         open_space, workspace = self._open_space, self._open_space.shell.workspace
         snapshot = workspace.spaces
         if snapshot.value is None and (titles := open_space.shell.session.first_titles()):
@@ -169,8 +170,7 @@ class SpaceList:
             self.show()
 
     def open_wanted(self) -> None:
-        """Open the page that another view requested, as soon as its space is loaded. If the space does not exist, show
-        the reason."""
+        """Open the requested page if its space is loaded. If the space does not exist, say so."""
         wanted_route, shell = self.wanted_route, self._open_space.shell
         if wanted_route is None:
             return
@@ -195,7 +195,8 @@ def _why_no_page(app: Shell, view: ContentScreen) -> str | None:
 
 
 def _why_no_neighbor(step: int, reason: str) -> Callable[[Shell, ContentScreen], str | None]:
-    """Return a function that returns `reason` if there is no page `step` pages after the open page."""
+    """Return the `why_not` of a command that opens the page `step` pages after the open page. `reason` is shown if there
+    is no such page."""
 
     def why_not(app: Shell, view: ContentScreen) -> str | None:
         pages, page = view.open_space.pages, view.open_space.page
@@ -303,7 +304,7 @@ class ContentScreen(View, CopiesWhenReady):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """IDs of the first commands in the key bar: the command that shows all panes again, if only the page is shown."""
+        """IDs of the first commands in the key bar. While only the page is shown, this is the command that ends it."""
         return ("content.zoom",) if self.has_class("-zoomed") else ()
 
     # Location

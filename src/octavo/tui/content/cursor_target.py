@@ -1,4 +1,4 @@
-"""The page or space that keys act on in Content: the selected row if a tree has the focus, else the open page."""
+"""The page or space that commands of Content act on: the selected row of the focused tree, else the open page."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _choose_export = lazy("octavo.tui.core.file_dialogs:choose_export")
 
 
 class CursorTarget:
-    """The page or space that keys act on. While a tree has the focus, it may differ from the open page."""
+    """The page or space that commands act on: the selected row of the focused tree, else the open page."""
 
     def __init__(self, screen: View, panes: SpacePanes, on_editor_drafts: Callable[[], None]) -> None:
-        """`on_editor_drafts` is called after `pages_with_editor_draft` has changed."""
+        """`on_editor_drafts` is called when `pages_with_editor_draft` changes."""
         self._screen, self._panes, self._on_editor_drafts = screen, panes, on_editor_drafts
         self.pages_with_editor_draft: frozenset[str] = frozenset()
         """IDs of the pages with an unsent draft from the external editor."""
@@ -57,7 +57,7 @@ class CursorTarget:
 
     @property
     def page(self) -> tuple[str, str] | None:
-        """ID and title of the target page. None if the target is no page with text."""
+        """ID and title of the target page. None if the target is a group, a link or a space."""
         if not self.is_tree_focused:
             return self._panes.visible_page
         page = self.selected_page
@@ -103,7 +103,8 @@ class CursorTarget:
         return self._panes.visible_block if is_visible else None
 
     def why_no_page(self) -> str | None:
-        """Return a reason if a space or collection is selected, because keys for pages do not apply to it."""
+        """Return the reason why commands for pages are disabled: a space or collection is selected. Otherwise return
+        None."""
         row = self.row
         if row is None or self._panes.nav.has_focus_on != "spaces":
             return None
@@ -127,15 +128,16 @@ class CursorTarget:
     # Reasons why keys do not apply
 
     def why_no_page_text(self, missing: str) -> str | None:
-        """Return a reason if the selected row has no text: “Guides” is a group and has no backlinks. `missing` is the
-        last word. Without a selected row, return None."""
+        """Return a sentence such as “Guides” is a group and has no backlinks. `missing` is its last word. None if the
+        selected row is a page, or if no tree has the focus."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None or row.kind == "page":
             return why
         kind = "generated page" if row.kind == "computed" else row.kind
         return f"“{row.label}” is a {kind} and has no {missing}."
 
     def why_no_block(self) -> str | None:
-        """Return a reason if the selected row of a tree is not the open page, because keys for blocks act on the open page."""
+        """Return the reason why commands for blocks are disabled: the selected row is not the open page. Otherwise return
+        None."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None:
             return why
         page = self._panes.page
@@ -150,7 +152,7 @@ class CursorTarget:
         return f"{sentence} Press tab to go to the open page." if page is not None else sentence
 
     def why_no_space(self) -> str | None:
-        """Return a reason if the selected row is a collection, because keys for spaces do not apply to it."""
+        """Return the reason why commands for spaces are disabled: a collection is selected. Otherwise return None."""
         row = self.row
         if self._panes.nav.has_focus_on == "spaces" and row is not None and row.kind == "group":
             return f"“{row.label}” is a collection. Select a space in the collection first."
@@ -159,7 +161,7 @@ class CursorTarget:
     # The selected row
 
     def row_url(self) -> str:
-        """Return the URL of the selected row. If the row has no URL, show a notification and return ""."""
+        """Return the URL of the selected row. If it has none, say so and return an empty string."""
         row, pages, app = self.row, self._panes.pages, self._panes.shell
         is_space, url = self._panes.nav.has_focus_on == "spaces", ""
         if row is not None and is_space:

@@ -1,4 +1,4 @@
-"""Two views of a space: its links with the backlinks of a page, and its files with the pages that use them."""
+"""The view of the links of a space and the backlinks of a page. Also the view of the files of a space and their uses."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ _KINDS = {"reusable-content": "reusable content", "openapi": "OpenAPI specificat
 
 @dataclass(frozen=True)
 class LinkLocation:
-    """One occurrence of a link on a page."""
+    """An occurrence of a link on a page."""
 
     location: Location
     section: str
-    """The tab of the link."""
+    """Key of the tab that shows the link, such as `broken`."""
     target: str = ""
     kind: str = ""
     url: str = ""
     is_embedded: bool = False
-    """True if the page embeds the target. False if it links to it."""
+    """True if the page embeds the target, instead of linking to it."""
 
     @property
     def key(self) -> str:
@@ -73,7 +73,7 @@ class LinkLocation:
 
 
 def target_in_page(location: Location) -> str:
-    """Return the block or heading of a location. Empty if the location is a whole page."""
+    """Return the key of the block, or the anchor of the heading, at a location. Empty for a whole page."""
     inside = location.internal_location
     return (inside.node or inside.anchor or "") if inside is not None else ""
 
@@ -88,7 +88,8 @@ def page_title(location: Location) -> str:
 
 
 def page_trails(tree: PageTree) -> dict[str, str]:
-    """Return the titles of the ancestors of each page, from the root, joined by ›. Empty for pages at the root."""
+    """Return the ancestors of each page as text, such as `Guides › Setup`, by page ID. Empty for pages at the top
+    level."""
     trails: dict[str, str] = {}
     unvisited = [(page, "") for page in tree.pages]
     while unvisited:
@@ -146,8 +147,8 @@ class LinksScreen(ListView[LinkLocation]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TAB_COMMANDS, LINK, LINKS)
 
     def __init__(self, space: Space, page: tuple[str, str] | None, *, first_section: str = "broken") -> None:
-        """Show the links of `space`, and the backlinks of `page` (its ID and title). `first_section` is the first
-        tab."""
+        """`page` has the ID and the title of the page whose backlinks are shown. `first_section` is the tab that is shown
+        first."""
         super().__init__()
         self.space, self.page = space, page
         self._first_section = first_section
@@ -343,8 +344,8 @@ def _section_of(link: Link, target: Location) -> str:
 
 
 def _target_title(target: Location, space_id: str) -> str:
-    """Return the title of the target of a link. Empty for a URL. If the target is not in the space `space_id`, its space
-    comes first."""
+    """Return the title of the target of a link, such as `Guide › Install`. The space is named only if it is not the space
+    `space_id`. Empty for a URL."""
     anchor = target.internal_location.anchor if target.internal_location else None
     item = target.page or target.collection or target.reusable_content
     if item is not None:
@@ -449,7 +450,7 @@ class FilesScreen(ListView[File]):
         if value is None:
             return
         if value.next is not None or value.unreadable:
-            self._use_counts = None  # With an incomplete list, show no number, because it would be wrong.
+            self._use_counts = None  # Counts from an incomplete list would be wrong.
             return self.redraw_list()
         self._use_counts = Counter()
         for link in value.items:

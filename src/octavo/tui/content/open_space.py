@@ -1,4 +1,4 @@
-"""The open space, its page tree, its open page and its threads: loads and shows them."""
+"""Loads and shows the open space: its page tree, its open page and its threads."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from octavo.tui.widgets.commands import StillLoading
 
 
 class SpaceThreads:
-    """Threads of a space and of its open page (`DiscussionView`)."""
+    """The threads of the open space and of its open page. Implements `DiscussionView`."""
 
     is_on_old_version = False
 
     def __init__(self, screen: View, panes: SpacePanes, target: CursorTarget) -> None:
-        """`screen` follows the threads of the open space. `target` is the page that keys act on."""
+        """`screen` loads the threads of the open space. `target` is the page that commands act on."""
         self._screen, self._panes, self._target = screen, panes, target
         self._anchors = ThreadAnchors()
 
@@ -134,7 +134,7 @@ class SpaceThreads:
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:
-        """The threads of the open page, open ones first."""
+        """The threads of the open page: first the open threads, then the resolved threads."""
         if (page := self._panes.page) is None:
             return ()
         page_threads = [each for each in self.threads if each.target.page and each.target.page.id == page.id]
@@ -183,7 +183,7 @@ _EMPTY_FOLDER = (
     "Octavo looks for .md, .markdown, and .mdx files in this folder and its subfolders. Files that you add appear here. "
     "To open another folder, quit Octavo and run: octavo open FOLDER",
 )
-"""The empty state of the page tree of a folder: the text and the hint."""
+"""Text and hint that are shown if an open folder has no pages."""
 
 
 class OpenSpace(SpacePanes):
@@ -198,10 +198,10 @@ class OpenSpace(SpacePanes):
         self._anchor = ""
         self._wanted_page: str | None = None
         self._drawn_index: UnsentIndex | None = None
-        """The index of unsent drafts when the page tree was drawn."""
+        """The index of unsent drafts that the page tree shows."""
 
     def show_tree_of(self, tree_name: TreeName) -> None:
-        """Show the tree of spaces or of pages. Focus it, if no pane beside the trees has the focus."""
+        """Show the tree of spaces or of pages. Focus this tree, unless the page or the side panel has the focus."""
         focus = self._screen.focused is None or self.nav.has_focus_on is not None
         self.nav.show_tree(tree_name, self.space, focus=focus)
 
@@ -209,14 +209,14 @@ class OpenSpace(SpacePanes):
 
     @property
     def visited_page(self) -> VisitedPage | None:
-        """The open page and the reading position. None if no page is open."""
+        """The open page with its reading position. None if no page is open."""
         position = self._wanted_position or (
             self.page_view.navigation.current_position if self.shows_open_page else None
         )
         return VisitedPage(self.space.id, self.page.id, position) if self.space and self.page else None
 
     def _remember_page(self, to_page: str | None = None) -> None:
-        """Add the open page to the navigation history, if `to_page` is another page."""
+        """Add the open page to the navigation history, unless it is `to_page`."""
         visit = self.visited_page
         if visit is not None and visit.page != to_page:
             self.shell.history.record(is_opened=False)
@@ -259,8 +259,8 @@ class OpenSpace(SpacePanes):
         remember: bool = True,
         position: ReadingPosition | None = None,
     ) -> None:
-        """Open a page of a space, at `anchor` or `position`. Without `page_id`, open the page that was read last, else the
-        first page. If the space is open already and there is no `page_id`, only show its page tree."""
+        """Open a page of a space, at `anchor` or `position`. If `page_id` is None, open the page that was read last, else
+        the first page. If the space is already open and `page_id` is None, only show its page tree."""
         space = self.shell.workspace.space(space_id)
         if space is None:
             return
@@ -312,7 +312,7 @@ class OpenSpace(SpacePanes):
             page = self._page_to_open()
             if page is None:
                 if self._wanted_page:
-                    self._anchor, self._wanted_position = "", None  # They belong to the missing page.
+                    self._anchor, self._wanted_position = "", None  # The requested page does not exist.
                 page = next((each for each in self.pages.walk() if each.type == "document"), None)
             if page is not None:
                 self.open_page(page.id, anchor=self._anchor, remember=False, position=self._wanted_position)
@@ -324,7 +324,7 @@ class OpenSpace(SpacePanes):
         self.threads.draw()
 
     def find_page(self, name: str) -> Page | None:
-        """Return the page with this ID or path. If there is none, show a notification and return None."""
+        """Return the page with this ID or path. If there is none, say so and return None."""
         page = self.pages.find_by_name(name) if self.pages is not None else None
         if page is None and self.space is not None:
             space_title = self.space.title or "this space"
@@ -334,7 +334,8 @@ class OpenSpace(SpacePanes):
         return page
 
     def _page_to_open(self) -> Page | None:
-        """Return the requested page. If no page was requested, return the page that was read last, or None."""
+        """Return the requested page. If no page is requested, return the page that was read last. None if it is not in
+        the space."""
         if self._wanted_page or self.space is None or self.pages is None:
             return self.find_page(self._wanted_page) if self._wanted_page else None
         return self.history.last_page(self.space.id, self.pages)
@@ -381,11 +382,8 @@ class OpenSpace(SpacePanes):
         position: ReadingPosition | None = None,
         from_top: bool = False,
     ) -> None:
-        """Open a page of this space at `anchor`, at `position`, or at the top if `from_top` is set. Without these, open
-        it at the saved reading position.
-
-        If `anchor` starts with `#` and no heading has this anchor, the user is told.
-        """
+        """Open a page of this space at `anchor`, at `position`, or with `from_top` at the top. Otherwise, open the page at
+        its saved reading position. If `anchor` starts with `#` and the page has no such heading, say so."""
         if self.space is None or self.pages is None:
             return
         page = self.pages.find(page_id)
@@ -442,7 +440,7 @@ class OpenSpace(SpacePanes):
         self.show_status()
 
     def go_to_wanted_place(self) -> None:
-        """Go to the requested anchor or reading position, once the open page is visible."""
+        """Go to the requested anchor or reading position if the open page is visible."""
         if self.shows_open_page:  # The previous page does not contain the anchor or the position.
             position, self._wanted_position, anchor, self._anchor = self._wanted_position, None, self._anchor, ""
             if position is not None:

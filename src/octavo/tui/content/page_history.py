@@ -1,4 +1,4 @@
-"""Version history of a page: the revisions that changed the page. The user can read an old revision, or compare it."""
+"""The version history of a page: the revisions that changed the page. The user can read and compare them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 BATCH = 40
-"""Number of revisions of a space that are checked at a time. The user then chooses to load more."""
+"""Number of revisions of a space that are checked at once. Then the user decides whether to check more."""
 _PAGE_ATTRIBUTES = {
     "document": "edited",
     "title": "renamed",
@@ -69,12 +69,12 @@ class PageVersion:
 
     at: RevisionRef
     before: RevisionRef | None
-    """The previous revision of the space. None if there is none."""
+    """The previous revision of the space. None if this is the first revision."""
     created_at: datetime | None
     name: str
-    """Title of the merged change request, else the kind of the revision."""
+    """Title of the change request that was merged, else the kind of the revision."""
     number: int = 0
-    """Number of the merged change request. 0 if there is none."""
+    """Number of the change request that was merged. 0 if the revision is no merge."""
     author: str = ""
     changes_label: str = ""
 
@@ -91,7 +91,7 @@ class PageRevisionFinder:
         self._next_revision: RevisionRef | None = None
         self._is_started = False
         self._checked_ids: set[str] = set()
-        """IDs of the checked revisions. The search ends if a parent is one of them."""
+        """IDs of the checked revisions. The search ends at a revision that was checked before."""
         self.page_versions: list[PageVersion] = []
         """Revisions that changed the page, newest first."""
         self.checked_count = 0
@@ -102,8 +102,8 @@ class PageRevisionFinder:
         return self._is_started and self._next_revision is None
 
     async def versions(self) -> AsyncIterator[PageVersion | None]:
-        """Check up to `BATCH` revisions. Yield the version for a revision that may have changed the page, and None for
-        others. Raises ApiError."""
+        """Check up to `BATCH` revisions. For each, yield its version if it may have changed the page, else None. Raises
+        ApiError."""
         if not self._is_started:
             self._next_revision = self._ref(await load_current_revision(self._live, self._space.ref))
             self._is_started = True
@@ -170,8 +170,8 @@ def _describe_changes(changes: list[Change]) -> str:
 
 
 ComparedWith = Literal["", "now", "before"]
-"""The other side of the comparison: `now` is the current page, `before` the previous revision. Empty without a
-comparison."""
+"""What the selected revision is compared with: `now` is the current page, `before` the previous revision. Empty if the
+revision is not compared."""
 _NO_LINK = "You cannot open or copy a link to a page in an old revision. Press esc to go back to the current page."
 
 _NO_COMMENTS = "You cannot comment on an old revision. Press esc to go back to the current page and comment there."
@@ -244,12 +244,12 @@ class PageHistoryScreen(ListView[PageVersion]):
 
     @property
     def is_at_current(self) -> bool:
-        """True if the newest revision is selected and not compared."""
+        """True if the newest revision is shown, and not a comparison."""
         return self.rows.key == self._newest_id and not self._compared_with
 
     @property
     def view(self) -> PageView | DiffView:
-        """The pane with the page or with the diff."""
+        """The visible pane: the page, or the diff while revisions are compared."""
         return self.query_one("#diff", DiffView) if self._compared_with else self.query_one("#page", PageView)
 
     def on_mount(self) -> None:

@@ -1,7 +1,7 @@
-"""Search dialog: pages, threads, change requests and spaces, while you type.
+"""Search dialog that shows pages, threads, change requests and spaces while the user types.
 
-Results from the search index of this machine (`data/search_index.py`) appear first. Once the server has responded, the
-pages that it found come first.
+Results from the search index on this computer (`data/search_index.py`) appear first. When the server has responded, the
+pages that it found are listed above them.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ MAX_QUERY = 512
 MAX_THREADS, MAX_CHANGE_REQUESTS, MAX_SPACES = 8, 8, 5
 """Maximum number of results of each kind that are shown."""
 MAX_LOCAL = 60
-"""Maximum number of results from the search index of this machine."""
+"""Maximum number of results from the search index on this computer."""
 _STATUSES: tuple[Status, ...] = (*UNDECIDED, "merged")
 """Statuses of the change requests that are searched."""
 _KIND_HEADINGS = {
@@ -129,9 +129,9 @@ class SearchScreen(Dialog[None]):
         """None until the organization is loaded."""
         self._only_space: SpaceRef | None = None
         self._local_hits: tuple[search_index.Hit, ...] = ()
-        """Results from this machine for the last search."""
+        """Results from the search index for the last search text."""
         self._local_counts = IndexedCounts()
-        """Numbers of pages, threads and replies in the index of this machine."""
+        """Numbers of pages, threads and replies in the search index."""
         self._titles: dict[str, PageTitles] = {}
         """Titles of pages by space ID, for the spaces that results mention."""
         self._is_searching = self._search_again = False
@@ -139,11 +139,12 @@ class SearchScreen(Dialog[None]):
         """The last search text that was sent to the server."""
         self._search_delay = Delay(self)
         self._is_moved = False
+        """True if the user has moved the cursor since the text changed."""
         self._opens_first_result = False
-        """True if the user pressed enter before there were results for the text. Then the first result is opened when all
-        have arrived, because those of the server are listed above those of this machine."""
+        """True if the user pressed enter before the results were loaded. The first result is opened when all are loaded,
+        because the results of the server are listed first."""
         self._shown_counts: dict[str, str] = {}
-        """Text such as `8 of 35` by kind of result. Empty if all results of a kind are shown."""
+        """Texts such as `8 of 35` by kind of result. A text is empty if all results of the kind are shown."""
 
     def body(self) -> ComposeResult:
         self.rows: RowList[SearchResult] = RowList(
@@ -167,7 +168,7 @@ class SearchScreen(Dialog[None]):
 
     @property
     def last_space(self) -> SpaceRef | None:
-        """The space that was read last. A search can be limited to it. None if no space was read."""
+        """The space that was opened last, to which a search can be limited. None if no space was opened."""
         last_space = self.shell.session.state.get_fact("space")
         return SpaceRef(space_id=str(last_space)) if last_space else None
 
@@ -215,7 +216,7 @@ class SearchScreen(Dialog[None]):
         self._show_results()
 
     def _search_locally(self) -> None:
-        """Search this machine. If a search is running, search again when it ends."""
+        """Search the index on this computer. If a search is running, search again when it ends."""
         if self._is_searching:
             self._search_again = True
         elif self.search_text:
@@ -242,7 +243,7 @@ class SearchScreen(Dialog[None]):
             self._is_searching = False
 
     async def _with_titles(self, hit: search_index.Hit) -> search_index.Hit:
-        """Return a result with a readable snippet: links are replaced by page titles, and formulas are laid out."""
+        """Return a result whose snippet has page titles instead of links, and laid out formulas."""
         titles: dict[str, str | None] = {}
         for url in mentioned_urls(hit.snippet):
             match (await self._page_titles(hit.space)).target(url, hit.id):
@@ -257,12 +258,12 @@ class SearchScreen(Dialog[None]):
     async def _page_titles(self, space: str) -> PageTitles:
         if space not in self._titles:
             pages = await self.shell.session.search_index.pages(space)
-            # In a thread, because a space may have 50,000 pages.
+            # Run in a background thread, because a space may have 50,000 pages.
             self._titles[space] = await asyncio.to_thread(PageTitles, space, pages)
         return self._titles[space]
 
     def _space_ids_to_search(self) -> tuple[str, ...] | None:
-        """Return the IDs of the spaces to search. None to search all, while the spaces are not loaded."""
+        """Return the IDs of the spaces to search. None for all spaces, while the list of spaces is loading."""
         if self._only_space is not None:
             return (self._only_space.space_id,)
         loaded = self.shell.workspace.spaces.value
@@ -283,7 +284,7 @@ class SearchScreen(Dialog[None]):
 
     @property
     def _is_loading(self) -> bool:
-        """True until the server has answered all requests for the text."""
+        """True until the server has responded to all requests for the search text."""
         return self._requested_text != self.search_text or any(
             each.loading and each.value is None for each in self._snapshots
         )
@@ -312,7 +313,7 @@ class SearchScreen(Dialog[None]):
         if not loading:
             self.rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
         if not self._is_moved:
-            # Results of the server come later. Until you move the cursor, it stays at the top.
+            # Until the user moves the cursor, it stays at the top, although results of the server are added there.
             self.rows.go_to_first()
         if server_error is None and error is not None:
             self.rows.state.fail("Could not search all content", str(error))
@@ -322,7 +323,7 @@ class SearchScreen(Dialog[None]):
             self.open()
 
     def _find_results(self) -> list[SearchResult]:
-        """Return the results of all kinds, and set the counts of kinds with too many results."""
+        """Return the results of all kinds. For kinds with too many results, set `_shown_counts`."""
         text, hits, workspace = self.search_text, self._local_hits, self.shell.workspace
         lists = [self.subscriptions.snapshot(status).value for status in _STATUSES]
         requests: list[ChangeRequest] = [request for each in lists if each is not None for request in each.items]
@@ -359,7 +360,7 @@ class SearchScreen(Dialog[None]):
 
     @property
     def _pages(self) -> Snapshot[ListPage[search.SpaceHit | search.PageHit]]:
-        """The pages that the server found, by space unless one space is searched."""
+        """The pages that the server found, grouped by space if all spaces are searched."""
         return self.subscriptions.snapshot("pages")
 
     @property
@@ -373,7 +374,8 @@ class SearchScreen(Dialog[None]):
         state.hint = "" if is_searching else f"Check the spelling, or {advice}."
 
     def _offline_note(self, error: ApiError) -> str:
-        """Return a note about a search without the server: the error, and the number of local copies that were searched."""
+        """Return a note about a search without the server: the number of local copies that were searched, and the
+        error."""
         notice = self.shell.session.search_index.notice
         local = self._local_counts
         counts = ((local.pages, "page", ""), (local.threads, "thread", ""), (local.replies, "reply", "replies"))
@@ -446,8 +448,8 @@ class SearchScreen(Dialog[None]):
     def _open_thread(self, hit: search_index.Hit) -> None:
         """Open a thread on its page, or in the list of threads if it is on no page.
 
-        The dialog is closed first, because no view can be opened from a dialog. `dismiss` is not awaited: after a
-        click, this runs in the message loop of the dialog, which would wait for its own end.
+        The dialog is closed first, because no view can be opened from a dialog. `dismiss` is not awaited: after a click,
+        this method runs in the message loop of the dialog, and would wait for itself.
         """
         shell = self.shell
         op = all_threads_of(hit.place)

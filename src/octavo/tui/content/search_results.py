@@ -1,4 +1,4 @@
-"""Search results: from the responses of the server, and from the search index of this machine."""
+"""Builds the results of the search dialog from the responses of the server and from the search index on this computer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_PATH = 32
 EXCERPT_LENGTH = 160
 """Maximum number of characters of the text around a match."""
 _PART_NAMES = {"reply": "in a reply", "quote": "in the quoted text"}
-"""Notes for matches in other parts of a thread than its first comment."""
+"""Notes for matches that are not in the first comment of a thread, by part of the thread."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ class SearchResult:
     marks: tuple[Range, ...] = ()
     """Ranges of the searched words in `excerpt`."""
     page: str = ""
-    """The title of a page, without the title of its section."""
+    """The title of the page. Unlike `title`, it does not contain the title of a section."""
     path: str = ""
-    """The path of a page in its space."""
+    """The path of the page in its space."""
     indexed: search_index.Hit | None = None
-    """The result of the index of this machine. None for a result of the server."""
+    """The hit in the search index on this computer. None for a result of the server."""
 
     @property
     def key(self) -> str:
-        """Key of the row, unique because a page or thread can have several rows."""
+        """Key of the row. A page or thread can have several rows with different keys."""
         part = (
             f"{self.indexed.place} {self.indexed.snippet}" if self.indexed is not None and self.kind == "thread" else ""
         )
@@ -61,7 +61,7 @@ class SearchResult:
 
 
 class PageTitles:
-    """Finds pages of a space by the links in search results, to show their titles."""
+    """Finds the titles of the pages to which links in search results lead."""
 
     def __init__(self, space: str, pages: Iterable[PageName]) -> None:
         self._pages = {page.id: page for page in pages}
@@ -96,8 +96,8 @@ def link_results(content: urls.Content | None) -> list[SearchResult]:
 
 
 def server_page_results(page: search.PageHit, space: str, space_title: str, terms: SearchTerms) -> list[SearchResult]:
-    """Return a result for each of the first three matching sections of a page. If no section matches, return one for the
-    page."""
+    """Return a result for each of the first three sections of a page that match. If no section matches, return a result
+    for the page."""
     make_result = partial(
         SearchResult, "page", space, page.id, url=page.urls.app or "", page=page.title, path=page.path
     )
@@ -118,7 +118,7 @@ def server_page_results(page: search.PageHit, space: str, space_title: str, term
 def page_results(
     from_server: Sequence[SearchResult], hits: Iterable[search_index.Hit], space_title: Callable[[str], str]
 ) -> list[SearchResult]:
-    """Return the pages that the server found, then the pages that only this machine found. `space_title` returns the
+    """Return the pages that the server found, then the pages that only the search index contains. `space_title` returns the
     title of a space by its ID."""
     server_ids = {(result.space, result.id) for result in from_server}
     results = [
@@ -153,7 +153,7 @@ def page_results(
 
 
 def thread_results(hits: Iterable[search_index.Hit], space_title: Callable[[str], str]) -> list[SearchResult]:
-    """Return the threads found on this machine. `space_title` returns the title of a space by its ID."""
+    """Return the threads that the search index contains. `space_title` returns the title of a space by its ID."""
     results = []
     for hit in hits:
         if hit.kind == "thread":
@@ -183,7 +183,7 @@ def thread_results(hits: Iterable[search_index.Hit], space_title: Callable[[str]
 def change_request_results(
     text: str, change_requests: Iterable[ChangeRequest], hits: Iterable[search_index.Hit]
 ) -> list[SearchResult]:
-    """Return the change requests whose number and title match `text`, then the other matches of the index."""
+    """Return the change requests whose number and title match `text`, then the other matches in the search index."""
     words = fold(text).split()
     results = [
         SearchResult(
@@ -227,7 +227,7 @@ def space_results(text: str, spaces: Iterable[Space]) -> list[SearchResult]:
 
 
 def _path_end(path: str) -> str:
-    """Shorten a long path at its beginning, because the end says more."""
+    """Return a path, shortened at its beginning to `MAX_PATH` characters."""
     return path if len(path) <= MAX_PATH else f"…{path[1 - MAX_PATH :]}"
 
 

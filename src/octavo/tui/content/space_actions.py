@@ -39,7 +39,7 @@ Action = Callable[[], object]
 
 
 def create(app: Shell, target: SpaceTarget) -> None:
-    """Ask for the kind and the location of the new item, then show its form."""
+    """Ask whether to create a space or a collection, and where. Then open its form."""
     at, collection = OrganizationRef(organization_id=target.organization.id), target.collection
     parents: list[Collection | None] = [collection] if collection is not None else []
     choices: list[Choice[Action]] = []

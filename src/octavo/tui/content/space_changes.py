@@ -48,7 +48,7 @@ def move_by(app: Shell, target: SpaceTarget, step: int) -> None:
 
 
 def choose_parent(app: Shell, target: SpaceTarget) -> None:
-    """Ask for the collection and the position to move the selected space or collection to."""
+    """Ask where to move the selected space or collection: first for a collection, then for a position in it."""
     if (item := target.selected) is None:
         return
     parents = [("", "Top level, not in a collection", target.why_not_add_to(None))]
@@ -129,7 +129,7 @@ MAX_SITES = 30
 
 
 def delete(app: Shell, target: SpaceTarget) -> None:
-    """Delete the selected space or collection after a confirmation that lists what is deleted with it."""
+    """Delete the selected space or collection after a confirmation that lists the effects."""
     if (item := target.selected) is None:
         return
     resource: Resource[Any] = MANAGED_SPACES if isinstance(item, Space) else COLLECTIONS
@@ -289,7 +289,7 @@ async def _show_trash(app: Shell, target: SpaceTarget) -> None:
 
 
 async def _find_deleted(live: Live, space_id: str) -> Space | None:
-    """Return a deleted space. None if the server refuses to send it. Raises any other ApiError."""
+    """Return a deleted space. None if it no longer exists, or if you have no access to it. Raises ApiError."""
     try:
         return await live.send(spaces.Get(at=SpaceRef(space_id=space_id)))
     except (NotFound, Forbidden):
@@ -316,7 +316,7 @@ def _ask_id(app: Shell, target: SpaceTarget) -> None:
 
 
 def space_id_in(text: str) -> str:
-    """Return the ID of the space in a link to the space or to one of its pages. Any other text is an ID itself."""
+    """Return the ID of the space in a link to the space or to a page. If `text` is no link, return it as the ID."""
     match = re.search(r"/s/([^/?#]+)", text)
     return match[1] if match else text.strip().rstrip("/").rpartition("/")[2]
 

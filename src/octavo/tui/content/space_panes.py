@@ -50,8 +50,8 @@ MAX_HEADING_LEVEL = 3
 
 
 class SidePanel(Vertical):
-    """The right column of a page. Its two lists send `LineList.Opened`: `#outline` with an anchor, `#threads` with a
-    comment ID."""
+    """The outline, the threads and the facts of the open page. The rows of `#outline` have anchors as keys, the rows of
+    `#threads` have comment IDs."""
 
     shell = cached_property(shell_of)
 
@@ -74,7 +74,8 @@ class SidePanel(Vertical):
         self._block_change: Callable[[Comment], str] = lambda thread: ""
         self._drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
         self._visible_anchors: dict[str, str] = {}
-        """Anchor to select in the outline for the anchor of each heading. A deep heading has that of a heading above."""
+        """Anchor of the row to select in the outline, by the anchor of the current heading. For a heading that the outline
+        does not show, the row of the nearest heading above."""
 
     def compose(self) -> ComposeResult:
         self.outline: RowList[Heading] = RowList(
@@ -135,8 +136,8 @@ class SidePanel(Vertical):
         self.query_one("#facts", Static).update(Content("\n".join(fact for fact in facts if fact)))
 
     def follow(self, anchor: str) -> None:
-        """Select the heading with this anchor in the outline. If the outline does not show it, select the nearest heading
-        above. Does nothing while the outline has the focus."""
+        """Select the heading with this anchor in the outline, or the nearest heading above that the outline shows. Do
+        nothing while the outline has the focus."""
         if self.outline.has_focus:
             return
         if shown := self._visible_anchors.get(anchor):
@@ -183,7 +184,7 @@ class SidePanel(Vertical):
 
 
 _AGES_FACT = "ages of blocks"
-"""Name under which the state database stores if the age gutter is switched on."""
+"""Name of the setting in the state database that is True if the age gutter is shown."""
 
 
 class PageAges:
@@ -192,11 +193,11 @@ class PageAges:
     def __init__(self, screen: View, panes: SpacePanes) -> None:
         self._screen, self._panes = screen, panes
         self._loaded: tuple[str, str] = ("", "")
-        """Key and Markdown of the page whose ages are loaded or loading. Empty without such a page."""
+        """Key and Markdown of the page whose ages are loaded or loading. Empty if there is no such page."""
 
     @property
     def is_shown(self) -> bool:
-        """True if the user switched the age gutter on. The choice is kept for the next start."""
+        """True if the user switched the age gutter on. Stored for the next start."""
         return bool(self._panes.shell.session.state.get_fact(_AGES_FACT))
 
     def toggle(self) -> None:
@@ -210,7 +211,7 @@ class PageAges:
             self._panes.page_view.contents.ages.hide()
 
     def show_page(self) -> None:
-        """Load the ages of the open page, if the gutter is switched on and the page has changed."""
+        """If the age gutter is on, load the ages of the open page, unless they are already loaded."""
         document = self._panes.page_view.document
         if not self.is_shown or document is None or not self._panes.shows_open_page:
             return
@@ -245,14 +246,15 @@ class PageAges:
         _add_containers(document.blocks, dates)
         ages = {key: short_age(date) for key, date in dates.items()}
         if not is_loading and blame.known_since is not None:
-            # All other blocks are older than the oldest checked revision.
+            # The blocks of unknown origin are older than the oldest checked revision.
             older = f"{short_age(blame.known_since)}+"
             ages |= {block.key: older for block in blame.blocks if blame.origin(block.key) is None}
         self._panes.page_view.contents.ages.show(ages)
 
 
 def _add_containers(blocks: Iterable[Block], dates: dict[str, datetime]) -> list[datetime]:
-    """Add to `dates` the date of each container: the date of its newest inner block. Return the dates of `blocks`."""
+    """Give each block that contains other blocks the date of the newest of these, and add it to `dates`. Return the dates
+    of `blocks`."""
     all_dates: list[datetime] = []
     for block in blocks:
         inner = _add_containers(block.children, dates)
@@ -263,11 +265,11 @@ def _add_containers(blocks: Iterable[Block], dates: dict[str, datetime]) -> list
 
 
 SAVE_DELAY = 2.0
-"""Seconds after a movement until the reading position is saved."""
+"""Seconds after the user has moved until the reading position is saved."""
 
 
 class VisitedPage(NamedTuple):
-    """A visited page, and the reading position in it."""
+    """A page in the navigation history, with its reading position."""
 
     space: str
     page: str
@@ -276,10 +278,9 @@ class VisitedPage(NamedTuple):
 
 
 class ReadingHistory:
-    """The reading positions on the pages of a view."""
+    """Saves the reading positions in the `PageView` of a screen."""
 
     def __init__(self, screen: View) -> None:
-        """Create the history of the `PageView` in `screen`."""
         self._screen = screen
         self._save_delay = Delay(screen)
 
@@ -289,7 +290,7 @@ class ReadingHistory:
         return ReadingPositions(self._screen.shell.session.state)
 
     def last_page(self, space_id: str, pages: PageTree) -> Page | None:
-        """Return the page of a space that was read last. None if there is none in `pages`."""
+        """Return the page of a space that was read last. None if it is not in `pages`."""
         name = self._screen.shell.session.state.get_fact(f"page {space_id}")
         return pages.find(str(name)) if name else None
 
@@ -369,7 +370,7 @@ class SpacesPane(HasCommands, Vertical):
 
 
 class Navigation(Vertical):
-    """Two trees, `#spaces` and `#pages`, one of which is visible. Both send `LineList.Opened`."""
+    """The tree of spaces `#spaces` and the tree of pages `#pages`, one of which is visible."""
 
     def compose(self) -> ComposeResult:
         yield ChangingText("", id="nav-title", classes="pane-title")
@@ -457,12 +458,12 @@ class SpacePanes:
 
     @property
     def key(self) -> str:
-        """The key of the open page in the page view."""
+        """The key under which the page view shows the open page. Empty if no page is open."""
         return f"{self.space.id} {self.page.id}" if self.space is not None and self.page is not None else ""
 
     @property
     def shown_page(self) -> ShownPage:
-        """The open page, with everything that its links need."""
+        """The open page with its space and its page view, for opening its links."""
         return ShownPage(self.shell, self.page_view, self.space, self.pages, self.page)
 
     @property

@@ -1,4 +1,4 @@
-"""The selected space or collection: what your role allows, and its position among the others."""
+"""The selected space or collection, and its position among its siblings. Also checks what your role allows."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ T = TypeVar("T", Space, Collection)
 
 
 class SpacePosition(NamedTuple):
-    """A position in a collection: before or after an item of the same kind. At the end if both are empty."""
+    """A position in a collection, before or after another item of the same kind. If `before` and `after` are empty, the
+    end of the collection."""
 
     parent: str | None
     """ID of the collection. None for the top level."""
     before: str = ""
-    """ID of the next item. Empty if the position is given by `after`."""
+    """ID of the next item, or empty."""
     after: str = ""
+    """ID of the previous item, or empty."""
 
 
 def title_of(item: SpaceOrCollection) -> str:
@@ -77,7 +79,7 @@ def move_operation(item: SpaceOrCollection, position: SpacePosition) -> spaces.M
 
 
 def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> ListPage[T]:
-    """Return the cached list of all spaces or all collections, as it is after a move."""
+    """Return the list of all spaces or all collections with `item` at its new position."""
     current = next((each for each in page.items if each.id == item.id), None)
     if current is None:
         return page
@@ -94,8 +96,8 @@ def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> List
 
 
 def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
-    """Return the collections to which an item can be moved, in tree order, each with its depth. They do not include the
-    item and its descendants."""
+    """Return the collections to which an item can be moved, in tree order, each with its depth. The item itself and its
+    descendants are left out."""
     parents: list[tuple[Collection, int]] = []
     ids = {each.id for each in collections}
 
@@ -111,7 +113,7 @@ def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection])
 
 
 class SpaceTarget(NamedTuple):
-    """The spaces and collections of an organization, and the selected one."""
+    """Target of commands: the selected space or collection, with all spaces and collections of its organization."""
 
     organization: Organization
     spaces: Sequence[Space]
@@ -124,7 +126,7 @@ class SpaceTarget(NamedTuple):
 
     @property
     def collection(self) -> Collection | None:
-        """The selected collection, or the collection of the selected space."""
+        """The selected collection, or the collection that contains the selected space. None at the top level."""
         selected = self.selected
         if selected is None or selected.object == "collection":
             return selected
@@ -140,7 +142,8 @@ class SpaceTarget(NamedTuple):
         )
 
     def why_not_create(self) -> str | None:
-        """Return the reason why no space or collection can be created here. None if creating is possible."""
+        """Return the reason why you can create no space or collection, neither at the top level nor in the current
+        collection. None if you can."""
         at_top = self.why_not_add_to(None)
         return at_top and self.why_not_add_to(self.collection)
 
@@ -152,8 +155,8 @@ class SpaceTarget(NamedTuple):
         return self.why_not_add_to(self.collection)
 
     def why_not_add_to(self, collection: Collection | None) -> str | None:
-        """Return the reason why nothing can be added to `collection`, or to the top level if it is None. None if adding
-        is possible."""
+        """Return the reason why you cannot add items to `collection`, or to the top level if `collection` is None. None if
+        you can."""
         if collection is None:
             return why_no_permission(
                 (self.organization,), "create_content", "create spaces or collections at the top level", "organization"

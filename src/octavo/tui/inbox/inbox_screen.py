@@ -160,7 +160,7 @@ LIST_COMMANDS: Commands[InboxScreen] = Commands(
 
 
 class InboxScreen(ListView[InboxRow]):
-    """List of two-line rows with their reasons, and the preview of the selected row."""
+    """The list of items that need the user's attention, and a preview of the selected item."""
 
     MODE = "inbox"
     CONTEXT = "inbox"
@@ -191,17 +191,17 @@ class InboxScreen(ListView[InboxRow]):
     def __init__(self) -> None:
         super().__init__()
         self.marked_rows = MarkedRows()
-        """The rows of the inbox, divided into active, snoozed and done rows."""
+        """The rows of the inbox: active, snoozed and done rows."""
         self.active_filters = ActiveFilters(self, self.redraw_list)
         self.statuses = StatusLoader(self, self._redraw_status)
         self._row_renderer = RowRenderer(partial(_open_thread_count, self))
         self._preview_delay = Delay(self)
         self.pending_selection: ThreadRef | str | None = None
-        """Thread or key of a row to select once it is in the list. None if there is none."""
+        """Thread, or key of a row, to select as soon as it is in the list. None if there is none."""
 
     @property
     def feed(self) -> InboxFeed:
-        """The source of the rows."""
+        """Loads and groups the rows of the inbox."""
         return self.shell.workspace.inbox
 
     def body(self) -> Iterable[Widget]:
@@ -285,7 +285,7 @@ class InboxScreen(ListView[InboxRow]):
         is_at_top = self.snapshot.is_first and self.rows.cursor == 0
         self.rows.show(visible_rows)
         if is_at_top and visible_rows:
-            self.rows.go_to(visible_rows[0].key)  # The user has not moved the cursor, so it stays on the first row.
+            self.rows.go_to(visible_rows[0].key)  # Until the user moves the cursor, the first row stays selected.
         if self.pending_selection is not None:
             self._select_pending()
         snapshot = self.snapshot
@@ -341,7 +341,7 @@ class InboxScreen(ListView[InboxRow]):
         self.set_class(is_empty, "-nothing")
 
     def _day_summary(self, width: int) -> list[Content]:
-        """Return the lines of an empty list: today's done items and the snoozed items."""
+        """Return the lines of an empty list: the items done today and the snoozed items."""
         now = localize(self.shell.session.state.now())
         midnight = now.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
         done = self.feed.marks.done_since(midnight) if self.feed.marks is not None else ()
@@ -378,12 +378,12 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """IDs of the commands at the start of the key bar while the list has the focus."""
+        """IDs of the first commands in the key bar while the list has the focus."""
         return _LIST_KEYBAR if self.rows.has_focus else ()
 
     @property
     def request_target(self) -> RequestTarget | None:
-        """The change request under the cursor, and the selected change requests. None if the cursor is on another item."""
+        """The current change request, with the selected change requests. None if the current row is no change request."""
         requests = [each for row in self.selected_rows if (each := self.feed.change_request(row)) is not None]
         request = self.feed.change_request(self.rows.item)
         if request is None:
@@ -392,7 +392,7 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def thread_target(self) -> ThreadTarget | None:
-        """The selected threads, else the thread under the cursor. None if there is no thread."""
+        """The selected threads, else the thread in the current row. None if there is no thread."""
         selected = [
             Thread(comment, row.target.at, self.shell.workspace.space_title(row.space_id))
             for row in self.selected_rows
@@ -432,7 +432,7 @@ class InboxScreen(ListView[InboxRow]):
         self.refresh_bindings()
 
     def _load_preview(self) -> None:
-        """Load the preview of the current row, and mark the row as read a moment later."""
+        """Load the preview of the current row. After `READ_DELAY` seconds, mark the row as read."""
         row = self.rows.item
         if row is None:
             return
@@ -465,7 +465,7 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def is_in_start_state(self) -> bool:
-        """True if the screen looks as it does after the start of Octavo."""
+        """True if the screen looks as it does when Octavo starts."""
         is_changed = any(notices.display for notices in self.query(Notices)) or self.rows.has_filter
         return self.sections.current == "all" and not (
             is_changed or self.active_filters.filters or self.preview.has_focus

@@ -44,7 +44,7 @@ class SelectedRows:
     before_removal: Callable[[], None]
     """Called before the rows leave the list."""
     after_undo: Callable[[InboxRow], None]
-    """Called with the first row after an undo."""
+    """Called with the first of the rows after an undo."""
 
     @property
     def marks(self) -> InboxMarks:
@@ -53,7 +53,7 @@ class SelectedRows:
 
 
 def mark_done(app: Shell, selected: SelectedRows) -> None:
-    """Remove rows from the inbox until something new happens. Move done or snoozed rows back to the inbox."""
+    """Mark the rows as done until something new happens. If they are done or snoozed, move them back to the inbox."""
     if selected.is_removed:
         _move_back(app, selected)
         return
@@ -124,7 +124,8 @@ def _move_back(app: Shell, selected: SelectedRows) -> None:
 
 
 def _mark_change(selected: SelectedRows, title: str, mark: Callable[[], Awaitable[object]]) -> LocalChange:
-    """Return a change that calls `mark` to remove the rows from the inbox. Its undo restores their earlier marks."""
+    """Return a change that calls `mark`, which removes the rows from the inbox. Its undo moves the rows back, or snoozes
+    them again if they were snoozed."""
     rows, feed, marks = selected.rows, selected.feed, selected.marks
     marks_before = marks.group(rows)
 
@@ -204,8 +205,8 @@ def why_not_discard(app: Shell, selected: SelectedRows) -> str | None:
 
 
 def discard(app: Shell, selected: SelectedRows) -> None:
-    """Discard drafts and pending comments. Ask before changes in the outbox are discarded, because the server may have
-    received some."""
+    """Discard drafts and pending comments. Changes in the outbox are discarded after a confirmation, because the server
+    may have received some of them."""
     drafts, entries = unsent_texts(app, selected), _outbox_entries(app, selected)
 
     def discard_drafts() -> None:
@@ -234,11 +235,11 @@ def discard(app: Shell, selected: SelectedRows) -> None:
 
 
 READ_DELAY = 1.0
-"""Seconds that the cursor stays on a row before the row is marked as read."""
+"""Seconds for which a row is selected before it is marked as read."""
 
 
 def mark_read(app: Shell, feed: InboxFeed, row: InboxRow) -> None:
-    """Mark an unread row as read. If that cannot be saved, the row stays unread, without a notification."""
+    """Mark a row as read. If this cannot be saved, the row stays unread, and no notification is shown."""
 
     async def save() -> None:
         if feed.marks is not None:

@@ -99,8 +99,8 @@ def rows_of_tab(tab: str, rows: MarkedRows) -> Sequence[InboxRow]:
 
 
 def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> list[InboxRow]:
-    """Return the rows sorted by title of their space (order `space`), or newest first (order `newest`). Other orders
-    keep the rows sorted by urgency. `space_title` returns the title of a space."""
+    """Return the rows in an order of `ORDERS`: by the title of their space, newest first, or by urgency, as in `rows`.
+    `space_title` returns the title of a space by its ID."""
     if order == "space":
         titles = {each: space_title(each) for each in {row.space_id for row in rows}}
         return sorted(rows, key=lambda row: (not row.space_id, fold(titles[row.space_id]), row.space_id))
@@ -110,7 +110,8 @@ def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str],
 
 
 def headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> dict[str, RowHeading]:
-    """Return the heading of each reason or space, with its number of rows. Empty if the rows are sorted by time."""
+    """Return the headings of the list by reason or by space ID, each with its number of rows. Empty for the order
+    `newest`."""
     if order == "newest":
         return {}
     if order == "space":
@@ -123,10 +124,8 @@ def headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], 
 
 
 def reason_filter(reason: InboxReason) -> RowFilter:
-    """Return the filter for rows with a reason, even if it is not their main reason."""
-    return RowFilter(
-        "InboxReason", HEADINGS[reason].lower(), lambda row: reason in (row.reason, *row.other_reasons), reason
-    )
+    """Return the filter for rows that have `reason` as one of their reasons."""
+    return RowFilter("Reason", HEADINGS[reason].lower(), lambda row: reason in (row.reason, *row.other_reasons), reason)
 
 
 def space_filter(space_id: str, title: str) -> RowFilter:
@@ -149,16 +148,16 @@ def all_filters(rows: Sequence[InboxRow], unread: frozenset[str], space_title: C
 def tab_settings(
     filters: Sequence[RowFilter], query: str, reasons: Sequence[InboxReason], taken_names: Collection[str]
 ) -> tuple[str, list[str]]:
-    """Return the settings for a tab with these filters as TOML, and the names of the filters that settings cannot have.
-    If settings can have no filter, the TOML text is empty.
+    """Return the settings of a tab that has these filters, as TOML. Empty if settings support none of them. Also return
+    the names of the filters that settings do not support.
 
-    `query` is the search text. `reasons` are used if no filter by reason is active. `taken_names` are the names of
-    other tabs.
+    `query` is the text of the filter line. `reasons` are used if no filter by reason is active. `taken_names` are the
+    names of other tabs.
     """
     filters_by_kind = {active.kind: active for active in filters}
-    reason_names = [filters_by_kind["InboxReason"].value] if "InboxReason" in filters_by_kind else list(reasons)
+    reason_names = [filters_by_kind["Reason"].value] if "Reason" in filters_by_kind else list(reasons)
     space = filters_by_kind["Space"].value if "Space" in filters_by_kind else ""
-    unsupported = [active.name for active in filters if active.kind not in ("InboxReason", "Space")]
+    unsupported = [active.name for active in filters if active.kind not in ("Reason", "Space")]
     lines = [
         f"reasons = [{', '.join(map(_quote_toml, reason_names))}]" if reason_names else "",
         f"space = {_quote_toml(space)}" if space else "",
@@ -172,7 +171,7 @@ def tab_settings(
 
 
 def _free_name(name: str, taken_names: Collection[str]) -> str:
-    """Return a name for a tab that is not in `taken_names`: `name`, with a number if needed."""
+    """Return `name`, or `name` with a number if it is in `taken_names`."""
     printable = " ".join("".join(each if each.isprintable() else " " for each in name).split())
     candidate, number = printable[:LONGEST_NAME].strip(), 2
     while candidate in taken_names:
@@ -182,15 +181,15 @@ def _free_name(name: str, taken_names: Collection[str]) -> str:
 
 
 def _quote_toml(text: str) -> str:
-    """Return a text as a TOML string. It differs from JSON only in an escaped delete character."""
+    """Return a text as a TOML string. TOML also escapes the delete character, JSON does not."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 class RowRenderer:
-    """Renders rows. Its attributes have the state of the whole list."""
+    """Renders the rows of the inbox. The screen sets the attributes."""
 
     def __init__(self, open_threads: Callable[[InboxRow], int]) -> None:
-        """`open_threads` returns the number of open threads in a row’s change request. 0 for other rows."""
+        """`open_threads` returns the number of open threads in the change request of a row, or 0."""
         self._open_threads = open_threads
         self.order = "reason"
         self.headings: Mapping[str, RowHeading] = {}
@@ -198,7 +197,7 @@ class RowRenderer:
         self.unread: frozenset[str] = frozenset()
         """Keys of the unread rows."""
         self.snooze_labels: Mapping[str, str] = {}
-        """End of the snooze, by the key of the row."""
+        """Texts such as `until 14:30` for snoozed rows, by row key."""
 
     def headings_of(self, row: InboxRow) -> Sequence[RowHeading]:
         """Return a list with the heading of a row. Empty if the row has none."""
@@ -285,14 +284,14 @@ class RowPreview(Vertical):
         elif comment is not None and isinstance(row.target, ThreadRef):
             self._show_pane(row, "thread")
             shown_comment = self.thread.comment
-            # Do not show the same thread again: the preview may have loaded a newer version.
+            # The preview may have loaded a newer version of the thread than the list, so the thread stays as it is.
             if shown_comment is None or shown_comment.id != comment.id:
                 self.thread.show(row.target.at, comment, title=row.context)
         else:
             self._show_text(row)
 
     def reload_thread(self) -> None:
-        """Load the thread of the row again, because the list may be old."""
+        """Load the newest version of the thread in the preview."""
         row = self._row
         operation = None
         if row is not None and isinstance(row.target, ThreadRef):
@@ -345,7 +344,7 @@ class RowPreview(Vertical):
 
     @property
     def visible_pane(self) -> Widget:
-        """The pane that is visible. If there is none, the preview itself."""
+        """The visible pane. The preview itself if no pane is visible."""
         panes = (self.summary, self.thread, self.text_pane)
         return next((each for each in panes if each.display and self.display), self)
 
@@ -365,7 +364,7 @@ class RowPreview(Vertical):
 
 
 def reason_lines(row: InboxRow, width: int) -> Content:
-    """Return the reasons of a row as lines of `width` cells. Long reasons are truncated, the age never."""
+    """Return the reasons of a row as lines of `width` cells. The first line ends with the age of the row."""
     sign, style = REASON_SIGNS[row.reason]
     first, *others = (safe(each) for each in row.reason_text.split(" · "))
     age = Content.styled(f" · {long_age(row.moment)}" if row.moment is not None else "", "$octavo-muted")

@@ -1,4 +1,4 @@
-"""The form of an API operation: one row per field, with the error below. The form can be edited as YAML too."""
+"""The dialog with the form of an API operation. The form has a row for each field, and can also be edited as YAML."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FILE_HINTS = {
     "customization_font": "press ctrl+f to add a font file · Octavo reads the weight from the file name",
 }
 _LONG_FORM = 4000
-"""Total length in characters above which the form is validated after a pause instead of after each key."""
+"""Total number of characters above which the form is validated only after a pause in typing."""
 
 
 def open_form(request: FormRequest) -> None:
@@ -168,7 +168,7 @@ class FormDialog(Dialog[None]):
             self._validate_form()
 
     def _validate_form(self) -> None:
-        """Validate the form. Show its errors, and the fields that belong to the current choices."""
+        """Validate the form and show its errors. Also show or hide the fields that depend on other fields."""
         state = self.state
         self._validation_delay.stop()
         if not self.query(".form--buttons"):
@@ -356,7 +356,7 @@ class FormDialog(Dialog[None]):
         started_at = monotonic()
         seconds_timer = self.set_interval(1.0, lambda: self._show_seconds(monotonic() - started_at))
         focused, fields_container = self.focused, self.query_one(".form--body")
-        fields_container.disabled = True  # Text that is typed now would be lost.
+        fields_container.disabled = True  # Text that is typed while the form is sent would be lost.
         try:
             outcome = await self.state.send(self._show_progress)
         except asyncio.CancelledError:

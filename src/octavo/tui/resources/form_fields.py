@@ -1,7 +1,7 @@
 """The form fields of an operation, derived from its request model: names, kinds, limits and hints.
 
-A nested model becomes one field for each of its own fields (`source.url`). A union of models becomes a field to choose
-the model, followed by the fields of the chosen model. Other structures, such as a list of objects, are written as YAML.
+A nested model gets a form field for each of its fields, such as `source.url`. A union of models gets a form field to
+choose the model, followed by the fields of the chosen model. Other values, such as a list of objects, are written as YAML.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ FieldKind = Literal[
 """Kinds of form fields. `structure` is a value that is written as YAML, for example an object."""
 
 _MULTILINE_LENGTH = 1024
-"""A text field that allows more characters than this, and has no pattern, has an input with several lines."""
+"""A text that may have more characters than this, and has no pattern, is typed in an input with several lines."""
 _ID_PATTERN = next(argument.pattern for argument in get_args(Id) if isinstance(argument, StringConstraints))
 
 
 @dataclass(frozen=True)
 class VisibleWhen:
-    """A condition for showing a field: the field `name` has one of `values`."""
+    """A condition for showing a form field: the field `name` has one of `values`."""
 
     name: str
     values: frozenset[str]
@@ -69,19 +69,19 @@ class FormField:
     kind: FieldKind
     label: str = ""
     group: str = ""
-    """Label of the nested model that contains the field. Empty without a nested model, or if it has no other field."""
+    """Label of the nested model that contains the field. Empty if there is none, or if it has only this field."""
     hint: str = ""
     """Explanation for the user: the docstring of the field in the model."""
     is_required: bool = False
     is_nullable: bool = False
     """True if the API accepts null as a value of the field."""
     choices: tuple[str, ...] = ()
-    """Options of a field of the kind `choice` or `choices`. For the kind `list`: values that can be sent in place of the list."""
+    """Options of a field of the kind `choice` or `choices`. For a `list`, values that can be sent instead of the list."""
     min_length: int | None = None
     """Minimum number of characters, or of items in a list."""
     max_length: int | None = None
     format: str = ""
-    """Required format, as in “must be …”."""
+    """Required format in words, such as `an email address`. Empty if there is none."""
     minimum: float | None = None
     maximum: float | None = None
     item_kind: FieldKind | None = None
@@ -124,7 +124,7 @@ class _Annotation:
     other_types: tuple[Any, ...] = ()
     """All types of a union except `type`."""
     tag: str = ""
-    """Name of the field that distinguishes the types of a union."""
+    """Name of the field whose value says which model of a union is used."""
 
     @property
     def models(self) -> list[type[BaseModel]]:
@@ -153,7 +153,8 @@ def fields_of(
 
 
 def constants_of(operation: type[BaseModel], name: str, texts: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
-    """Return the constant tags of the models nested in a field of an operation, by JSON path."""
+    """Return the constants of the models nested in a field of an operation, such as the tag `url`, by JSON path. The models
+    depend on the choices in `texts`."""
     info = operation.model_fields[name]
     return dict(_constants((info.alias or camel(name),), name, _unwrap(info.annotation, info.metadata), texts))
 
@@ -185,14 +186,14 @@ def _fields_of(
 
 
 def _example_text(example: Any) -> str:
-    """Return an example as it is typed into its field: a list of text has one item per line, an object is YAML."""
+    """Return an example as the user types it: a list of texts has one item per line, an object is YAML."""
     if isinstance(example, list) and all(isinstance(each, str) for each in example):
         return "\n".join(example)
     return example if isinstance(example, str) else yaml_values.to_yaml(example).rstrip("\n")
 
 
 def _field_of_type(field: FormField, annotation: _Annotation) -> FormField:
-    """Return `field` with the kind, choices and limits of `annotation`, the type of a value or of a list."""
+    """Return `field` with the kind, choices and limits that follow from its type `annotation`."""
     kinds = (annotation.type, *annotation.other_types)
     if all(get_origin(kind) is Literal for kind in kinds):
         options = tuple(option for kind in kinds for option in get_args(kind))
@@ -240,7 +241,7 @@ def _list_field(field: FormField, annotation: _Annotation) -> FormField:
     item = _scalar_field(field, inner)
     item_kind: FieldKind = "line" if item.kind == "text" else item.kind
     if any(not (isinstance(other, type) and issubclass(other, str)) for other in inner.other_types):
-        item_kind = "line"  # Each item is typed as one line of text, because some items may be objects.
+        item_kind = "line"  # Some items may be objects, so each item is typed as one line.
     elif inner.other_types:
         item_kind = "reference" if item.kind == "reference" else "line"
     return replace(
@@ -310,8 +311,8 @@ def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, .
 
 
 def _simplify(field: FormField, nested: list[FormField] | None) -> list[FormField] | None:
-    """Return the fields of a nested model. A single field gets the label of the model's own field. None if there are
-    none."""
+    """Return the fields of a nested model. If there is only one, it gets the label of `field`, which contains the model.
+    None if there are no fields."""
     if not nested:
         return None
     if len(nested) > 1 or nested[0].group != field.label:
@@ -338,7 +339,7 @@ def _constants(
 
 
 def _constant_of(info: FieldInfo) -> Any:
-    """Return the value of a field that allows only one, such as a tag. None for other fields."""
+    """Return the value of a field that allows only one value. None for other fields."""
     values = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
     return values[0] if len(values) == 1 else None
 
@@ -447,7 +448,8 @@ def _contains_secret(kinds: Sequence[Any]) -> bool:
 
 
 def upload_kind_of(kinds: Sequence[Any], *, deep: bool = True) -> str:
-    """Return the kind of upload in an annotation, and with `deep` also in nested models. Empty if there is none."""
+    """Return the kind of the file that a field with these types accepts. Empty if it accepts no file. With `deep`, fields of
+    nested models count, too."""
     for each in annotation_parts(kinds):
         if isinstance(each, FromFile):
             return each.kind
@@ -463,8 +465,8 @@ def _json_name(model: type[BaseModel], name: str) -> str:
 
 
 def label_of(name: str, *, is_reference: bool = False) -> str:
-    """Return the label of a field, for example “SSO URL” for `sso_url`. With `is_reference`, the label has no “ID”:
-    “Space” for `space_id`."""
+    """Return the label of a field, such as “SSO URL” for `sso_url`. With `is_reference`, leave out the ID: “Space” for
+    `space_id`."""
     if is_reference:
         name = name.removesuffix("_id")
     words = field_label(name)

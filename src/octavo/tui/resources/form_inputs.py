@@ -1,4 +1,4 @@
-"""The inputs of a form, the pickers of their values, and the descriptions of options."""
+"""The inputs of a form, and the pickers of their values."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _GUEST = ("Guest", "can access only spaces where they have a role")
 
 
 def null_choice(field: FormField, operation: type[Operation[Any]]) -> tuple[str, str]:
-    """Return the label of null in a field, and its explanation."""
+    """Return the label of the choice that sends null for a field, and its explanation."""
     if operation in _GRANTS:
         return "none", "removes the assigned role"
     if field.name == "default_level":
@@ -66,7 +66,7 @@ def null_choice(field: FormField, operation: type[Operation[Any]]) -> tuple[str,
 
 
 def description_of(field: FormField, option: str) -> str:
-    """Return the explanation of a choice. Empty if its label says enough."""
+    """Return the explanation of a choice. Empty if it needs none."""
     if option in ROLES and "admin" in field.choices:
         return f"can {actions(option)}"
     name = field.name.rpartition(".")[2]
@@ -80,7 +80,7 @@ _BULLET = "•"
 
 
 class MaskedEditor(TextEditor):
-    """A multi-line editor that shows names and hides values until the user reveals them."""
+    """An editor of several lines that shows the names in YAML, and hides the values until the user reveals them."""
 
     is_masked = True
 
@@ -164,7 +164,7 @@ class FieldRow(Vertical):
 
     @property
     def text(self) -> str:
-        """The text of the field. Until the user types, it is the original text, because the input shows a sanitized
+        """The text of the field. Until the user types, this is the original text, of which the input shows a sanitized
         copy."""
         return (self._original_text or "") if self._input_text == self._initial_input_text else self._input_text
 
@@ -210,14 +210,14 @@ class FieldRow(Vertical):
 
 _MAX_LABELS = 4
 _NULL = "\0null"
-"""Stands for null among the options. No real value has a NUL character."""
+"""Value of the choice that sends null. No other value contains a NUL character."""
 
 SearchOptions = Callable[[str], Awaitable[Sequence[Choice[str]]]]
 
 
 @dataclass
 class _PickerState:
-    """The picker of a field, and its options as far as they are loaded."""
+    """The picker of a form field, and the options that are loaded."""
 
     options: OptionList
     is_loading: bool = False
@@ -255,7 +255,7 @@ class FormPickers:
         return field.kind in ("choice", "choices", "yes or no") or is_reference
 
     def label_of(self, field: FormField) -> str:
-        """Return the text that shows the value of a field: the labels of its first values, or words such as `not set`."""
+        """Return the text of the button of a field: the labels of the chosen values, or a text such as `not set`."""
         text = self._state.texts[field.name]
         if text is None:
             return null_choice(field, self._state.form.operation)[0]
@@ -273,7 +273,7 @@ class FormPickers:
         return "unchanged" if field.name in self._state.unreported_fields else "not set"
 
     async def load_labels(self) -> None:
-        """Load the labels of the values that the form starts with."""
+        """Load the labels of the values that are already chosen when the form opens."""
         for field in self._state.fields:
             if field.name in self._references and (self._state.texts[field.name] or "").strip():
                 reference_list = self._references[field.name]
@@ -290,7 +290,7 @@ class FormPickers:
         self._labels.setdefault(field.name, {}).update({choice.value: choice.title for choice in choices})
 
     def pick(self, field: FormField) -> None:
-        """Open the choices of a field. A field for yes or no is switched instead."""
+        """Open the picker of a field. For a field of the kind `yes or no`, switch its value instead."""
         text = self._state.texts[field.name] or ""
         if field.kind == "yes or no":
             switched = {"yes": "no", "no": "yes" if field.is_required or self._state.initial_texts[field.name] else ""}
@@ -304,7 +304,7 @@ class FormPickers:
             self._choose(field, _PickerState(OptionList(choices)))
 
     def _pick_reference(self, field: FormField, reference_list: ReferenceList) -> None:
-        """Open a picker with the items that are loaded. Items that arrive later are added to it."""
+        """Open a picker with the items that are already loaded, then load the others."""
         op = reference_list.list_operation(self._state.texts)
         if op is None:
             self._shell.explain(reference_list.blocked_message)
@@ -414,8 +414,7 @@ class FormPickers:
             else:
                 new_values = [*(each for each in selected if each not in exclusive), value]
             self._set_text(field, "\n".join(new_values))
-            # The cursor moves to the first item that can be added, because the selected items above it then stay
-            # visible.
+            # Moving the cursor to the first item that can be added keeps the selected items above it visible.
             addable = (choice.value for choice in state.options.choices if choice.value not in selected)
             self._choose_several(field, state, next((each for each in addable if each != value), None))
 

@@ -1,4 +1,4 @@
-"""The state of a form: its text, its changes, its draft, its uploads, and sending."""
+"""The state of a form: its texts, its draft, its uploads, and the sending of its operation."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _WEIGHTS = {
     "black": 900,
     "heavy": 900,
 }
-"""Font weights by their names in file names. A name comes after the names that contain it."""
+"""Font weights by their names in file names. Longer names come first, such as `extralight` before `light`."""
 
 ReportProgress = Callable[[str], None]
 
@@ -83,8 +83,8 @@ def with_placeholder(field: FormField, text: str | None) -> str | None:
 
 
 def text_after_choosing_file(field: FormField, text: str | None, path: str) -> str:
-    """Return the text of a field after a file was chosen for it. A font file is added to the list of font faces. Text
-    that is no such list stays."""
+    """Return the text of a field after the file `path` was chosen: the path, or for fonts the list of font faces with the
+    file added. If `text` is not a valid list of font faces, return it."""
     if field.upload_kind != "customization_font":
         return path
     try:
@@ -98,7 +98,7 @@ def text_after_choosing_file(field: FormField, text: str | None, path: str) -> s
 
 
 def values_implied_by_file_name(field: FormField, text: str | None) -> Mapping[str, str]:
-    """Return the values of other fields that follow from a file name: the format of the pages in an import file."""
+    """Return the values of other fields that follow from a file name, such as `{"source": "html"}` for `page.htm`."""
     source = _FORMATS_BY_SUFFIX.get((text or "").strip().rpartition(".")[2].lower())
     return {"source": source} if field.upload_kind == "import_file" and is_path(text) and source is not None else {}
 
@@ -119,8 +119,8 @@ class FormUploads:
         """URL and storage key of each uploaded file."""
 
     async def upload_all(self, operation: Any, report_progress: ReportProgress) -> Any:
-        """Return the operation with all files uploaded or read. `report_progress` is called with the progress. Raises
-        ApiError or NotSendable."""
+        """Upload or read the files of an operation, and return the operation with the results instead of the paths.
+        `report_progress` is called with the progress. Raises ApiError or NotSendable."""
         replacements: dict[tuple[str, str], str] = {}
         paths = list(dict.fromkeys(_files_in(operation)))
         checked_files = {
@@ -155,7 +155,7 @@ class FormUploads:
         return self._uploaded[file]
 
     def clear(self) -> None:
-        """Drop the uploaded files, because the server has deleted or used them. They must be uploaded again."""
+        """Forget the uploaded files, so that they are uploaded again. Called if the server has deleted or used them."""
         self._uploaded.clear()
 
 
@@ -220,7 +220,7 @@ class FormRequest:
     item: Model | None = None
     """The item to change. Only changed fields are sent. None if the form creates an item."""
     item_reader: Callable[[], Awaitable[Model | None]] | None = None
-    """Loads the item just before the change, or returns None if it was deleted. Raises ApiError. If there is no reader,
+    """Loads the item just before the change. Returns None if it was deleted. Raises ApiError. If there is no reader,
     `item` is used."""
     reference_lists: Mapping[str, ReferenceList] = field(default_factory=dict)
     """Lists to choose from, by field name."""
@@ -259,13 +259,13 @@ class FormState:
     def __init__(self, form: FormRequest) -> None:
         self.form = form
         self._item = form.item
-        """The item as it was loaded last before the change."""
+        """The item as it was before the change."""
         self.fields: tuple[FormField, ...] = fields_of(
             form.operation, leave_out=frozenset(form.arguments), required_fields=form.required_fields
         )
         self.initial_texts = initial_texts(self.fields, form.item)
         self.unreported_fields = unreported_fields(self.fields, form.item)
-        """Names of the fields whose current value the server does not send."""
+        """Names of the fields whose current values are unknown, because the server does not send them."""
         if form.item is None and not self._is_creation:
             # The item exists but is not loaded. Its fields start empty, and are sent only if the user fills them in.
             self.initial_texts = dict.fromkeys(self.initial_texts, "")
@@ -279,7 +279,7 @@ class FormState:
         self.is_uploading = False
         """True if files are being uploaded. The user can cancel an upload."""
         self._was_sent = False
-        """True if the form was sent. Then its text is no draft."""
+        """True if the form was sent, so that its texts are no longer a draft."""
         self._uploads = FormUploads(form.shell)
         self.form_draft = DialogDraft(form.shell, form.draft_name)
         self.editor_draft = DialogDraft(form.shell, f"{form.draft_name} as YAML")
@@ -367,8 +367,8 @@ class FormState:
         return self.editor_draft.text or form_to_yaml(self.form.title, self.fields, self.initial_texts, self.texts)
 
     def load_yaml(self, text: str) -> bool:
-        """Set the fields from YAML. Empty text changes no field. If the YAML has an error, save it as a draft and
-        return False. Otherwise, discard that draft."""
+        """Set the fields from YAML, and discard the draft of the YAML. If the YAML has an error, set `yaml_error`, save the
+        YAML as a draft, and return False. Empty text changes no field."""
         if not text.strip():
             self.yaml_error, self.yaml_error_line = "", 1
             self.editor_draft.delete()
@@ -389,7 +389,7 @@ class FormState:
     # Sending
 
     async def send(self, report_progress: Callable[[str], None]) -> SubmittedForm | str:
-        """Send the form. If that fails, return the error. An error of the server is also added to `server_errors`.
+        """Send the form. If this fails, return the error message, and add errors of the server to `server_errors`.
         `report_progress` is called with the progress."""
         try:
             return await self._send(report_progress)
@@ -434,12 +434,9 @@ class FormState:
         return sentence
 
     async def _check_for_changes(self) -> str:
-        """Load the item again before it is sent. Fields that the user has not edited get the new values. Return an
-        empty string if the form can be sent.
-
-        Return the error if the item is deleted or not loaded, or if another user has changed a field that the user has
-        edited.
-        """
+        """Load the item again before the form is sent, and update the fields that the user has not edited. Return an error
+        message if the item cannot be loaded, or if another user has changed a field that the user has edited. Otherwise
+        return an empty string."""
         try:
             current = await self.form.load_item()
         except ApiError as error:

@@ -1,8 +1,8 @@
-"""Converts the text of a form to an operation or to errors. Also converts it to YAML for an editor and back.
+"""Converts the texts of a form to an operation or to errors. Also converts them to YAML for an editor and back.
 
-Every field is filled in with text. Empty text is not sent. None is null, a list has one item per line, a boolean is
-`yes` or `no`, and an object is YAML. In the YAML of a form, a field with a value is a line. An empty field is a comment
-that the user can uncomment. If the user deletes a line, its field gets its original text.
+The text of a field is None for null. A list has one item per line, a boolean is `yes` or `no`, and an object is YAML. Empty
+text is not sent. In the YAML of a form, an empty field is a comment that the user can uncomment. If the user deletes a
+line, its field gets its original text.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def initial_texts(fields: Iterable[FormField], item: BaseModel | Mapping[str, An
 
 
 def unreported_fields(fields: Iterable[FormField], item: BaseModel | Mapping[str, Any] | None) -> frozenset[str]:
-    """Return the names of the fields whose current value the server does not send."""
+    """Return the names of the fields that are missing in `item`, because the server does not send them."""
     return frozenset(field.name for field in fields if item is not None and _present_value(field, item) is _MISSING)
 
 
@@ -134,11 +134,11 @@ def build_request(
     *,
     is_new: bool,
 ) -> FormResult:
-    """Return the operation for the text of a form, or the errors. It has the required fields and the fields that differ
-    from `initial`. If nothing changed, there is no operation.
+    """Return the operation for the texts of a form, or the errors. The operation has the required fields and the fields that
+    differ from `initial`. If nothing has changed, there is neither an operation nor an error.
 
-    If the form creates an item (`is_new`), an empty form is an error, even if the API would accept it: enter must not
-    create anything by accident.
+    If the form creates an item (`is_new`), an empty form is an error, although the API may accept it, so that pressing a
+    key by accident creates nothing.
     """
     active_fields = [field for field in fields if field.is_active(texts)]
     active_before = {field.name for field in fields if field.is_active(initial)}
@@ -314,9 +314,10 @@ def _error_sentence(
 
 
 def _locate(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
-    """Return the position of an error in YAML, and its path without the names of union members."""
-    # Strip like the validation, so that the positions agree. `strip` also removes control characters that YAML does not
-    # allow.
+    """Return the position of an error in YAML, such as `Line 2, column 3: `, and its path without Pydantic's names of union
+    members."""
+    # The validation also strips the text, so the positions agree. `strip` also removes control characters that YAML does
+    # not allow.
     stripped = text.strip()
     lines_above = text[: text.find(stripped)].count("\n")
     parsed = yaml_values.parse_yaml(stripped)
@@ -348,8 +349,8 @@ def _sentence(sentence: str) -> str:
 
 
 def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Sequence[int | str]]:
-    """Return the name of the field with an error, and the path inside its value. The name is `FORM` if the error belongs
-    to no field. The path leaves out Pydantic's names of union members."""
+    """Return the name of the field with an error, or `FORM` if the error belongs to no field. Also return the path inside
+    the value of the field, without Pydantic's names of union members."""
     candidates = list(fields)
     depth, inner_path = 0, list(error["loc"])
     while inner_path and candidates:
@@ -402,8 +403,8 @@ _YAML_WIDTH = 96
 
 
 def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, texts: FieldTexts) -> str:
-    """Return a form as YAML. A comment above each field explains it. Fields are commented out if they are empty from the
-    start, or do not belong to the current choices."""
+    """Return a form as YAML, with a comment above each field. Fields are commented out if they are empty, or if other fields
+    exclude them."""
     has_values = any((each or "").strip() for each in initial.values())
     lines = [
         f"# {title}",
@@ -419,8 +420,8 @@ def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, t
 
 
 def yaml_to_texts(text: str, fields: Sequence[FormField], initial: FieldTexts) -> dict[str, str | None]:
-    """Return the text of each field from YAML. A field that is not in the YAML keeps its text from `initial`. Raises
-    YamlError with the line of the error."""
+    """Return the text of each field from YAML. A field that is missing in the YAML gets its text from `initial`. Raises
+    YamlError."""
     parsed = yaml_values.parse_yaml(text)
     texts = dict(initial)
     if parsed is None or parsed.value is None:
@@ -501,7 +502,7 @@ def _editor_value(field: FormField, text: str | None) -> Any:
 
 
 def _editor_item(field: FormField, line: str) -> Any:
-    """Return a line of a list as an object if the field accepts objects and the line is one. Else return the line."""
+    """Return the object that a line of a list contains, if the field accepts objects. Otherwise return the line."""
     try:
         parsed = yaml_values.parse_yaml(line) if field.item_kind == "line" and line.startswith("{") else None
     except YamlError:

@@ -1,4 +1,4 @@
-"""The tables of an organization: members, teams, invite links, access, integrations, translations, settings, and OpenAPI specifications."""
+"""The tables of the view Admin, such as members, teams, collections, OpenAPI specifications and translations."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ async def specification_facts(live: Live, arguments: Arguments, specification: o
 
 
 async def report_processing(shell: Shell, arguments: Arguments, sent: Operation[Any], response: Any) -> None:
-    """Report the result of an upload once the server has processed it, and refresh pages that show its operations."""
+    """Wait until the server has processed an uploaded specification, and show the result. Refresh the pages that show its
+    operations."""
     live = shell.session.live
     slug = getattr(response, "slug", "") or getattr(sent, "slug", "") or arguments.get("spec_slug", "")
     request = openapi.Get(at=arguments["at"], spec_slug=slug)
@@ -94,7 +95,7 @@ def _operation_count(text: openapi.VersionContent) -> str:
 
 
 def open_version(shell: Shell, arguments: Arguments, version: openapi.Version) -> None:
-    """Show the text of a version. Only the latest can be shown, because the server sends only a URL for the others."""
+    """Show the text of the latest version. For older versions, the server returns only a URL."""
     shell.background(_show_version(shell, arguments, version))
 
 

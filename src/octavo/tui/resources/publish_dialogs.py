@@ -31,7 +31,7 @@ MAX_TITLES = 6
 
 @dataclass(frozen=True)
 class SiteSnapshot:
-    """A site as it is now, with its structure and the number of its share links and redirects."""
+    """A site with its structure and the numbers of its share links and redirects."""
 
     site: Site
     structure: SiteStructure
@@ -63,7 +63,7 @@ async def load_snapshot(live: Live, site_ref: SiteRef) -> SiteSnapshot:
 
 
 async def _load_or_none(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
-    """Return all items of a list. None if the list cannot be loaded. The dialog then omits the count."""
+    """Return all items of a list. None if the list cannot be loaded."""
     try:
         return await all_items(live, op)
     except ApiError:
@@ -71,7 +71,7 @@ async def _load_or_none(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
 
 
 async def share_link_facts(live: Live, arguments: Arguments, link: share_links.ShareLink) -> DetailFacts:
-    """Return facts about a share link: why it has no URL yet, and whether visitors need it. Raises ApiError."""
+    """Return facts about a share link: why it has no URL yet, or why visitors do not need it. Raises ApiError."""
     site = await live.cached_or_fetch(sites.Get(at=arguments["at"]))
     facts: list[tuple[str, str]] = []
     if not site.published and not link.urls.published:

@@ -1,5 +1,5 @@
-"""Declarations of the tables: the API operations of each kind of item, and the columns that show its items. Also the lists to
-choose from in forms, which the field name determines in most cases.
+"""Classes that declare the tables of Sites and Admin: the API operations of a kind of item, and the columns that show its
+items. Also the lists of items that form fields offer, by field name.
 
     REDIRECTS = Resource(
         "redirect", "redirects", redirects.List,
@@ -65,7 +65,7 @@ class ResourceColumn(Generic[M]):
     width: int = 0
     """Width in cells. 0 for a share of the remaining space."""
     drop_rank: int = 0
-    """Rank for a narrow table: the columns with the highest number are hidden first."""
+    """If the table is narrow, columns with the highest rank are hidden first."""
     empty_text: str = ""
     """Text of an empty cell."""
     is_id: bool = False
@@ -74,7 +74,7 @@ class ResourceColumn(Generic[M]):
     """True if the value is a code of the API. The column shows its label."""
     align_right: bool = False
     render: Callable[[Any], AnyText] | None = None
-    """Returns the cell for a value, if the type of the value does not determine it."""
+    """Returns the cell for a value. None if the type of the value determines the cell."""
     is_shown: bool = True
     """False if the column is hidden until the user chooses it."""
 
@@ -117,12 +117,12 @@ class ResourceColumn(Generic[M]):
         return text if isinstance(text, str) else text.plain
 
     def search_text(self, item: M, name_of: NameOf) -> str:
-        """Return the text that a filter searches: the text of the cell, but no numbers and no ages."""
+        """Return the text that the filter line searches. Empty for numbers, dates and booleans."""
         value = self.value_of(item)
         return self._plain_text(value, name_of) if value is None or isinstance(value, str | tuple) else ""
 
     def sort_key(self, item: M, name_of: NameOf) -> str | float | None:
-        """Return the sort key of an item. None if the item has no value. Such items come last."""
+        """Return the sort key of an item. None if the item has no value."""
         value = self.value_of(item)
         if value is None or value == "":
             return None
@@ -153,7 +153,7 @@ class Action(Generic[M]):
     permission: Callable[[M], str] = lambda item: ""
     """Returns the permission that the action needs. Empty if it is the permission to edit the item."""
     run: Callable[[Shell, Any], None] | None = None
-    """Runs the action on the selected items, if a confirmation alone is not enough."""
+    """Runs the action on a `Selection`. None if the action only needs a confirmation."""
 
 
 @dataclass(frozen=True)
@@ -176,18 +176,17 @@ class RequiredPermissions:
     update: str = "admin"
     delete: str = "admin"
     on_item: bool = False
-    """True if editing and deleting need permissions on the item itself instead of those on its parent."""
+    """True if editing and deleting need permissions on the item itself. False for permissions on its parent."""
     place_fields: Mapping[str, str] = field(default_factory=dict)
-    """Fields in which the user chooses a space or collection, each with the permission to create items there. Choices
-    without this permission are disabled. Without `on_item`, editing and deleting need permissions on that space or
-    collection."""
+    """Fields in which the user chooses the space or collection of an item, each with the permission to create items there.
+    Choices without this permission are disabled. If `on_item` is False, editing and deleting also need permissions on the
+    chosen space or collection."""
     allows_leaving: bool = False
     """True if users may remove themselves without the permission to delete, for example from a team."""
 
 
 def id_argument(id_field: str, key: str = "id") -> Callable[[Arguments, Any], Arguments]:
-    """Return a function for `Resource.ids`. It returns the argument `id_field`, whose value is the attribute `key` of
-    the item."""
+    """Return a function for `Resource.ids`. It returns the attribute `key` of the item as the argument `id_field`."""
     return lambda arguments, item: {id_field: attrgetter(key)(item)}
 
 
@@ -207,7 +206,7 @@ class Resource(Generic[M]):
     description: str = ""
     """Sentence that explains the items."""
     key: Callable[[M], str] = lambda item: str(getattr(item, "id", ""))
-    """Returns the text that identifies an item in the list."""
+    """Returns the key of an item in the list."""
     get: type[Operation[Any]] | None = None
     create: type[Operation[Any]] | None = None
     update: type[Operation[Any]] | None = None
@@ -217,12 +216,12 @@ class Resource(Generic[M]):
     items: Callable[[Any], Sequence[M]] = lambda response: tuple(response.items)
     """Returns the items in a response of `list`."""
     resolve_row: Callable[[M], tuple[Resource[Any], Any]] | None = None
-    """Returns the resource and the item of a row. Only for a list with items of several kinds: its order is fixed."""
+    """Returns the resource and the item of a row in a list with items of several kinds. Such a list cannot be sorted. None
+    if all rows are items of this resource."""
     row_resources: Mapping[str, Resource[Any]] = field(default_factory=dict)
-    """Resources of the rows in a list with items of several kinds, by their names in that list."""
+    """Resources of the rows in a list with items of several kinds, by kind."""
     add_item: Callable[[Shell, Any], None] | None = None
-    """Asks which kind of item to create. Called with a `CreateTarget`, instead of opening a form, in a list with items of
-    several kinds."""
+    """Called with a `CreateTarget` in a list with items of several kinds. Asks which kind of item to create."""
     route: Callable[[M], Route | None] = lambda item: None
     """Returns the view that enter opens for an item. None if enter stays in the tables."""
     lookups: tuple[type[Operation[Any]], ...] = ()
@@ -230,21 +229,23 @@ class Resource(Generic[M]):
     more_lookups: Callable[[Sequence[M], Arguments, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (
         lambda items, arguments, responses: ()
     )
-    """Returns more operations whose responses contain names, for the items and the responses of `lookups`."""
+    """Returns more operations whose responses contain names. Called with the items, the arguments, and the responses of
+    `lookups`."""
     children: tuple[Resource[Any], ...] = ()
     """Tables inside an item."""
     actions: tuple[Action[M], ...] = ()
     command: TableCommand | None = None
     """Read-only command of the table."""
     derive_items: Callable[[Sequence[M], Any, Mapping[type[Operation[Any]], Any]], Sequence[M]] | None = None
-    """Returns the items with values that depend on the whole list, the parent and the responses of `lookups`."""
+    """Returns the items with additional values, which depend on the whole list, the parent and the responses of
+    `lookups`."""
     unavailable_reason: Callable[[Any], str | None] = lambda parent: None
-    """Returns why a parent cannot have such items. Called before any request. None if the parent may have some."""
+    """Called with the parent before the first request. Returns why it cannot have such items, or None if it can."""
     permissions: RequiredPermissions = RequiredPermissions()
     details: Callable[[M], DetailFacts] = lambda item: ()
     """Returns facts for the top of the details, in addition to the fields of an item."""
     load_details: Callable[[Live, Arguments, M], Awaitable[DetailFacts]] | None = None
-    """Loads more facts for the top of the details after the cursor stays on an item. Raises ApiError."""
+    """Loads more facts for the top of the details. Raises ApiError."""
     status: Callable[[M], str] = lambda item: ""
     """Returns the status of an item, shown while its children are open."""
     secret_fields: frozenset[str] = frozenset()
@@ -252,28 +253,29 @@ class Resource(Generic[M]):
     permission_source: Callable[[M], Any] = lambda item: item
     """Returns the object with the user's permissions for an item and its children."""
     as_update: Callable[[M], Model] = lambda item: item
-    """Returns an item with the field names of `update`, if its own names differ."""
+    """Returns an item as a model with the fields of `update`."""
     reference_lists: Mapping[str, Any] = field(default_factory=dict)
-    """Lists to choose from for fields that mean something else in this resource than in others."""
+    """Functions that create the lists of items for form fields, by field name. Needed for fields that are not in
+    `_LISTS_BY_FIELD`, or have another meaning there."""
     required_argument: str = ""
-    """Argument without which the table is not shown."""
+    """Name of an argument. If this argument is unknown, the table is hidden. Empty if the table needs none."""
     delete_effects: Callable[[M], Sequence[str]] = lambda item: ()
     """Returns sentences about what else is lost when an item is deleted."""
     recreate: Callable[[Arguments, M], Operation[Any] | None] = lambda arguments, item: None
     """Returns the operation that creates a deleted item again. None if the deletion cannot be undone."""
     prepare_undo: Callable[[Live, Arguments], UndoFactory] | None = None
-    """Called before a creation. Returns the function that builds its undo, if deleting the new item is not enough."""
+    """Called before a creation. Returns the function that builds its undo. None if the undo deletes the new item."""
     creation_notice: Callable[[Any, Any], str] | None = None
-    """Returns the notice after a creation from the operation and its response. The response is None if it was lost."""
+    """Returns the message after a creation, given the operation and its response. The response is None if it was lost."""
     after_write: Callable[[Shell, Arguments, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
-    """Runs after a form for a creation or an action was sent, with the operation and its response."""
+    """Called with the operation and its response after a form that creates an item or runs an action was sent."""
     read_only_reason: str = ""
-    """Sentence that says where items are created, edited or deleted, if not in this table."""
+    """Sentence that says where items can be created, edited or deleted instead. Empty if the table can do this."""
     create_intro: str = ""
     """Introduction of the form that creates an item. If empty, the form shows `description`."""
     open_dialog: Callable[[Shell, Arguments, M], None] | None = None
-    """Opens a dialog for an item when the user presses enter, instead of its children or its details. Not called for an
-    item with a `route`."""
+    """Opens a dialog when the user presses enter on an item that has no `route`. None if enter opens the children or the
+    details."""
     is_single: bool = False
     """True if the list has at most one item. The server answers 404 if there is none."""
     empty_text: str = ""
@@ -284,11 +286,11 @@ class Resource(Generic[M]):
     """Verb of the deletion and its past participle, for example `remove` and `removed`. The title of the item follows
     the verb."""
     container: str = ""
-    """What a deletion removes the item from, for example `team`. Empty if the item itself is deleted."""
+    """Noun for the parent that loses the item, for example `team`. Empty if the item itself is deleted."""
     required_fields: frozenset[str] = frozenset()
     """Fields that must be filled in to create an item, although the API does not require them."""
     url_of: Callable[[M], str | None] = lambda item: None
-    """Returns the URL of an item, if its `urls` field does not contain the URL."""
+    """Returns the URL of an item. None to use the field `urls` of the item."""
 
     @property
     def heading(self) -> str:
@@ -306,7 +308,7 @@ class Resource(Generic[M]):
         return self.create_title or f"New {self.singular}"
 
     def item_of(self, row: Any) -> tuple[Resource[Any], Any]:
-        """Return the resource and the item of a row. They differ by row in a list with items of several kinds."""
+        """Return the resource and the item of a row. In a list with items of several kinds, each row has its own."""
         return (self, row) if self.resolve_row is None else self.resolve_row(row)
 
     @property
@@ -319,7 +321,7 @@ class Resource(Generic[M]):
         return build_operation(self.list, {**arguments, **_limit_argument(self.list, self.page_size)})
 
     def is_available(self, arguments: Arguments) -> bool:
-        """Return True if the table is available: all arguments of its list operation are known and valid."""
+        """Return True if all arguments that the list operation needs are known and valid."""
         if self.required_argument and self.required_argument not in arguments:
             return False
         try:
@@ -336,7 +338,7 @@ class Resource(Generic[M]):
             return None
 
     def has_valid_ids(self, arguments: Arguments, item: M) -> bool:
-        """Return True if the server sent valid IDs for an item, so that requests can name the item."""
+        """Return True if the server sent valid IDs for an item. Otherwise, no request about the item is possible."""
         try:
             values = self.ids(arguments, item).values()
             for value in values:
@@ -352,7 +354,7 @@ class Resource(Generic[M]):
 
 
 def build_operation(operation: type[Operation[Any]], arguments: Arguments) -> Operation[Any]:
-    """Build an operation from `arguments`. Arguments that the operation has no field for are ignored."""
+    """Build an operation from `arguments`. Arguments that are no fields of the operation are ignored."""
     return operation(**{name: value for name, value in arguments.items() if name in operation.model_fields})
 
 
@@ -366,7 +368,7 @@ def _limit_argument(operation: type[Operation[Any]], page_size: int) -> Argument
 
 
 def names_by_id(response: Any) -> dict[str, str]:
-    """Return the names of all objects in a response, however deeply nested, by their IDs."""
+    """Return the names of all objects in a response, including nested objects, by ID."""
     names: dict[str, str] = {}
     pending: list[Any] = [response]
     while pending:
@@ -384,12 +386,12 @@ def names_by_id(response: Any) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class OptionList:
-    """Items to choose from, as far as they are loaded."""
+    """The loaded items of a list to choose from."""
 
     choices: Sequence[Choice[str]]
     is_complete: bool = True
     error: ApiError | None = None
-    """Why the other items could not be loaded. None if there is no error."""
+    """Error that kept the other items from being loaded. None if there is none."""
 
     @property
     def title_suffix(self) -> str:
@@ -399,7 +401,7 @@ class OptionList:
 
 @dataclass(frozen=True)
 class ReferenceList:
-    """A list of items that a form field can refer to: the operation that loads the items, and their labels."""
+    """The items that a form field can refer to: the operation that lists them, and their labels."""
 
     operation: Operation[Any] | Callable[[FieldTexts], Operation[Any] | None]
     """Operation that lists the items, or a function that returns it for the texts of the other fields."""
@@ -407,13 +409,13 @@ class ReferenceList:
     """Returns the ID and the label of an item."""
     items_in: Callable[[Any], Iterable[Any]] = lambda response: response.items
     search_operation: Callable[[str], Operation[Any]] | None = None
-    """Returns the operation that searches a list that is too long to load."""
+    """Returns the operation that searches the list for a text. None if the server cannot search it."""
     blocked_message: str = "Fill in the fields above first."
     """Message that says which fields the user must fill in first."""
 
     def list_operation(self, texts: FieldTexts) -> Operation[Any] | None:
-        """Return the operation that lists the items for the current form. None if other fields must be filled in
-        first."""
+        """Return the operation that lists the items, given the texts of the other fields. None if other fields must be
+        filled in first."""
         return self.operation if isinstance(self.operation, Operation) else self.operation(texts)
 
     def loaded_choices(self, shell: Shell, texts: FieldTexts) -> Sequence[Choice[str]]:
@@ -423,8 +425,8 @@ class ReferenceList:
         return [self.choice_of(item) for item in self.items_in(value)] if value is not None else ()
 
     async def load(self, shell: Shell, op: Operation[Any]) -> OptionList:
-        """Return the whole list, or its first `MAX_ITEMS` items. If a later page fails, return the items before it and the
-        error. Raises ApiError if the first page fails."""
+        """Return the whole list, or its first `MAX_ITEMS` items. If only the first items can be loaded, return these and
+        the error. Raises ApiError if no items can be loaded."""
         live = shell.session.live
         value, error = await live.fetch(op), None
         if isinstance(op, Listing):
@@ -485,7 +487,7 @@ _site_list = _list_in_organization(sites.List)
 _section_list = _list_in_site(site_structure.ListSections)
 _site_space_list = _list_in_site(site_structure.ListSiteSpaces)
 group_list = _list_in_site(site_structure.ListGroups)
-"""Returns the list of the site's section groups."""
+"""Returns the list of the section groups of the site."""
 
 
 def _page_list(shell: Shell, arguments: Arguments) -> ReferenceList:
@@ -530,13 +532,13 @@ _LISTS_BY_FIELD: Mapping[str, ListFactory] = {
     "destination.site_space_id": _site_space_list,
     "destination.page_id": _page_list,
 }
-"""Functions that create the list for a field, by the name of the field in a request."""
+"""Functions that create the list of items for a form field, by field name."""
 
 
 def loaded_items(
     shell: Shell, arguments: Arguments, extra_lists: Mapping[str, ListFactory], name: str
 ) -> list[Any] | None:
-    """Return the items that can be chosen for a field. None if they are not loaded."""
+    """Return the items that can be chosen for the field `name`. None if they are not loaded."""
     lists = {**_LISTS_BY_FIELD, **extra_lists}[name](shell, arguments)
     op = lists.list_operation({})
     response = None if op is None else shell.session.live.peek(op).value
@@ -546,7 +548,8 @@ def loaded_items(
 def reference_lists(
     shell: Shell, arguments: Arguments, extra_lists: Mapping[str, ListFactory]
 ) -> dict[str, ReferenceList]:
-    """Return the lists for the fields of a request. `extra_lists` has lists for fields with a different meaning."""
+    """Return the lists of items for form fields, by field name. `extra_lists` adds to `_LISTS_BY_FIELD`, or overrides
+    it."""
     is_in_site = isinstance(arguments.get("at"), SiteRef)
     site_lists = {_section_list, _site_space_list, _page_list, group_list}
     return {

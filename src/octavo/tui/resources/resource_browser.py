@@ -40,7 +40,7 @@ MAX_ROWS = 20_000
 
 @dataclass
 class BrowserLevel:
-    """A level of the breadcrumbs: the organization, or an open item."""
+    """The tables of the organization, or of an item that the user opened."""
 
     title: str
     """Title in the breadcrumbs."""
@@ -52,13 +52,13 @@ class BrowserLevel:
     resource: Resource[Any] = field(init=False)
     """The selected table."""
     positions: dict[str, tuple[str, Any]] = field(default_factory=dict)
-    """Filter and key of the selected row when the user left a table, by the plural of the resource."""
+    """Filter text and key of the selected row of each table that the user left, by the plural of its resource."""
 
     def __post_init__(self) -> None:
         self.resource = self.resources[0]
 
     def selection(self, *rows: Any, clear: Callable[[], None] = lambda: None) -> resource_commands.Selection | None:
-        """Return the selection for some rows. None if the server sent no valid ID for a row."""
+        """Return the rows as the target of commands. None if the server sent no valid ID for a row."""
         resource, items = self.resource.item_of(rows[0])[0], tuple(self.resource.item_of(row)[1] for row in rows)
         if not all(resource.has_valid_ids(self.arguments, item) for item in items):
             return None
@@ -67,7 +67,7 @@ class BrowserLevel:
     def create_target(
         self, on_created: Callable[[str], None] = lambda key: None, row: Any = None
     ) -> resource_commands.CreateTarget:
-        """Return the table and the parent in which a command creates an item. `on_created` is called with the key of
+        """Return the target of commands that create an item in the selected table. `on_created` is called with the key of
         the new item. `row` is the row with the cursor."""
         return resource_commands.CreateTarget(self.resource, self.arguments, self.parent, on_created, row)
 
@@ -111,7 +111,7 @@ def create_target(view: BrowserScreen) -> resource_commands.CreateTarget | None:
 
 
 def structure_target(view: BrowserScreen) -> site_tree.StructureTarget | None:
-    """Return the visible site structure and the selected part. None if no table is visible."""
+    """Return the target of the commands that move parts of a site. None if no table is visible."""
     if not view.levels or is_covered(view, view.rows):
         return None
     level = view.level
@@ -194,13 +194,14 @@ class BrowserScreen(ListView[Any]):
         resources: tuple[Resource[Any], ...],
         arguments: Callable[[Organization], Arguments],
     ) -> None:
-        """`view` is the name of the view. `arguments` returns the arguments of the top level that are added to the
+        """`view` is the mode of the view. `arguments` returns further arguments of the top-level tables, given the
         organization."""
         super().__init__()
         self.MODE = view
         self._title, self._resources, self._root_arguments = title, resources, arguments
         self.levels: list[BrowserLevel] = []
-        """Levels of the breadcrumbs, the organization first. Empty until the organization is known."""
+        """The organization and the open items, from the outermost to the innermost. Empty until the organization is
+        known."""
         self.tables: dict[str, TableState] = {}
         self.counts: dict[tuple[str, Operation[Any]], str] = {}
         """Number of items in each loaded table, by table and list operation."""
@@ -311,10 +312,8 @@ class BrowserScreen(ListView[Any]):
             self._open_table(resource, delay=LOAD_DELAY)
 
     def _open_table(self, resource: Resource[Any], *, delay: float = 0.0, force: bool = False) -> None:
-        """Show a table, and load its items after `delay` seconds.
-
-        `force` loads the items even if the server reported the table as unavailable.
-        """
+        """Show a table, and load its items after `delay` seconds. With `force`, load the items even if the server reported
+        before that it does not have the table."""
         for table in self.tables.values():
             table.clear_sort_keys()
         self.level.resource, self.snapshot, self._new_key = resource, Snapshot(), ""
@@ -354,8 +353,8 @@ class BrowserScreen(ListView[Any]):
     # Responses
 
     def follow_lookups(self, slots: str, ops: Sequence[Operation[Any]]) -> None:
-        """Follow `ops`, and add the names in their responses. Stop following the earlier operations of these
-        `slots`."""
+        """Load the responses to `ops`, and add the names in them. `slots` is a prefix for the names of the subscriptions,
+        which replace the earlier subscriptions with this prefix."""
         for number, op in enumerate(ops):
             self.follow(f"{slots} {number}", op, self.add_names)
         number = len(ops)
@@ -378,8 +377,8 @@ class BrowserScreen(ListView[Any]):
         self.pending.open_target()
 
     def add_names(self, snapshot: Snapshot[Any] | None = None) -> None:
-        """Add the names in a response, and redraw the rows and details. If a name has changed, or without a response, also sort
-        and filter the rows again."""
+        """Add the names in a response, and redraw the rows and the details. If a name has changed, also sort and filter the
+        rows again. Without a response, the names of spaces have changed."""
         previous = self._names
         if snapshot is not None and snapshot.value is not None:
             self._names = previous | names_by_id(snapshot.value)
@@ -425,7 +424,8 @@ class BrowserScreen(ListView[Any]):
         self._update_status()
 
     def _unavailable_reason(self, resource: Resource[Any]) -> str | None:
-        """Return why a table is unavailable, according to the parent or the server. None if no reason is known."""
+        """Return why the parent cannot have such items, or why the server does not have the table. None if it is
+        available."""
         return resource.unavailable_reason(self.level.parent) or self.live.availability.why_unavailable(
             resource.list_operation(self.level.arguments)
         )
@@ -443,7 +443,7 @@ class BrowserScreen(ListView[Any]):
             else self.counts.get((resource.plural, op), "")
         )
         if count and resource.resolve_row is not None and count.isdigit():
-            # In a list with several kinds of items, the heading does not name what is counted.
+            # In a list with items of several kinds, the heading does not name the items.
             count = plural(int(count), resource.singular)
         crumbs = [level.title for level in self.levels if (level.title, len(self.levels)) != (resource.heading, 1)]
         selected_count = f"{len(self.selected_rows)} selected" if self.selected_rows else ""
@@ -547,11 +547,9 @@ class BrowserScreen(ListView[Any]):
 
 
 def _hint(resource: Resource[Any], reason: str | None, parent: Any, why_not_create: str | None) -> str:
-    """Return the text below the sentence of an empty table: its description, then how to create an item, or why the user
-    cannot. A table with its own sentence, or without creation, gets its description, else its `read_only_reason`.
+    """Return the hint of an empty table. It has the description of the items, and how to create an item or why you cannot.
 
-    If the table could not be loaded for `reason`, return how to retry. If it is unavailable for `parent`, return its
-    description.
+    `reason` is the reason why the table is unavailable, or None. `parent` is the parent of the items.
     """
     if reason:
         return resource.description if resource.unavailable_reason(parent) is not None else "Press r to retry."
@@ -563,8 +561,8 @@ def _hint(resource: Resource[Any], reason: str | None, parent: Any, why_not_crea
 
 
 def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], current: Any) -> None:
-    """Drop the counts of the other tables at this level, because their lists may depend on the list that has changed.
-    For example, a new role changes the number of members who can merge."""
+    """Drop the counts of the other tables of the same item if a list has changed: a new role in one table may change the
+    number of members who can merge in another table."""
     siblings, previous = url_path(op).rpartition("/")[0], view.snapshot.value
     if (
         view.level.resource.update is None
@@ -579,7 +577,7 @@ def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], current: Any)
 
 
 def _load_more_names(view: BrowserScreen) -> None:
-    """Load the names that `lookups` do not contain."""
+    """Load the names that only the responses to `more_lookups` contain."""
     resource, arguments = view.level.resource, view.level.arguments
     if view.snapshot.value is None:
         return
@@ -604,7 +602,7 @@ def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) 
 
 
 def open_selected_row(view: BrowserScreen, table: str = "") -> None:
-    """Open the selected row. Show its child table `table`, or its first child table if there is no such table."""
+    """Open the tables of the selected item, at `table`. If there is no such table, at the first table."""
     if (item := view.rows.item) is None:
         return
     level, resource = view.level, view.level.resource
@@ -619,7 +617,7 @@ def open_selected_row(view: BrowserScreen, table: str = "") -> None:
 
 
 class PendingNavigation:
-    """A navigation that continues when a list is loaded: the opening of an item, or a move to another table."""
+    """Opens an item, or moves to another table, as soon as the list is loaded."""
 
     def __init__(self, view: BrowserScreen) -> None:
         self._view = view
@@ -652,8 +650,8 @@ class PendingNavigation:
         self._view.show_level()
 
     def open_target(self) -> None:
-        """Open the item if its list is loaded. If the whole list was just loaded without the item, report that. If the
-        user has gone to another table meanwhile, open nothing."""
+        """Open the requested item if its list is loaded. If the whole list does not contain the item, say so. If the user
+        has gone to another table, open nothing."""
         view = self._view
         if self._target is None or view.snapshot.value is None:
             return

@@ -1,4 +1,4 @@
-"""Actions on the rows of a table: the selected rows, else the row with the cursor."""
+"""Commands for the selected rows of a table, else for the row with the cursor."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FEATURES = {
     "fonts": "sites-custom-fonts",
     "search.InSite": "sites-full-text-search",
 }
-"""Id of the site feature that an operation needs. The key is the name of the operation, or of its API module."""
+"""ID of the site feature that an operation needs, by the name of the operation or of its API module."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Selection:
         )
 
     def _permission_sources(self, app: Shell) -> Sequence[Any]:
-        """Return the objects whose permissions apply to the items. None replaces an object that is not loaded."""
+        """Return the objects whose permissions apply to the items. None stands for an object that is not loaded."""
         resource, required = self.resource, self.resource.permissions
         if required.on_item:
             return [resource.permission_source(item) for item in self.items]
@@ -98,7 +98,8 @@ class Selection:
 
 
 def _why_unavailable(app: Shell, operation: type[Operation[Any]], parent: Model) -> str | None:
-    """Return why the server or the site's plan does not support an operation. None if neither has reported so."""
+    """Return why the server or the plan of the site does not support an operation. None if it is supported, or if this is
+    not known."""
     frozen = frozen_feature_reason(parent, operation) if isinstance(parent, Site) else None
     return frozen or app.session.live.availability.why_unavailable(operation)
 
@@ -132,7 +133,8 @@ def _why_not_deleted(app: Shell, selection: Selection) -> str | None:
 
 
 def _delete_effects(resource: Resource[Any], items: Sequence[Any]) -> list[str]:
-    """Return sentences about what else is lost when items are deleted. With several items, each says for which."""
+    """Return the effects of deleting items, as sentences. If there are several items, each sentence names the items with
+    this effect."""
     titles_by_effect: dict[str, list[str]] = {}
     for item in items:
         for effect in resource.delete_effects(item):
@@ -189,8 +191,8 @@ def _delete(app: Shell, selection: Selection) -> None:
 
 
 def text_to_type(verb: str, resource: Resource[Any], items: Sequence[Any]) -> str:
-    """Return the text to type as a confirmation: the title of a single item, or the verb and the number of several
-    items. Only the verb if the title is too long or hard to type."""
+    """Return the text that the user types to confirm: the title of the item, or the verb if the title is hard to type. For
+    several items, the verb and their number."""
     if len(items) > 1:
         return f"{verb} {len(items)}"
     name = " ".join(resource.title(items[0]).split())
@@ -253,7 +255,7 @@ def why_not_create(app: Shell, target: CreateTarget) -> str | None:
 
 
 def _may_create_in_some(app: Shell, target: CreateTarget) -> bool:
-    """Return True if the user may create the item in one of the spaces or collections, or if these are not loaded."""
+    """Return True if you may create the item in a space or collection that the form offers, or if these are not loaded."""
     for name, permission in target.resource.permissions.place_fields.items():
         places = loaded_items(app, target.arguments, target.resource.reference_lists, name)
         if places is None or any(has_permission(place, permission) for place in places):

@@ -1,4 +1,4 @@
-"""Forms that create or edit items, or run an action. Each write is sent only once. Many can be undone."""
+"""Forms that create or edit items or run an action, and the operations that delete items or undo these writes."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def open_create_form(
 
 
 def open_action_form(app: Shell, resource: Resource[Any], arguments: Arguments, item: Any, action: Action[Any]) -> None:
-    """Open the form of an action, for example of an upload."""
+    """Open the form of an action, such as an upload."""
     item_arguments, name = resource.arguments_for(arguments, item), resource.title(item)
 
     def on_sent(sent: SubmittedForm) -> None:
@@ -219,8 +219,8 @@ async def _send_bulk_edit(
 
 
 def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], message: str) -> DirectUndo:
-    """Return an undo that sends operations in order, until one fails. `ops` has the message for a failure before each
-    operation."""
+    """Return an undo that sends operations in order, until one fails. Each operation in `ops` comes with the error message
+    for its failure."""
 
     async def undo() -> SendResult[bool]:
         for failed, operation in ops:
@@ -233,8 +233,7 @@ def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], 
 
 
 def _reverse_edit(operation: Operation[Any], previous: Model, arguments: Arguments) -> Operation[Any] | None:
-    """Return the operation that reverts an edit. None if the previous values are not known or not valid in a
-    request."""
+    """Return the operation that reverts an edit. None if a previous value is unknown, or not valid in a request."""
     values: dict[str, Any] = {}
     for name in operation.model_fields_set - set(arguments):
         if not hasattr(previous, name):
@@ -253,8 +252,8 @@ def _reverse_edit(operation: Operation[Any], previous: Model, arguments: Argumen
 
 
 def _why_not_deletable(resource: Resource[Any], response: Any) -> str:
-    """Return why the user cannot delete a new item, although the user could create it. Empty if the user can, or if the
-    server decides."""
+    """Return why the user cannot delete the item that the user has just created. Empty if the user can, or if this is not
+    known."""
     if not resource.permissions.on_item or not isinstance(response, Model):
         return ""
     sources, verb = (resource.permission_source(response),), f"{resource.delete_verbs[0]} {resource.plural}"
@@ -288,8 +287,7 @@ def _undo_roles(live: Live, operation: Operation[Any], undo_factory: UndoFactory
 
 
 def _of_response(read: Callable[[Any], str], response: Any) -> str:
-    """Return `read(response)`: the title or the key of a new item. Empty if the response is not an item, or has no such
-    attribute."""
+    """Return the title or the key of a new item, which `read` returns for it. Empty if the response is no item."""
     try:
         return read(response) if isinstance(response, Model) else ""
     except AttributeError:
@@ -357,8 +355,8 @@ def title_of_items(resource: Resource[Any], items: Sequence[Any]) -> str:
 async def delete_items(
     live: Live, resource: Resource[Any], arguments: Arguments, items: Sequence[Any]
 ) -> SendResult[tuple[Any, ...]]:
-    """Delete items in order, until one cannot be deleted. The result has the deleted items, and is `done` if there are
-    any. Then the message says which item could not be deleted."""
+    """Delete items in order, until one cannot be deleted. The result is `done` if at least one item was deleted, and has the
+    deleted items. Its message says which item could not be deleted."""
     deleted: list[Any] = []
     for item in items:
         sent = await _delete_one(live, resource, arguments, item)

@@ -1,4 +1,4 @@
-"""The roles of a person in a space or collection, and a sentence that says where they come from."""
+"""Explains why a person has a role in a space or collection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from octavo.api.labels import label
 
 ROLES = ("read", "comment", "edit", "review", "create", "admin")
-"""The roles. Each allows everything that the roles before it allow."""
+"""The roles, from lowest to highest. A role allows everything that lower roles allow."""
 MERGE_ROLES = ("create", "admin")
 """Roles that may merge."""
 _ACTIONS = {
@@ -20,7 +20,7 @@ _ACTIONS = {
     "create": "merge",
     "admin": "administer",
 }
-"""The action that each role adds to the actions of the roles before."""
+"""The action that a role adds to the actions of the next lower role."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class RoleScope:
     id: str
     title: str
     default_level: str | None = "inherit"
-    """Upper limit of the role that members of the organization inherit here. `inherit` stands for the limit of the
-    parent collection. None if members inherit no role."""
+    """Highest role that members of the organization inherit here. `inherit` for the level of the parent collection. None
+    if members inherit no role."""
     people: Mapping[str, str] = field(default_factory=dict)
-    """Roles by user id."""
+    """Roles by user ID."""
     teams: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Title and role of each team, by team id."""
+    """Title and role of each team, by team ID."""
     load_error: str = ""
     """Reason why the roles given here could not be loaded. Empty if they are loaded."""
 
@@ -48,12 +48,12 @@ class Person(NamedTuple):
     role: str | None
     """Role in the organization. None for a guest."""
     teams: frozenset[str] = frozenset()
-    """Ids of the teams of the person."""
+    """IDs of the teams of the person."""
     disabled: bool = False
 
 
 class RoleSource(NamedTuple):
-    """One reason why a person has a role, such as membership in a team or a role in a collection."""
+    """A reason why a person has a role, such as membership in a team."""
 
     kind: str
     """`direct`, `team`, `inherited`, `inherited from team`, `organization` or `administrator`."""
@@ -71,8 +71,8 @@ def role_sources(person: Person, chain: Sequence[RoleScope], organization: str) 
     """Return the reasons why a person has a role in a space or collection, the highest role first. Empty if the account
     is disabled.
 
-    `chain` has the space or collection first, then the collections that contain it, from the innermost to the
-    outermost. `organization` is the title of the organization.
+    `chain` has the space or collection, then its collection, then the collection that contains this collection, and so
+    on. `organization` is the title of the organization.
     """
     if person.disabled:
         return ()
@@ -101,8 +101,8 @@ def role_sources(person: Person, chain: Sequence[RoleScope], organization: str) 
 
 
 def no_access_reason(person: Person, chain: Sequence[RoleScope], organization: str) -> str:
-    """Return a sentence that says why a person inherits no role from the organization. Empty if the person can inherit a
-    role. `chain` is the same as for `role_sources`."""
+    """Return a sentence that says why a person inherits no role from the organization. Empty if the person can inherit
+    one. `chain` is as in `role_sources`."""
     if person.disabled:
         return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:
@@ -142,7 +142,7 @@ def role_name(role: str | None) -> str:
 
 
 def _location_suffix(chain: Sequence[RoleScope], depth: int) -> str:
-    """Return the place where a role was given, to be appended to the name of the role."""
+    """Return where a role was given, such as ` in the collection Product`, as the end of a phrase."""
     if not depth:
         return " here"
     inside = f", which contains {chain[depth - 1].title}" if depth > 1 else ""
@@ -150,8 +150,8 @@ def _location_suffix(chain: Sequence[RoleScope], depth: int) -> str:
 
 
 def _scope_with_default_level(chain: Sequence[RoleScope]) -> RoleScope | None:
-    """Return the place whose default level applies. None if every level is `inherit`, so that members inherit their
-    full role."""
+    """Return the first space or collection with its own default level. None if all levels are `inherit`: members then
+    inherit their role in the organization."""
     return next((each for each in chain if each.default_level != "inherit"), None)
 
 

@@ -64,7 +64,7 @@ class MarkedRedirect(redirects.Redirect):
 def with_problems(
     listed: Sequence[redirects.Redirect], site: Any, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
-    """Return the redirects with their problems. Without the site structure, the redirects are returned unchanged."""
+    """Return the redirects with their problems. If the site structure is not loaded, return `listed`."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return listed
@@ -94,12 +94,12 @@ def page_lists(
 
 
 def problem_label(problem: str) -> AnyText:
-    """Return the table cell for `MarkedRedirect.problem`: the colored label of a problem, else the text itself."""
+    """Return the table cell for `MarkedRedirect.problem`."""
     return Content.styled(*PROBLEM_LABELS[problem]) if problem in PROBLEM_LABELS else problem
 
 
 def part_urls(structure: site_structure.SiteStructure) -> dict[str, str]:
-    """Return the URL of each section and space by ID. The title replaces the URL of an unpublished part."""
+    """Return the URLs of the sections and spaces of a site, by ID. For an unpublished part, its title."""
     return {
         each.id: each.urls.published or site_tree.title_of(each)
         for each, _ in site_tree.walk_parts(structure)
@@ -109,19 +109,19 @@ def part_urls(structure: site_structure.SiteStructure) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class LinkTestResult:
-    """Target of a link of a site, and the number of broken redirects of the site."""
+    """Target of a link to a site, and the number of broken redirects on the site."""
 
     chain: RedirectChain
     has_redirect: bool
     """True if a redirect starts at the link."""
     target: str
-    """Part of the site that the link leads to. Empty if it is unknown."""
+    """Part of the site to which the link leads, such as `the section API`. Empty if it is unknown."""
     end_counts: Counter[ChainEnd]
-    """Number of redirects of the site by their end: `leads`, `loop` or `dead end`."""
+    """Number of redirects on the site by their end: `leads`, `loop` or `dead end`."""
 
     @property
     def summary(self) -> str:
-        """Number of redirects on the site, and number of broken redirects, as text."""
+        """The numbers of redirects and of broken redirects on the site, as text."""
         counts = ((self.end_counts["loop"], "loop"), (self.end_counts["dead end"], "missing target"))
         problems = " and ".join(plural(number, noun) for number, noun in counts if number)
         return f"{plural(self.end_counts.total(), 'redirect')} on this site, {f'including {problems}' if problems else 'none broken'}"
@@ -167,8 +167,8 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
         chain = follow_redirects(source, targets, base)
         path = path_on_site(chain.steps[-2 if len(chain.steps) > 1 else 0], base)
         redirect = by_source.get(path)
-        # Only the server knows deleted pages and all spellings of a URL. Ask it once about each path, but not about
-        # redirects to sections and spaces.
+        # Redirects to sections and spaces are known. About other paths, the server is asked once: it also knows deleted
+        # pages and other spellings of a URL.
         if (
             path in asked_paths
             or len(asked_paths) >= MAX_REQUESTS
@@ -183,7 +183,8 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
 
 
 async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
-    """Ask the server where a path leads, and record the answer in `targets`. Return False if there is no answer."""
+    """Ask the server where a path leads, and add the target to `targets`. Return False if the server does not know the
+    path, or does not respond."""
     try:
         op = redirects.Resolve(at=at, source=path)
         if live.availability.why_unavailable(op) is not None:
@@ -196,12 +197,13 @@ async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | 
             return False
         targets[path] = None  # The redirect is listed, but leads nowhere.
     except ApiError:
-        return False  # Without an answer, only the loaded redirects decide the result.
+        return False  # The result then depends on the loaded redirects only.
     return True
 
 
 def path_of_link(text: str, base: str) -> str:
-    """Return the path on the site for a link that the user typed: without the site's URL, with a slash, and escaped."""
+    """Return the escaped path on the site for a link that the user typed, such as `/old/page`. If the link leads to another
+    site, return the URL."""
     path = path_on_site(text.strip(), base)
     if "://" not in path and not path.startswith("/"):
         path = f"/{path}"
@@ -209,8 +211,8 @@ def path_of_link(text: str, base: str) -> str:
 
 
 def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
-    """Return a phrase for the part of the site to which a chain of redirects leads: “the section API” or “a page in the
-    section API”. Empty if no known part contains the last URL."""
+    """Return a phrase for the part of the site to which a chain of redirects leads, such as “a page in the section API”.
+    Empty if no known part contains the last URL."""
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]
@@ -258,7 +260,7 @@ async def _show_result(app: Shell, target: CreateTarget, link: str) -> None:
             facts = result_facts(await test_link(app.session.live, target.arguments["at"], link))
     except ApiError as error:
         facts = (Fact("bad", "error", str(error)),)
-    if app.screen is screen:  # If the user has moved on, do not take the focus.
+    if app.screen is screen:  # Otherwise, the user has opened another screen.
         open_link_test(app, target, link, facts)
 
 

@@ -39,11 +39,11 @@ _SET_DEFAULT = Action[Any](
     disabled_reason=lambda item: f"{site_tree.title_of(item)} is already the default." if item.default else None, run=site_tree.make_default,
     permission=lambda item: "" if isinstance(item, site_structure.SiteSpace) and item.section else "admin",
 )  # fmt: skip
-"""Sets where visitors start: a space of a section, a section of a site, or a space of a site without sections."""
+"""Makes an item the one that visitors see first: a space in a section, a section, or a space on a site without sections."""
 
 
 def _visitor_effects(part: site_structure.SiteSpace | site_structure.SiteSection) -> list[str]:
-    """Return sentences about the effects on visitors if a part is removed from the site."""
+    """Return the effects on visitors if a part is removed from the site, as sentences."""
     if part.default:
         return [
             f"Visitors to {part.urls.published or 'the site'} currently see this item first. After you remove it, they will see another item first."

@@ -34,11 +34,12 @@ MovablePart = SiteSection | SectionGroup | SiteSpace
 
 
 class PartRow(Model):
-    """A row of the structure: a part, its depth, and the titles of all parts in it for the filter."""
+    """A row of the structure."""
 
     part: Part
     depth: int = 0
     titles_inside: str = ""
+    """Titles of all parts inside the part, which the filter line searches."""
 
     @property
     def id(self) -> str:
@@ -64,7 +65,7 @@ def noun_of(part: Part) -> str:
 
 
 def children_of(part: Part) -> tuple[Part, ...]:
-    """Return the children of a part, each with the ID of its parent. Some servers omit this ID."""
+    """Return the children of a part. Each child has the ID of its parent, which some servers omit."""
     match part:
         case SiteSection():
             return tuple(site_space.model_copy(update={"section": part.id}) for site_space in part.site_spaces)
@@ -137,7 +138,7 @@ def step_position(structure: SiteStructure, part: MovablePart, step: Literal[-1,
 
 
 def current_position(structure: SiteStructure, part: MovablePart) -> Position | None:
-    """Return the current position of a part, to undo a move. None if the part has no sibling."""
+    """Return the current position of a part, relative to a sibling. None if the part has no sibling."""
     siblings = movable_children(structure, parent_id(part))
     ids = [sibling.id for sibling in siblings]
     index = ids.index(part.id) if part.id in ids else 0
@@ -159,8 +160,8 @@ class MoveTarget:
 
 
 def move_targets(structure: SiteStructure, part: MovablePart) -> list[MoveTarget]:
-    """Return the possible parents of a part: sections for a space, and section groups for any other part. The top level
-    of the site comes first, but a space in a section cannot move there."""
+    """Return the possible parents of a part: sections for a space, section groups for other parts. The top level of the site
+    comes first, but a space in a section cannot be moved there."""
     parent_type = SiteSection if isinstance(part, SiteSpace) else SectionGroup
     descendant_ids = {part.id} | {
         each.id for each, _ in walk_parts(SiteStructure.model_construct(structure=children_of(part)))
@@ -185,7 +186,7 @@ def _other_children(structure: SiteStructure, part: MovablePart, parent: str | N
 
 
 def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
-    """Return the structure after a move. Unchanged if the part or its new sibling does not exist."""
+    """Return the structure after a move. If the part or its new sibling does not exist, return `structure`."""
     part = next((each for each, _ in walk_parts(structure) if each.id == sort.item.id), None)
     sibling = sort.position.before or sort.position.after
     if part is None or sibling is None or all(each.id != sibling.id for each, _ in walk_parts(structure)):
@@ -216,8 +217,7 @@ def _with_children(part: Part, children: tuple[Part, ...]) -> Part:
 
 
 def set_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
-    """Return the structure with a part as the default. A space is the default among the spaces with the same parent, a
-    section among all sections."""
+    """Return the structure with `part` as the default: of the spaces with the same parent, or of all sections."""
     parent, is_space = parent_id(part), isinstance(part, SiteSpace)
 
     def with_new_default(parts: Sequence[Part]) -> tuple[Part, ...]:
@@ -233,14 +233,15 @@ def set_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
 
 
 def sibling_default(structure: SiteStructure, part: MovablePart) -> MovablePart | None:
-    """Return the current default among the siblings of a part. None if no other part is the default."""
+    """Return the part that is the default now, among the spaces with the same parent or among all sections. None if it is
+    `part`, or if there is none."""
     is_space, parent = isinstance(part, SiteSpace), parent_id(part)
     defaults = (each for each, _ in walk_parts(structure) if isinstance(each, SiteSpace | SiteSection) and each.default)
     return next((each for each in defaults if each.id != part.id and _is_sibling(each, is_space, parent)), None)
 
 
 def _is_sibling(part: Part, is_space: bool, parent: str | None) -> bool:
-    """Return True if a part is a space in the section `parent`. Without `is_space`, return True for every section."""
+    """With `is_space`, return True if `part` is a space in `parent`. Otherwise return True if `part` is a section."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 
@@ -249,7 +250,7 @@ _END_NAMES = {-1: "first", 1: "last"}
 
 @dataclass(frozen=True)
 class StructureTarget:
-    """A visible site structure and the selected part."""
+    """Target of the commands that move parts: the selected part of the visible site structure."""
 
     site: Model
     site_ref: SiteRef
@@ -264,8 +265,7 @@ class StructureTarget:
         return why_no_permission((self.site,), "edit", "move content on this site", "site")
 
     def why_no_step(self, step: Literal[-1, 1]) -> str | None:
-        """Return why the part cannot swap places with the next or previous part. None if it can swap
-        places."""
+        """Return why the part cannot be moved up (-1) or down (1). None if it can be moved."""
         if (why := self.why_not_movable()) is not None or self.part is None or self.structure is None:
             return why
         if step_position(self.structure, self.part, step) is None:
@@ -351,8 +351,7 @@ def _move(
 def _undo_with(
     app: Shell, reverse: Operation[Any] | None, title: str, message: str
 ) -> Callable[[Any], DirectUndo] | None:
-    """Return the `make_undo` of a write. Its undo sends the operation `reverse`, then shows `message`. None if `reverse`
-    is None."""
+    """Return the `make_undo` of a write whose undo sends `reverse` and shows `message`. None if `reverse` is None."""
     if reverse is None:
         return None
     undo_write = partial(send_unchecked, app.session.live, reverse, f"Could not undo “{title}”")
@@ -435,8 +434,8 @@ def choose_new_part(app: Shell, target: CreateTarget) -> None:
 
 
 def _containers(structure: SiteStructure, part: Part | None) -> tuple[SiteSection | None, SectionGroup | None]:
-    """Return the section and the section group that contain a part. The part itself can be the section or the group.
-    None for a container that does not exist."""
+    """Return the section and the section group in which new parts can be added: `part` itself, or those that contain it. None
+    if there is none."""
     parts = {each.id: each for each, _ in walk_parts(structure)}
     parent = parts.get(parent_id(part) or "") if isinstance(part, SiteSpace) else None
     section = part if isinstance(part, SiteSection) else parent if isinstance(parent, SiteSection) else None

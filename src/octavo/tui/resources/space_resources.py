@@ -1,4 +1,4 @@
-"""The tables of spaces and of roles in spaces and collections, with the source of each role."""
+"""The tables of spaces, and of the roles of members and teams in spaces and collections."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def with_teams(member: organizations.Member, team_ids: Iterable[str]) -> roles.P
 
 
 async def load_role_scopes(live: Live, organization: OrganizationRef, at: Shared) -> Sequence[roles.RoleScope]:
-    """Return the space or collection and all collections around it, innermost first, with the roles assigned there.
-    Raises ApiError."""
+    """Return a space or collection and the collections that contain it, innermost first, with the roles that are assigned
+    there. Raises ApiError."""
     collections_by_id = {
         each.id: each for each in await all_items(live, collections.List(at=organization, limit=PAGE_SIZE))
     }
@@ -118,12 +118,12 @@ async def _load_role_scope(live: Live, at: Shared, item: Any) -> roles.RoleScope
 
 
 def _grant_again(operation: type[Operation[Any]], arguments: Arguments, role: str, **ids: str) -> Operation[Any] | None:
-    """Return the operation that gives a removed role again. None if the role is not valid in a request."""
+    """Return the operation that assigns a removed role again. None if the role is not valid in a request."""
     return build_operation(operation, {**arguments, **ids, "role": role}) if role in get_args(Role) else None
 
 
 def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
-    """Return a function that builds the undo of a grant: members and teams get their previous roles again."""
+    """Return a function that builds the undo of a grant, which gives members and teams their previous roles again."""
     changes: list[tuple[str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
     for resource, kind, change, remove in (
         (MEMBER_ROLES, "user", permissions.UpdateUser, permissions.DeleteUser),

@@ -1,4 +1,4 @@
-"""The table of a resource: its columns and order, the export of its rows, and the details of the selected row."""
+"""The columns and the order of a table, the export of its rows, and the details of the selected row."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TableState:
         self.resource, self._state = resource, state
         saved_titles = state.get_fact(self._fact_name("columns"))
         titles = {each.title for each in resource.columns}
-        # Columns can be renamed in a new version of Octavo. A choice with an unknown title is ignored.
+        # A new version of Octavo may rename columns. Saved columns with an unknown title are ignored.
         is_valid = isinstance(saved_titles, list) and titles.issuperset(saved_titles)
         saved = [each for each in resource.columns if is_valid and each.title in saved_titles]
         self.columns = tuple(saved or (each for each in resource.columns if each.is_shown))
@@ -58,7 +58,7 @@ class TableState:
         self.is_descending = bool(is_descending)
         self._sorted_items: Sequence[Any] = ()
         self._sort_keys: dict[ResourceColumn[Any], list[str | float | None]] = {}
-        """Sort keys of the last sorted items, for each column sorted by."""
+        """Sort keys of `_sorted_items`, by column. Kept until the items or their names change."""
 
     def _fact_name(self, kind: str) -> str:
         return f"{kind} of {self.resource.name}"
@@ -97,7 +97,7 @@ class TableState:
             self._sorted_items, self._sort_keys = items, {}
         if (keys := self._sort_keys.get(column)) is None:
             keys = self._sort_keys[column] = [column.sort_key(each, name_of) for each in items]
-        # Indexes instead of pairs, because many new objects would trigger the garbage collector during the sort.
+        # Sort indexes, not pairs: many new objects would start the garbage collector during the sort.
         indexes = [index for index, key in enumerate(keys) if key is not None]
         indexes.sort(key=cast(Callable[[int], Any], keys.__getitem__), reverse=self.is_descending)
         return [items[index] for index in indexes] + [
@@ -128,7 +128,7 @@ class TableState:
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Characters that start a formula in a spreadsheet. Such a cell gets a quote at its start, so that its text is shown."""
+"""Characters that start a formula in a spreadsheet. A cell that starts with one gets a quote, so that it stays text."""
 
 
 def as_csv(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
@@ -187,7 +187,7 @@ class DetailLoader:
     """Loads the details of one row at a time."""
 
     def __init__(self, view: View, get_live: Callable[[], Live], on_loaded: Callable[[], None]) -> None:
-        """`on_loaded` is called after each load of details, also after one that failed."""
+        """`on_loaded` is called when details are loaded, or could not be loaded."""
         self._view, self._live, self._on_loaded = view, get_live, on_loaded
         self._facts: dict[tuple[str, str], DetailFacts] = {}
         self._key: tuple[str, str] | None = None
@@ -199,7 +199,8 @@ class DetailLoader:
         self._stop()
 
     def details_of(self, resource: Resource[Any], arguments: Arguments, item: Any | None) -> DetailFacts:
-        """Return the details of an item. If they are not loaded, return `LOADING`, and load them after a moment."""
+        """Return the details of an item. If they are not loaded, return `LOADING`, and load them after `LOAD_DELAY`
+        seconds."""
         if resource.load_details is None or item is None:
             self._stop()
             return ()
@@ -261,8 +262,7 @@ class Details(VerticalScroll, can_focus=False):
             yield FactList(classes="details--right")
 
     def show(self, resource: Resource[Any], item: Any | None, name_of: NameOf, loaded_facts: DetailFacts = ()) -> None:
-        """Show the facts about an item, with the facts `loaded_facts` at the top. None clears the details. The scroll
-        position stays if the same item is shown."""
+        """Show the facts about an item, with `loaded_facts` at the top. If `item` is None, show nothing."""
         title = Content.styled(resource.title(item), "bold") if item is not None else Content("")
         self.query_one(".details--title", Static).update(title)
         labels = {label for label, _ in loaded_facts}
