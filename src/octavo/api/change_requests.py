@@ -70,6 +70,16 @@ class ChangeRequest(Model):
         return self if self.space is not None else self.model_copy(update={"space": space.space_id})
 
     @property
+    def author_name(self) -> str:
+        """Name of the author. Empty if the server did not send it."""
+        return self.created_by.name if self.created_by is not None else ""
+
+    @property
+    def author_id(self) -> str:
+        """ID of the author. Empty if the server did not send it."""
+        return self.created_by.id if self.created_by is not None else ""
+
+    @property
     def space_ref(self) -> SpaceRef | None:
         """Reference of the space. None if the server did not send it."""
         return SpaceRef(space_id=self.space) if self.space else None

@@ -78,7 +78,7 @@ async def change_row(
         "space": {"id": space_id, "title": space.title if space is not None else ""},
         "subject": change_request.title,
         "status": change_request.status,
-        "author": change_request.created_by.name if change_request.created_by is not None else None,
+        "author": change_request.author_name or None,
         "createdAt": change_request.created_at,
         "updatedAt": change_request.updated_at,
         "revision": change_request.revision,

@@ -282,7 +282,7 @@ def _change_row(target: Target) -> dict[str, Any] | None:
         "space": {"id": target.space.id, "title": target.space.title},
         "subject": change.title,
         "description": change.description_text,
-        "author": change.created_by.name if change.created_by is not None else None,
+        "author": change.author_name or None,
         "status": change.status,
         "revision": change.revision,
         "base": change.base,

@@ -214,11 +214,11 @@ async def load_people(live: Live, at: ChangeRequestRef, change_request: ChangeRe
     contributors, reviews = await asyncio.gather(
         get(change_requests.ListContributors(at=at, limit=100)), get(reviews_of(at))
     )
-    author = change_request.created_by.name if change_request.created_by is not None else ""
     editors = [each.user.name for each in contributors.items if each.action_type == "edit"]
     approvers = [each.reviewer.name for each in reviews.items if each.status == "approved" and not each.outdated]
     return RequestPeople(
-        tuple(dict.fromkeys(sorted(editors, key=lambda name: name != author))), tuple(dict.fromkeys(approvers))
+        tuple(dict.fromkeys(sorted(editors, key=lambda name: name != change_request.author_name))),
+        tuple(dict.fromkeys(approvers)),
     )
 
 

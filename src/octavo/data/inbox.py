@@ -253,7 +253,7 @@ def ref_of(change_request: ChangeRequest) -> ChangeRequestRef:
 
 def is_mine(change_request: ChangeRequest, me: str) -> bool:
     """Return True if the user `me` created a change request."""
-    return change_request.created_by is not None and change_request.created_by.id == me != ""
+    return change_request.author_id == me != ""
 
 
 class _InboxBuild:
@@ -509,9 +509,8 @@ class _InboxBuild:
             context = self._context(at.space_id)
             if (request := self._requests.get(at)) is not None:
                 title = f"#{request.number} {request.title}"
-                author = request.created_by.name if request.created_by is not None else ""
                 draft = "draft" if request.status == "draft" else ""
-                context = self._context(at.space_id, author, draft)
+                context = self._context(at.space_id, request.author_name, draft)
             row = self._rows[key] = _UnsortedRow(key, at, title, context, at.space_id)
         return row
 

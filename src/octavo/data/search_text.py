@@ -561,7 +561,7 @@ def _change_request_document(space: str, change: ChangeRequest) -> SearchDocumen
         change.id,
         change.title,
         change_request=change.id,
-        author=change.created_by.name if change.created_by else "",
+        author=change.author_name,
         about=change.status,
         number=change.number,
         changed_at=change.updated_at,

@@ -257,7 +257,7 @@ def _author(comment: Comment | None, request: ChangeRequest | None) -> str | Non
     """Return the author of the thread, else the author of the change request. None if neither is loaded."""
     if comment is not None:
         return comment.posted_by.name
-    return request.created_by.name if request is not None and request.created_by is not None else None
+    return (request.author_name or None) if request is not None else None
 
 
 INBOX = Command(

@@ -148,7 +148,7 @@ class PageRevisionFinder:
             if is_new
             else REVISION_TYPES.get(revision.type, revision.type or "Changed"),
             number=merged.number if merged else 0,
-            author=merged.created_by.name if merged and merged.created_by else "",
+            author=merged.author_name if merged else "",
             changes_label=_describe_changes(changes)
             if changes
             else f"{plural(changed.more, 'more change')} not listed",

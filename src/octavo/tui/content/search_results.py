@@ -191,7 +191,7 @@ def change_request_results(
             request.space,
             request.id,
             f"#{request.number}  {request.title}",
-            " · ".join(filter(None, (request.status, request.created_by.name if request.created_by else ""))),
+            " · ".join(filter(None, (request.status, request.author_name))),
             detail=short_age(request.updated_at),
             url=request.urls.app or "",
         )

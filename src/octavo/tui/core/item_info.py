@@ -193,7 +193,7 @@ def _change_request_details(change_request: ChangeRequest) -> Iterator[tuple[str
     yield "number", change_request.number
     yield "subject", change_request.subject
     yield "status", change_request.status
-    yield "author", change_request.created_by.name if change_request.created_by else ""
+    yield "author", change_request.author_name
     yield "created", change_request.created_at
     yield "last changed", change_request.updated_at
     yield "outdated", "yes, main has newer changes" if change_request.outdated else ""

@@ -129,7 +129,6 @@ GUEST = "Guest"
 MEMBER_TEAMS: Resource[teams.TeamOfMember] = Resource(
     "team", "teams", teams.ListOfMember,
     description="Teams that this member belongs to.",
-    title=lambda item: item.team.title,
     key=lambda item: item.team.id,
     ids=id_argument("team_id", "team.id"),
     columns=(
@@ -168,7 +167,6 @@ MEMBERS: Resource[organizations.Member] = Resource(
     "member", "members", organizations.ListMembers,
     description="Members of the organization, newest first.",
     get=organizations.GetMember, create=invites.Invite, update=organizations.UpdateMember, delete=organizations.DeleteMember,
-    title=lambda item: item.user.name,
     key=lambda item: item.user.id,
     ids=id_argument("user_id", "user.id"),
     columns=(
@@ -289,7 +287,6 @@ SAML_PROVIDERS: Resource[sso.SamlProvider] = Resource(
     "SAML provider", "SAML providers", sso.ListProviders,
     description="Identity providers for SSO sign-in (SAML).",
     get=sso.GetProvider, create=sso.CreateProvider, update=sso.UpdateProvider, delete=sso.DeleteProvider,
-    title=lambda item: item.label or item.id,
     ids=id_argument("saml_provider_id"),
     columns=(
         ResourceColumn("PROVIDER", "label"),
@@ -304,7 +301,6 @@ SAML_PROVIDERS: Resource[sso.SamlProvider] = Resource(
 SSO_LINKS: Resource[sso.Login] = Resource(
     "SSO sign-in link", "SSO sign-in links", sso.ListLogins,
     description="Links that members use to sign in with SSO, one for each SAML provider.",
-    title=lambda item: item.label or item.id,
     columns=(ResourceColumn("PROVIDER", "label"), ResourceColumn("LINK", "start_url")),
     url_of=lambda item: item.start_url,
     read_only_reason="Sign-in links belong to SAML providers, so you cannot change them here. Change the SAML provider instead.",

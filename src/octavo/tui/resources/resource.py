@@ -199,7 +199,7 @@ class Resource(Generic[M]):
     list: type[Operation[Any]]
     """Operation that lists the items. `items` returns the items in its response."""
     columns: tuple[ResourceColumn[M], ...]
-    title: Callable[[M], str] = lambda item: getattr(item, "title", "") or str(getattr(item, "id", ""))
+    title: Callable[[M], str] = lambda item: _name_of(item) or str(getattr(item, "id", ""))
     """Returns the title of an item, for sentences and breadcrumbs."""
     ids: Callable[[Arguments, M], Arguments] = lambda arguments, item: {}
     """Returns the arguments that identify an item in operations on the item and on its children."""
@@ -367,6 +367,13 @@ def _limit_argument(operation: type[Operation[Any]], page_size: int) -> Argument
     return {"limit": page_size} if page_size and issubclass(operation, Listing) else {}
 
 
+def _name_of(item: Any) -> str:
+    """Return the title, name or label of an item, or of its space, team or user. Empty if there is none."""
+    objects = (item, *(getattr(item, each, None) for each in ("space", "team", "user")))
+    values = (getattr(each, name, "") for each in objects for name in ("title", "name", "label"))
+    return str(next(filter(None, values), ""))
+
+
 def names_by_id(response: Any) -> dict[str, str]:
     """Return the names of all objects in a response, including nested objects, by ID."""
     names: dict[str, str] = {}
@@ -374,10 +381,8 @@ def names_by_id(response: Any) -> dict[str, str]:
     while pending:
         value = pending.pop()
         if isinstance(value, Model):
-            values = (getattr(value, name, "") for name in ("title", "name", "label"))
-            title = next(filter(None, values), "") or getattr(getattr(value, "space", None), "title", "")
-            if (name := getattr(value, "id", "")) and title:
-                names.setdefault(name, str(title))
+            if (value_id := getattr(value, "id", "")) and (name := _name_of(value)):
+                names.setdefault(value_id, name)
             pending += [each for _, each in value]
         elif isinstance(value, tuple):
             pending += value

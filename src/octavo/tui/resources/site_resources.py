@@ -63,7 +63,6 @@ SITE_SPACES: Resource[site_structure.SiteSpace] = Resource(
     "space", "spaces", site_structure.ListSiteSpaces,
     description="Spaces on the site, in the order visitors see them.",
     create=site_structure.CreateSiteSpace, update=site_structure.UpdateSiteSpace, delete=site_structure.DeleteSiteSpace,
-    title=lambda item: item.title or (item.space.title if item.space else item.id),
     ids=id_argument("site_space_id"),
     columns=(
         ResourceColumn("SPACE", lambda item: item.title or (item.space.title if item.space else item.id)),
@@ -210,7 +209,6 @@ SHARE_LINKS: Resource[share_links.ShareLink] = Resource(
     "share link", "share links", share_links.List,
     description="Secret links to the site. Anyone who has a link can see the site.",
     create=share_links.Create, update=share_links.Update, delete=share_links.Delete,
-    title=lambda item: item.name or item.id,
     ids=id_argument("share_link_id"),
     columns=(
         ResourceColumn("NAME", lambda item: item.name or item.id),
@@ -230,7 +228,6 @@ MCP_SERVERS: Resource[mcp_servers.McpServer] = Resource(
     "MCP server", "MCP servers", mcp_servers.List,
     description="MCP servers whose tools the site's AI agent can call.",
     get=mcp_servers.Get, create=mcp_servers.Create, update=mcp_servers.Update, delete=mcp_servers.Delete,
-    title=lambda item: item.name or item.id,
     ids=id_argument("site_mcp_server_id"),
     columns=(
         ResourceColumn("SERVER", "name"),
@@ -266,7 +263,6 @@ ADAPTIVE_SCHEMA: Resource[adaptive_schema.AdaptiveSchema] = Resource(
 SITE_MEMBERS: Resource[sites.SitePermission] = Resource(
     "member", "members with access", sites.ListPermissions,
     description="Members with a role on the site, and where the role comes from.",
-    title=lambda item: item.user.name,
     key=lambda item: item.user.id,
     columns=(
         ResourceColumn("NAME", "user.name"),

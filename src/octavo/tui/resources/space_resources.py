@@ -169,11 +169,10 @@ def _grant_notice(grant: permissions.Grant, response: None) -> str:
     )
 
 
-MEMBER_ROLES: Resource[permissions.UserPermission] = Resource(
+MEMBER_ROLES: Resource[Any] = Resource(
     "member", "members", permissions.ListUsers,
     description="Members with a role that was assigned to them directly, not through a team.",
     create=permissions.Grant, update=permissions.UpdateUser, delete=permissions.DeleteUser,
-    title=lambda item: item.user.name,
     key=lambda item: item.user.id,
     ids=id_argument("user_id", "user.id"),
     columns=(ResourceColumn("NAME", "user.name"), ResourceColumn("ROLE", "permission", 10, is_code=True), ResourceColumn("EMAIL", "user.email", drop_rank=1)),
@@ -186,28 +185,21 @@ MEMBER_ROLES: Resource[permissions.UserPermission] = Resource(
     creation_notice=_grant_notice,
     delete_verbs=("remove the role from", "removed the role from"),
 )  # fmt: skip
-TEAM_ROLES: Resource[permissions.TeamPermission] = Resource(
-    "team", "teams", permissions.ListTeams,
+TEAM_ROLES: Resource[Any] = replace(
+    MEMBER_ROLES,
+    singular="team", plural="teams", list=permissions.ListTeams,
     description="Teams that have an assigned role. The role applies to all members of the team.",
-    create=permissions.Grant, update=permissions.UpdateTeam, delete=permissions.DeleteTeam,
-    title=lambda item: item.team.title,
+    update=permissions.UpdateTeam, delete=permissions.DeleteTeam,
     key=lambda item: item.team.id,
     ids=id_argument("team_id", "team.id"),
     columns=(ResourceColumn("TEAM", "team.title"), ResourceColumn("ROLE", "permission", 10, is_code=True),
              ResourceColumn("MEMBERS", "team.members", 8, align_right=True)),
-    as_update=lambda item: teams.Membership(role=item.permission),
     recreate=lambda arguments, item: _grant_again(permissions.UpdateTeam, arguments, item.permission, team_id=item.team.id),
     lookups=(permissions.ListUsers,),
-    prepare_undo=_undo_grant,
-    create_title="Assign a role",
-    create_intro=_GRANT_INTRO,
-    creation_notice=_grant_notice,
-    delete_verbs=("remove the role from", "removed the role from"),
 )  # fmt: skip
 EVERYONE_WITH_ACCESS: Resource[permissions.UserPermission] = Resource(
     "member with access", "everyone with access", permissions.ListAggregate,
     description="Everyone who has access, with each person's highest role. The details show where the role comes from.",
-    title=lambda item: item.user.name,
     key=lambda item: item.user.id,
     columns=(
         ResourceColumn("NAME", "user.name"),
@@ -258,7 +250,6 @@ SPACES: Resource[spaces.Space] = Resource(
 MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
     "space", "spaces", permissions.ListOfMember,
     description="Spaces this member can see, and the member's role in each space. The details show where the role comes from.",
-    title=lambda item: item.space.title,
     key=lambda item: item.space.id,
     ids=lambda arguments, item: space_arguments(arguments, item.space.id),
     columns=(

@@ -343,8 +343,7 @@ def _version_label(version: ContentVersion) -> str:
 
 def _author(item: BlamedBlock) -> str:
     """Return the name of the author of the change request. Empty if the author is unknown."""
-    request = item.change_request
-    return request.created_by.name if request is not None and request.created_by is not None else ""
+    return item.change_request.author_name if item.change_request is not None else ""
 
 
 def _one_line(block: Block) -> str:

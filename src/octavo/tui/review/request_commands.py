@@ -235,10 +235,9 @@ def reviewer_choices(
     others = [
         (each.user, None) for each in requests.values() if each.user is not None and each.user.id not in people_ids
     ]
-    author = change_request.created_by.id if change_request.created_by is not None else ""
     choices: list[Choice[str]] = []
     for user, role in [*others, *people]:
-        if user.id == author and user.id not in requests:
+        if user.id == change_request.author_id and user.id not in requests:
             continue
         detail, disabled_reason, right = label(role) if role else "", "", ""
         if user.id in requests:

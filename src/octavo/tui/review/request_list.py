@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias, get_args
 
 from textual import on
@@ -18,6 +19,7 @@ from octavo.api.folding import fold
 from octavo.api.operation import ListPage, Model
 from octavo.api.organizations import Organization
 from octavo.data.drafts import UnsentText
+from octavo.data.inbox import is_mine
 from octavo.data.live import Snapshot
 from octavo.data.queries import change_requests_of
 from octavo.tui.comments.thread_commands import UNSENT
@@ -107,16 +109,14 @@ def offered_filters(
         filters.append(RequestFilter("Approved by", name, _approved_by(name), "reviews"))
     for title in sorted({space_title(each) for each in items}, key=fold):
         filters.append(RequestFilter("Space", title, _equals(space_title, title)))
-    for name in sorted({author_of(each) for each in items} - {""}, key=fold):
-        filters.append(RequestFilter("Author", name, _equals(author_of, name)))
+    for name in sorted({each.author_name for each in items} - {""}, key=fold):
+        filters.append(RequestFilter("Author", name, _equals(attrgetter("author_name"), name)))
     offered = []
     for each in filters:
         others = [other for other in active if other.kind != each.kind]
         candidates = matching_requests(items, others, status)
-        matches, unknown = (
-            len(matching_requests(candidates, [each], status)),
-            len(undecided_requests(candidates, [each], status)),
-        )
+        matches = len(matching_requests(candidates, [each], status))
+        unknown = len(undecided_requests(candidates, [each], status))
         if each not in active and (unknown or 0 < matches < len(candidates)):
             offered.append((each, matches, unknown))
     return offered
@@ -154,17 +154,12 @@ def _equals(value_of: Callable[[ChangeRequest], str], name: str) -> Callable[[Ch
     return lambda each, _: value_of(each) == name
 
 
-def author_of(item: ChangeRequest) -> str:
-    """Return the name of the author. Empty if it is unknown."""
-    return item.created_by.name if item.created_by else ""
-
-
 ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[object, ...]]]] = {
     "space": ("by space", lambda each, _: ()),
     "newest": ("most recently updated first", lambda each, _: (_NEVER - (each.updated_at or _NEVER),)),
     "oldest": ("least recently updated first", lambda each, _: (each.updated_at or _NEVER,)),
     "threads": ("most open threads first", lambda _, status: (-status.threads,)),
-    "author": ("by author", lambda each, _: (fold(author_of(each)),)),
+    "author": ("by author", lambda each, _: (fold(each.author_name),)),
 }
 """Sort orders by key, each with a name and a function that returns sort keys."""
 
@@ -267,7 +262,7 @@ class RequestListScreen(ListView[ChangeRequest]):
         rows: RowList[ChangeRequest] = RowList(
             self._draw,
             key=lambda each: each.id,
-            search=lambda each: f"{each.title} #{each.number} {self.space_title(each)} {author_of(each)}",
+            search=lambda each: f"{each.title} #{each.number} {self.space_title(each)} {each.author_name}",
             groups=lambda each: (
                 [RowHeading(self.space_title(each).upper(), key=each.space)] if self.list_order == "space" else []
             ),
@@ -321,13 +316,9 @@ class RequestListScreen(ListView[ChangeRequest]):
     @property
     def unfiltered_requests(self) -> list[ChangeRequest]:
         """The loaded change requests of the tab. With `only_mine`, only yours."""
-        page, me = self._snapshot.value, self.shell.workspace.me
+        page, my_id = self._snapshot.value, self.shell.workspace.my_id
         items = page.items if page else ()
-        if not self.only_mine:
-            return list(items)
-        return [
-            each for each in items if me is not None and each.created_by is not None and each.created_by.id == me.id
-        ]
+        return [each for each in items if not self.only_mine or is_mine(each, my_id)]
 
     @on(SectionTabs.Switched)
     def redraw_list(self) -> None:
@@ -381,12 +372,9 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     def _draw(self, request: ChangeRequest) -> Row:
         sign, style = SIGNS.get(request.status, ("?", "$octavo-muted"))
-        author = author_of(request)
         space = "" if self.list_order == "space" else self.space_title(request)
         width = self.rows.scrollable_content_region.width - _ROW_MARGIN
-        below = request_status.status_line(
-            self.statuses.status_of(request), [fact for fact in (space, author) if fact], width
-        )
+        below = request_status.status_line(self.statuses.status_of(request), (space, request.author_name), width)
         return Row(
             text=Content.assemble((f"#{request.number}  ", "$octavo-muted"), (request.title, "bold")),
             right=with_unsent_mark(

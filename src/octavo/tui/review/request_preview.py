@@ -98,7 +98,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
         change_request = self._change_request
         if change_request is None:
             return Content("")
-        author = change_request.created_by.name if change_request.created_by else "unknown author"
+        author = change_request.author_name or "unknown author"
         lines = [
             Content.assemble((f"#{change_request.number}  ", "$octavo-muted"), (change_request.title, "bold")),
             Content.styled(

@@ -171,9 +171,8 @@ def merged_by(change_request: ChangeRequest) -> str:
 def first_line(change_request: ChangeRequest, space: str, signs: Sequence[tuple[str, str]], width: int) -> Content:
     """Return the first line of a change request: its number, title, space and author, its age or merge, and `signs`. In a
     narrow line, the space and the author are left out, and the title is truncated."""
-    author = change_request.created_by.name if change_request.created_by else ""
     done = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
-    facts = " · ".join(each for each in (space, author, done) if each)
+    facts = " · ".join(each for each in (space, change_request.author_name, done) if each)
     title = Content.assemble((f" #{change_request.number} ", "$octavo-muted"), (change_request.title, "bold"))
     state = Content.assemble("  ", *signs)
     free_width = width - state.cell_length
@@ -255,8 +254,11 @@ def reviewer_list(
             requested_lines.append(Content.assemble(("○ ", "$octavo-muted"), name))
     if requested_lines:
         parts.append(_under_heading("REVIEW REQUESTED", requested_lines))
-    author = change_request.created_by.id if change_request.created_by else ""
-    others = [each.user.name for each in contributors if each.user.id != author and each.action_type != "comment"]
+    others = [
+        each.user.name
+        for each in contributors
+        if each.user.id != change_request.author_id and each.action_type != "comment"
+    ]
     if others:
         names = ", ".join(dict.fromkeys(others))
         parts.append(Content.assemble(("CONTRIBUTORS\n", "bold $octavo-muted"), names))

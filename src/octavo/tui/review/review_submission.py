@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from textual import on
 from textual.app import ComposeResult
@@ -27,16 +27,13 @@ from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.shell import Shell, explained, shell_of
 from octavo.tui.core.write_queue import LocalChange
-from octavo.tui.review.status_changes import RequestTarget, has_status, why_not_allowed
+from octavo.tui.review.status_changes import RequestTarget, has_status, my_review, why_not_allowed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowList
 from octavo.tui.widgets.short_texts import plural, safe, short_age
-
-if TYPE_CHECKING:
-    from octavo.api.reviews import Review
 
 _open_composer = lazy("octavo.tui.comments.composer:open_composer")  # lazy: the text area
 
@@ -114,7 +111,7 @@ def why_no_withdrawal(app: Shell, target: RequestTarget) -> str | None:
     """Return the reason why you cannot withdraw your review. None if you can."""
     if (why := why_not_allowed(app, target, "review", *UNDECIDED)) is not None:
         return why
-    if target.reviews is not None and not _my_review(app, target.reviews):
+    if target.reviews is not None and not my_review(app, target.reviews):
         return f"You have not reviewed {target.name}, or your review is outdated."
     if why_not_allowed(app, target, "edit") is not None:
         return (
@@ -143,11 +140,6 @@ def proposed_notes_of(app: Shell, target: RequestTarget) -> tuple[ProposedNote, 
     return app.session.proposed.at(target.at) if target.space is not None and app.has_session else ()
 
 
-def _my_review(app: Shell, reviews: Sequence[Review]) -> Review | None:
-    me = app.workspace.me
-    return next((each for each in reviews if me and each.reviewer.id == me.id and not each.outdated), None)
-
-
 def open_pending_comments(app: Shell, target: RequestTarget) -> None:
     """List the pending comments and the proposed notes, and show the chosen one on its page. If the view cannot show it,
     open the change request."""
@@ -170,7 +162,7 @@ async def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
         reviews = (await live.fetch(reviews_of(at))).items
     if app.screen is not target.view:
         return  # The user left the view while the reviews loaded.
-    if (mine := _my_review(app, reviews)) is None:
+    if (mine := my_review(app, reviews)) is None:
         app.say(f"You have not reviewed {name}, or your review is outdated.", tone="care")
         return
 

@@ -14,6 +14,7 @@ from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, SpaceRef
+from octavo.data.inbox import is_mine
 from octavo.data.queries import UNDECIDED, requested_of, reviews_of
 from octavo.data.state_db import NotSaved
 from octavo.data.writes import change_request_writes
@@ -345,13 +346,19 @@ def for_one_or_several(why_not: WhyNot) -> WhyNot:
     return reason
 
 
+def my_review(app: Shell, reviews: Sequence[Review]) -> Review | None:
+    """Return your current review, or None."""
+    my_id = app.workspace.my_id
+    return next((each for each in reviews if each.reviewer.id == my_id != "" and not each.outdated), None)
+
+
 def approve_several(app: Shell, target: RequestTarget) -> None:
     """Ask for confirmation, then approve the selected change requests without a comment."""
-    live, me = app.session.live, app.workspace.me
+    live = app.session.live
 
     async def plan(request: ChangeRequest, at: ChangeRequestRef) -> PlannedWrite:
         name = _name_with_space(app, request)
-        if me is not None and request.created_by is not None and request.created_by.id == me.id:
+        if is_mine(request, app.workspace.my_id):
             return PlannedWrite(request, name, "created by you")
         if pending := app.session.outbox.pending_comments(at):
             return PlannedWrite(
@@ -360,8 +367,7 @@ def approve_several(app: Shell, target: RequestTarget) -> None:
         head: ChangeRequest = await live.fetch(change_requests.Get(at=at))
         if head.revision is None or head.revision != request.revision:
             return PlannedWrite(request, name, "was edited after the list was loaded: read the new revision first")
-        reviews = (await live.fetch(reviews_of(at))).items
-        mine = next((each for each in reviews if me and each.reviewer.id == me.id and not each.outdated), None)
+        mine = my_review(app, (await live.fetch(reviews_of(at))).items)
         if mine is not None and mine.status == "approved":
             return PlannedWrite(request, name, "already approved by you")
         effect = "replaces your review that requested changes" if mine is not None else "will be approved"
@@ -410,7 +416,7 @@ def request_several(app: Shell, target: RequestTarget, people: Sequence[tuple[st
     async def plan(request: ChangeRequest, at: ChangeRequestRef) -> PlannedWrite:
         name = _name_with_space(app, request)
         requested = {each.user.id for each in (await live.fetch(requested_of(at))).items if each.user is not None}
-        author = request.created_by.id if request.created_by is not None else ""
+        author = request.author_id
         wanted = [each for each in names if each not in requested and each != author]
         if not wanted:
             reason = "created by this person" if set(names) == {author} else "already requested from these people"
