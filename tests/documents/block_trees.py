@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from octavo.documents.anchors import slug
+from octavo.documents.anchors import anchor_of_title
 from octavo.documents.blocks import Block, Document, Run, TableColumn, plain_text
 
 _WORDS = [
@@ -73,11 +73,11 @@ def _leaf(
 
 
 def _heading(level: int, runs: tuple[Run, ...], own: str | None) -> Block:
-    return Block("heading", {"level": level, "id": own or slug(plain_text(runs)) or "section"}, runs=runs)
+    return Block("heading", {"level": level, "id": own or anchor_of_title(plain_text(runs)) or "section"}, runs=runs)
 
 
 def _tab(title: str, own: str | None, children: tuple[Block, ...]) -> Block:
-    return Block("tab", {"title": title, "slug": own or slug(title)}, children)
+    return Block("tab", {"title": title, "slug": own or anchor_of_title(title)}, children)
 
 
 _LEAF = st.one_of(
@@ -226,9 +226,9 @@ def canonical(block: Block) -> tuple[Any, ...]:
         name: value for name, value in block.attrs.items() if value not in (None, "", False, (), {}) or name == "value"
     }
     given = {name: value for name, value in given.items() if value is not None}
-    if block.kind == "heading" and given.get("id") == (slug(plain_text(block.runs)) or "section"):
+    if block.kind == "heading" and given.get("id") == (anchor_of_title(plain_text(block.runs)) or "section"):
         del given["id"]
-    if block.kind == "tab" and given.get("slug") == slug(str(given.get("title", ""))):
+    if block.kind == "tab" and given.get("slug") == anchor_of_title(str(given.get("title", ""))):
         del given["slug"]
     if block.attrs.get("tight") is not False:
         given.pop("tight", None)

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents.checks.findings import Finding, Place
-from octavo.documents.linters.placement import LintedPage, added_ranges, by_block, mask, place_reports, suggested_block
+from octavo.documents.linters.placement import (
+    LintedPage,
+    added_ranges,
+    by_block,
+    mask_parts,
+    place_reports,
+    suggested_block,
+)
 from octavo.documents.linters.readers import (
     DEFAULT_COLUMNS,
     MAX_REPORTS,
@@ -329,18 +336,18 @@ def test_findings_are_grouped_by_the_innermost_block() -> None:
 )
 def test_masked_parts_are_spaces_of_equal_length(parts: list[Any], expected: str) -> None:
     text = "---\na: b\n---\n{% hint a='é' %}\nx `y` \n{%    endhint %}\n```\nz é\n```\n"
-    assert mask(text, parts) == expected
+    assert mask_parts(text, parts) == expected
     assert len(expected) == len(text)
 
 
 def test_code_is_masked_below_other_line_separators() -> None:
     text = "One\u2028two\x85three\rfour.\n\n```\ncode\n```\n\nLast.\n"
-    assert mask(text, ["code"]) == text.replace("```", "   ").replace("code", "    ")
+    assert mask_parts(text, ["code"]) == text.replace("```", "   ").replace("code", "    ")
 
 
 def test_columns_in_bytes_are_those_of_the_masked_text() -> None:
     text = "{% é %} é very\n"
-    masked = mask(text, ["tags"])
+    masked = mask_parts(text, ["tags"])
     page = LintedPage("p", "p.md", parse(text), text)
     report = Report("x", line=1, column=len(masked[:10].encode()) + 1, end_column=len(masked[:14].encode()) + 1)
     (found,) = place_reports([report], page, masked, source="x", columns="bytes")

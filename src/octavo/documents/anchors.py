@@ -34,7 +34,7 @@ _OTHER_FRAGMENTS = (":~:", "user-content-fn")
 """Beginnings of fragments that name no heading: text that browsers search for, and footnotes."""
 
 
-def slug(title: str) -> str:
+def anchor_of_title(title: str) -> str:
     """Return the anchor of a heading: lower case, hyphens between words, `id-` before a digit, no punctuation."""
     decomposed = unicodedata.normalize("NFKD", title[:_MAX_TITLE]).lower().replace("&", "and")
     plain = unicodedata.normalize("NFC", _LATIN_MARK.sub("", decomposed)).translate(_LETTERS)
@@ -45,7 +45,7 @@ def slug(title: str) -> str:
 def is_anchor_of(title: str, anchor: str) -> bool:
     """Return whether `anchor` can belong to a heading with `title`. A suffix such as `-2` is ignored, because several
     headings may have the same title."""
-    own_anchor = slug(" ".join(title.split())) or "section"
+    own_anchor = anchor_of_title(" ".join(title.split())) or "section"
     return any(match_anchor(each, [own_anchor]) is not None for each in (anchor, _NUMBER_SUFFIX.sub("", anchor)))
 
 
@@ -59,7 +59,7 @@ class Anchors:
 
     def assign(self, title: str, explicit: str | None = None) -> str:
         """Return a unique anchor for a heading: `explicit`, or an anchor made from the title."""
-        wanted = explicit or slug(title) or "section"
+        wanted = explicit or anchor_of_title(title) or "section"
         anchor, number = wanted, self._next.get(wanted, 0)
         while anchor in self._used:
             number += 1

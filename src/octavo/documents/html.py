@@ -88,7 +88,7 @@ def html_tokens(raw: str, start: int = 0, end: int | None = None) -> Iterator[Ht
         if match["name"]:
             yield HtmlToken(match.start(), match.end(), _html_tag(match))
         elif not match[0].startswith("<!--"):
-            yield HtmlToken(match.start(), match.end(), text=decode(match[0]))
+            yield HtmlToken(match.start(), match.end(), text=decode_entities(match[0]))
 
 
 def parse_html_tag(raw: str) -> HtmlTag | None:
@@ -115,12 +115,12 @@ def _html_tag(match: re.Match[str]) -> HtmlTag:
     attrs: dict[str, str] = {}
     if raw and raw != "/":
         for key, double, single, bare in _ATTRIBUTE.findall(raw, 0, _MAX_ATTRIBUTES):
-            attrs.setdefault(key.lower(), decode(double or single or bare))
+            attrs.setdefault(key.lower(), decode_entities(double or single or bare))
     has_slash = raw.endswith("/") and not _UNQUOTED_END.search(raw)
     return HtmlTag(name, attrs, bool(match["closing"]), has_slash or name in VOID)
 
 
-def decode(raw: str) -> str:
+def decode_entities(raw: str) -> str:
     """Return `raw` with entities decoded, and sanitized."""
     if "&" in raw:
         raw = html.unescape(NAN_ENTITY.sub("", raw))
@@ -142,7 +142,7 @@ def file_name(url: str) -> str:
     return "" if url[:5].lower() == "data:" else url.split("?")[0].rsplit("/", 1)[-1]
 
 
-def colors(style: str) -> dict[str, str]:
+def parse_colors(style: str) -> dict[str, str]:
     """Return the text color and background of a style attribute."""
     found = {}
     for declaration in style.split(";"):

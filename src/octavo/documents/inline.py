@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from octavo.api.safety import safe_text
 from octavo.documents import emoji
 from octavo.documents.blocks import NO_ATTRS, NO_MARKS, Run, sanitize
-from octavo.documents.html import HEADINGS, MEDIA, HtmlTag, clean_url, collapse_space, colors, parse_html_tag
+from octavo.documents.html import HEADINGS, MEDIA, HtmlTag, clean_url, collapse_space, parse_colors, parse_html_tag
 from octavo.documents.tag_blocks import Tag
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ class RunBuilder:
         if name == "span" and tag.has_class("math"):
             return _OpenElement(name, kind="math")
         if name == "mark" or (name == "span" and html_attrs.get("style")):
-            return _OpenElement(name, _MARKS.get(name), attrs=colors(html_attrs.get("style", "")))
+            return _OpenElement(name, _MARKS.get(name), attrs=parse_colors(html_attrs.get("style", "")))
         return _OpenElement(name, _MARKS.get(name))
 
     def _link_element(self, html_attrs: Mapping[str, str]) -> _OpenElement:

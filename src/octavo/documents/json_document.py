@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from octavo.documents.anchors import slug
+from octavo.documents.anchors import anchor_of_title
 from octavo.documents.block_finalizer import BlockFinalizer
 from octavo.documents.blocks import Diagnostic, Document, DraftBlock
 from octavo.documents.json_inline import (
@@ -304,7 +304,7 @@ def _series_reader(kind: str, child: str, read: Callable[[_Node], DraftBlock]) -
 
 def _tab(node: _Node) -> DraftBlock:
     title = node.text("title")
-    attrs = {"title": title, "slug": node.text("slug") or slug(title), **node.text_attributes(icon="icon")}
+    attrs = {"title": title, "slug": node.text("slug") or anchor_of_title(title), **node.text_attributes(icon="icon")}
     return DraftBlock("tab", attrs, node.blocks())
 
 

@@ -9,7 +9,7 @@ from itertools import chain, groupby, repeat
 from typing import Any
 
 from octavo.documents import emoji
-from octavo.documents.anchors import slug
+from octavo.documents.anchors import anchor_of_title
 from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 from octavo.documents.inline import escape_emoji_names
 from octavo.documents.json_document import read_document
@@ -99,7 +99,7 @@ def _text_block(block: Block) -> str:
     heading_id = attrs.get("id")
     is_explicit = (
         bool(heading_id)
-        and re.fullmatch(re.escape(slug(plain_text(block.runs))) + r"(?:-\d+)?", str(heading_id)) is None
+        and re.fullmatch(re.escape(anchor_of_title(plain_text(block.runs))) + r"(?:-\d+)?", str(heading_id)) is None
     )
     if attrs.get("align") or attrs.get("dir"):
         attributes = {name: attrs.get(name) for name in ("align", "dir")} | {"id": heading_id if is_explicit else None}
@@ -534,7 +534,7 @@ _WRITERS: dict[str, Callable[[Block], str]] = {
         block,
         title=block.attrs.get("title", ""),
         icon=block.attrs.get("icon"),
-        slug=own if (own := block.attrs.get("slug")) != slug(block.attrs.get("title", "")) else None,
+        slug=own if (own := block.attrs.get("slug")) != anchor_of_title(block.attrs.get("title", "")) else None,
     ),
     "stepper": lambda block: _tagged("stepper", block),
     "step": lambda block: _tagged("step", block, **_arguments(block.attrs)),

@@ -16,7 +16,7 @@ from markdown_it.rules_inline.state_inline import Delimiter, Scanned
 from markdown_it.token import Token
 
 from octavo.documents.blocks import MAX_ROW_LENGTH, Diagnostic, max_table_rows
-from octavo.documents.html import NAN_ENTITY, TextFinder, decode, find_loose_tag_end, find_tag_end
+from octavo.documents.html import NAN_ENTITY, TextFinder, decode_entities, find_loose_tag_end, find_tag_end
 from octavo.documents.links import SPACED_IMAGE
 from octavo.documents.tag_blocks import Tag, TagScanner, is_known_tag
 
@@ -567,7 +567,7 @@ def inline_math_rule(state: StateInline, silent: bool) -> bool:
         return False
     if not silent:
         formula = state.src[start:end].strip()
-        state.push("platform_math", "", 0).content = formula if closing == "$$" else decode(formula)
+        state.push("platform_math", "", 0).content = formula if closing == "$$" else decode_entities(formula)
     state.pos = end + len(closing)
     return True
 

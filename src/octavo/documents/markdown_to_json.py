@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from octavo.api.bodies import Format
-from octavo.documents.anchors import slug
+from octavo.documents.anchors import anchor_of_title
 from octavo.documents.blocks import NO_ATTRS, Block, DraftBlock, Run, TableColumn, plain_text
 from octavo.documents.json_inline import MARKS
 from octavo.documents.source_reader import parse
@@ -106,7 +106,7 @@ class _Writer:
             case "table" | "cards":
                 return self._table(block)
             case "tab":
-                own = attrs.get("slug") if attrs.get("slug") != slug(attrs.get("title", "")) else None
+                own = attrs.get("slug") if attrs.get("slug") != anchor_of_title(attrs.get("title", "")) else None
                 return self._node(
                     "tabs-item", block, {"title": attrs.get("title"), "icon": attrs.get("icon"), "slug": own}
                 )

@@ -281,7 +281,7 @@ def change_leading_heading(markdown: str, before: str, title: str) -> str:
         return markdown
     blank = len(markdown) - len(markdown.lstrip("\ufeff \t\r\n"))
     _, line_feed, remaining = markdown[blank:].partition("\n")
-    return f"{markdown[:blank]}# {escape(title)}{line_feed}{remaining}"
+    return f"{markdown[:blank]}# {escape_markdown(title)}{line_feed}{remaining}"
 
 
 def inline_text(inline: str) -> str:
@@ -293,7 +293,7 @@ def inline_text(inline: str) -> str:
     return " ".join(html.unescape(inline).translate(_UNHIDE).split())
 
 
-def escape(words: str) -> str:
+def escape_markdown(words: str) -> str:
     """Return text as one line of escaped Markdown."""
     return re.sub(r"([\\`*_\[\]<>#&~!])", r"\\\1", " ".join(words.split()))
 

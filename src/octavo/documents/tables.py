@@ -24,7 +24,7 @@ _FENCE = "```"
 _CHECKED = {"true": True, "false": False, "1": True, "0": False, "": False}
 
 
-def pipe_table(tokens: Sequence[Token]) -> DraftBlock:
+def read_pipe_table(tokens: Sequence[Token]) -> DraftBlock:
     """Return the table for the tokens from `table_open` to `table_close`."""
     columns: list[TableColumn] = []
     table = DraftBlock("table")

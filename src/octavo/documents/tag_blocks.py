@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from octavo.api.safety import safe_text
-from octavo.documents.anchors import slug
+from octavo.documents.anchors import anchor_of_title
 from octavo.documents.blocks import NO_ATTRS, BlockTree, DraftBlock, Run
 
 MAX_TAG_LENGTH = 20_000
@@ -252,7 +252,7 @@ def _hint(tag: Tag) -> DraftBlock:
 
 def _tab(tag: Tag) -> DraftBlock:
     title = tag.arguments.get("title", "")
-    given_slug = tag.arguments.get("slug") or slug(title)
+    given_slug = tag.arguments.get("slug") or anchor_of_title(title)
     return DraftBlock("tab", {"title": title, "slug": given_slug, **_texts(tag, icon="icon")})
 
 

@@ -26,8 +26,8 @@ from octavo.documents.diff_model import (
     TextChange,
     TextPart,
 )
-from octavo.documents.linters.placement import mask
-from octavo.documents.page_trees import escape
+from octavo.documents.linters.placement import mask_parts
+from octavo.documents.page_trees import escape_markdown
 from octavo.documents.source_reader import parse
 
 MAX_TERM = 80
@@ -331,7 +331,7 @@ class VisibleText(NamedTuple):
 def visible_text(source: str) -> VisibleText:
     """Return the visible text of the Markdown of a page, without link targets and formatting marks. `BARRIER` stands
     for code, front matter, URLs and tags. A line break inside a paragraph becomes a space."""
-    masked = _blank_comments(mask(source, ("code", "front-matter")))
+    masked = _blank_comments(mask_parts(source, ("code", "front-matter")))
     text: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -611,12 +611,12 @@ def _replaced_source(
     gaps = [source[a:b] for (_, a), (b, _) in pairwise(ranges)]
     words = _number_parts(new) if change.is_number else new.split()
     if len(words) == len(ranges):
-        pieces = [escape(words[0])]
+        pieces = [escape_markdown(words[0])]
         for gap, word in zip(gaps, words[1:], strict=True):
-            pieces += [gap, escape(word)]
+            pieces += [gap, escape_markdown(word)]
         replaced = "".join(pieces)
     elif all(_QUOTE_BREAK.fullmatch(gap) for gap in gaps):
-        replaced = escape(new)
+        replaced = escape_markdown(new)
     else:
         return None
     line = source[source.rfind("\n", 0, first) + 1 : last]

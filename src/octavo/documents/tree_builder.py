@@ -11,9 +11,18 @@ from typing import Any
 from markdown_it.token import Token
 
 from octavo.documents.blocks import MAX_MARKS, BlockTree, Diagnostic, DraftBlock, Run
-from octavo.documents.html import HEADINGS, MEDIA, HtmlTag, HtmlToken, TextFinder, decode, html_tokens, parse_html_tag
+from octavo.documents.html import (
+    HEADINGS,
+    MEDIA,
+    HtmlTag,
+    HtmlToken,
+    TextFinder,
+    decode_entities,
+    html_tokens,
+    parse_html_tag,
+)
 from octavo.documents.inline import RunBuilder, runs_and_tags
-from octavo.documents.tables import HtmlTable, pipe_table
+from octavo.documents.tables import HtmlTable, read_pipe_table
 from octavo.documents.tag_blocks import ALWAYS_OPEN, BRANCHES, PARENTS, Tag, block_of_tag, open_parent
 from octavo.documents.token_stream import ClosedTags
 
@@ -283,7 +292,7 @@ def _html_code(inner: str, pre: HtmlTag) -> DraftBlock:
         attrs["highlighted"] = tuple(sorted(highlighted))
     if notes:
         attrs["notes"] = tuple(notes)
-    return DraftBlock("code", attrs, text=decode("".join(texts)).rstrip("\n"))
+    return DraftBlock("code", attrs, text=decode_entities("".join(texts)).rstrip("\n"))
 
 
 _CONTAINERS = {
@@ -378,7 +387,7 @@ class Builder:
         start = self._index
         while self._tokens[self._index].type != "table_close":
             self._index += 1
-        table = pipe_table(self._tokens[start : self._index])
+        table = read_pipe_table(self._tokens[start : self._index])
         table.first, table.last = self._lines
         self.tree.add(table)
 

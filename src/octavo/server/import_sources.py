@@ -478,7 +478,7 @@ def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> Converte
 
 
 def _escape_line(text: str) -> str:
-    return escape_emoji_names(_FORMULA_OR_TAG.sub(r"\\\g<0>", page_trees.escape(text)))
+    return escape_emoji_names(_FORMULA_OR_TAG.sub(r"\\\g<0>", page_trees.escape_markdown(text)))
 
 
 class _Converter(MarkdownConverter):

@@ -287,7 +287,7 @@ class _FolderReader:
             return page_text(self.world, earlier)
         name = safe_address(readable_name(str(path)))
         why = next(problem.message for problem in reversed(self.folder.problems) if problem.path == name)
-        return f'{{% hint style="warning" %}}\n{page_trees.escape(f"{name} {why}")}\n{{% endhint %}}\n'
+        return f'{{% hint style="warning" %}}\n{page_trees.escape_markdown(f"{name} {why}")}\n{{% endhint %}}\n'
 
     def _earlier_page(self, path: Path) -> Json | None:
         return page_trees.find(self.last_load["pages"], self.last_load["keys"].get(f"page:{path}") or "")

@@ -40,7 +40,7 @@ from octavo.documents.links import (
     resolve,
 )
 from octavo.documents.linters.placement import AddedRanges, suggested_block
-from octavo.documents.page_trees import escape
+from octavo.documents.page_trees import escape_markdown
 from octavo.documents.sequences import closest_name
 from octavo.documents.site_rules import follow_redirects
 from octavo.documents.suggestions import suggestion_fence
@@ -252,7 +252,7 @@ class AddedFinding:
     @property
     def comment(self) -> str:
         """The finding as the Markdown of a comment."""
-        return f"{escape(_sentence(self.finding.message))} (`{self.finding.rule or self.finding.source}`)"
+        return f"{escape_markdown(_sentence(self.finding.message))} (`{self.finding.rule or self.finding.source}`)"
 
     @property
     def comment_with_suggestion(self) -> str:

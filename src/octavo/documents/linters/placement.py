@@ -288,7 +288,7 @@ _FORMULA = re.compile(rf"\$\$(?:[^$\n]|{_LINE_BREAK}){{1,2000}}?\$\$")
 _NOT_SPACE = re.compile(r"\S")
 
 
-def mask(text: str, parts: Collection[MaskedPart]) -> str:
+def mask_parts(text: str, parts: Collection[MaskedPart]) -> str:
     """Return a page with some parts replaced by as many spaces. Line breaks stay."""
     ranges: list[tuple[int, int]] = []
     if "front-matter" in parts:

@@ -15,7 +15,7 @@ from octavo.data import search_index
 from octavo.data.search_index import PageName
 from octavo.data.search_text import SearchTerms
 from octavo.documents import links
-from octavo.documents.anchors import slug
+from octavo.documents.anchors import anchor_of_title
 from octavo.lazy_import import lazy
 from octavo.tui.widgets.short_texts import short_age
 
@@ -235,4 +235,4 @@ def _anchor(hit: search_index.Hit) -> str:
     """Return the anchor of the heading above a result."""
     if not hit.path or hit.anchor:
         return hit.anchor
-    return slug(hit.path[-1]) + (f"-{hit.nth}" if hit.nth else "")
+    return anchor_of_title(hit.path[-1]) + (f"-{hit.nth}" if hit.nth else "")

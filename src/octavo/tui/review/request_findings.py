@@ -37,7 +37,7 @@ from octavo.documents.linters.placement import (
     PageFindings,
     added_ranges,
     by_block,
-    mask,
+    mask_parts,
     place_reports,
 )
 from octavo.documents.linters.readers import (
@@ -310,7 +310,7 @@ class LinterRuns:
 
     async def _run(self, linter: Linter, page: LintedPage) -> tuple[list[Finding], str]:
         """Return the findings of a linter, and a sentence if it failed or reported too much."""
-        text = await asyncio.to_thread(mask, page.text, cast(tuple[MaskedPart, ...], linter.mask))
+        text = await asyncio.to_thread(mask_parts, page.text, cast(tuple[MaskedPart, ...], linter.mask))
         path = page.file_path if not why_unsafe(page.file_path) else _SAFE_NAME
         try:
             async with self._slots:

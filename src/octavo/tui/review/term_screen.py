@@ -26,7 +26,7 @@ from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.text_edits import PageReplacement, TermOutcome, replace_term, revert_term
 from octavo.documents.linters.placement import innermost_block
-from octavo.documents.page_trees import escape
+from octavo.documents.page_trees import escape_markdown
 from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import suggestion_fence
 from octavo.documents.terms import TermChange, TermMatch, changed_terms, replace_matches
@@ -264,7 +264,7 @@ def _suggestions(source: TermSource, page_matches: PageMatches, matches: Sequenc
         first, last = starts[block.lines[0]], min(starts[min(block.lines[1], len(starts) - 1)], len(page_matches.text))
         inside = [each for each in matches if first <= each.start and each.end <= last]
         changed = replace_matches(page_matches.text[:last], inside)[first:].rstrip("\n")
-        note = f"{escape(f'“{source.term.old}”')} is now {escape(f'“{source.term.new}”')}."
+        note = f"{escape_markdown(f'“{source.term.old}”')} is now {escape_markdown(f'“{source.term.new}”')}."
         writes.append(
             pending_comment(source.at, page_matches.page.id, block.key, f"{note}\n\n{suggestion_fence(changed)}")
         )
