@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakSet
 
 from textual.widget import Widget
@@ -45,7 +45,7 @@ class _ResponseSlot:
     op: Operation[Any]
     response: LiveResponse
     snapshot: Snapshot[Any] = field(default_factory=Snapshot)
-    leave: Callable[[], None] = lambda: None
+    unsubscribe: Callable[[], None] = lambda: None
 
 
 class Subscriptions:
@@ -79,7 +79,7 @@ class Subscriptions:
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return
-            self._slots.pop(slot).leave()
+            self._slots.pop(slot).unsubscribe()
         if op is None or show is None:
             return
         (self._low_priority_slots.discard if rank is Rank.NOW else self._low_priority_slots.add)(slot)
@@ -88,11 +88,13 @@ class Subscriptions:
         # the subscription to `op` ends at once.
         live = self._connection.live
         followed = self._slots[slot] = _ResponseSlot(op, live.watched_response(op))
-        leave = live.watch(op, partial(self._show, followed, show), rank=rank, refetch=refetch, min_items=min_items)
+        unsubscribe = live.watch(
+            op, partial(self._show, followed, show), rank=rank, refetch=refetch, min_items=min_items
+        )
         if self._slots.get(slot) is followed:
-            followed.leave = leave
+            followed.unsubscribe = unsubscribe
         else:
-            leave()
+            unsubscribe()
 
     def depend_on(self, *ops: Operation[Any]) -> None:
         """Include the responses to `ops` in the age of this widget's data. Other widgets follow these responses. Another
@@ -147,7 +149,7 @@ class Subscriptions:
 
     def stop(self) -> None:
         while self._slots:
-            self._slots.popitem()[1].leave()
+            self._slots.popitem()[1].unsubscribe()
         self._dependencies = ()
 
 
@@ -159,6 +161,16 @@ def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
     reason = "Offline." if isinstance(error, NotSent) else str(error)
     error.args = (f"{reason} Last updated {long_age(snapshot.fetched_at)}.",)
     return replace(snapshot, error=error)
+
+
+class ConnectionStatus(NamedTuple):
+    """Status of the connection as text for the top bar."""
+
+    text: str
+    """Status with the age of the data, such as `● updated 4s ago `."""
+    short_text: str
+    """Shorter text. A problem has no age in it."""
+    style: str
 
 
 class Connection:
@@ -213,27 +225,23 @@ class Connection:
         return min((each for each in candidates if each is not None), default=None)
 
     @property
-    def status(self) -> tuple[str, str, str]:
-        """Connection status with the age of the data as a long text, as a short text, and its style. The short text of a
-        problem has no age.
-
-        The texts have a fixed width, so that the top bar does not move while the age grows.
-        """
+    def status(self) -> ConnectionStatus:
+        """Connection status. Ages have a fixed width, so that the top bar does not move while they grow."""
         if self._session is None:
-            return "not signed in", "not signed in", "$octavo-muted"
+            return ConnectionStatus("not signed in", "not signed in", "$octavo-muted")
         if (seconds := self._session.response_wait()) >= SLOW_SECONDS:
-            return f"○ no response for {seconds:.0f}s".ljust(23), "○ waiting", "$warning"
+            return ConnectionStatus(f"○ no response for {seconds:.0f}s".ljust(23), "○ waiting", "$warning")
         as_of = self.data_as_of
         if (last := self._last_request) is None:
             label = f"○ cached {_padded_age(as_of)}" if as_of is not None else "○ connecting"
-            return label, label, "$octavo-muted"
+            return ConnectionStatus(label, label, "$octavo-muted")
         if problem := _connection_problem(last) or _loading_problem(self.organizations_error):
             updated = f", updated {_padded_age(as_of)}" if as_of is not None else ""
-            return f"○ {problem}{updated}", f"○ {problem}", "$warning"
+            return ConnectionStatus(f"○ {problem}{updated}", f"○ {problem}", "$warning")
         if as_of is not None and self.started_at is not None and as_of < self.started_at:
-            return f"○ cached {_padded_age(as_of)}", f"○ {_padded_age(as_of)}", "$octavo-muted"
+            return ConnectionStatus(f"○ cached {_padded_age(as_of)}", f"○ {_padded_age(as_of)}", "$octavo-muted")
         age = _padded_age(as_of or last.moment)
-        return f"● updated {age}", f"● {age}", "$success"
+        return ConnectionStatus(f"● updated {age}", f"● {age}", "$success")
 
     @property
     def needs_key(self) -> bool:
@@ -249,7 +257,7 @@ class Connection:
     @property
     def shows_cached_data(self) -> bool:
         """True if the current screen shows data of an earlier run and no request has failed."""
-        return self._session is not None and self.status[-1] == "$octavo-muted"
+        return self._session is not None and self.status.style == "$octavo-muted"
 
     def update(self) -> None:
         """Update the top bar if the style of the status has changed. Report an unreadable or rejected API key once."""
@@ -259,8 +267,8 @@ class Connection:
         if last is not None and last.status == 401 and _KEY_REJECTED not in self._reported:
             self._reported.add(_KEY_REJECTED)
             self.key_rejected.notify()
-        if self._session is not None and (state := self.status[-1]) != self._style:
-            self._style = state
+        if self._session is not None and (style := self.status.style) != self._style:
+            self._style = style
             self._on_change()
 
 

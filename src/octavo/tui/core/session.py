@@ -78,7 +78,7 @@ class Session:
     label: str
     """Label in the top bar, such as `mara@docs.example.com`, `DEMO`, or the name of a folder."""
     activity: Callable[[], Iterator[Activity]]
-    """Yields the latest requests, newest first. This is an iterator because most callers need only the first."""
+    """Yields the latest requests, newest first. Most callers need only the first."""
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
     """Yields the bytes of a download URL, up to the given number of bytes. Raises ApiError."""
     upload: Callable[[str, AsyncIterable[bytes], int, str], Awaitable[None]]

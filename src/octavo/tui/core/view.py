@@ -22,6 +22,7 @@ from textual.widget import Widget
 from octavo.api.errors import NotSent
 from octavo.api.operation import Model, Operation
 from octavo.data.live import Live, Snapshot
+from octavo.tui.core.connection import ConnectionStatus
 from octavo.tui.core.shell import Shell, shell_of, stop_subscriptions, subscriptions_of
 from octavo.tui.widgets.bars import KeyBar, SectionTabs
 from octavo.tui.widgets.commands import HasCommands
@@ -120,20 +121,20 @@ class TopBar(_Bar):
 
     def _line(self) -> Content:
         width = self.content_size.width
-        left, link = Content(""), self.shell.workspace.connection.status
-        full = self._right_part(link, show_account=True)
-        with_account = [full, self._right_part(link, show_account=True, is_short=True)]
-        right_parts = least_parts = [full, self._right_part(link), self._right_part(link, is_short=True)]
+        left, status = Content(""), self.shell.workspace.connection.status
+        full = self._right_part(status, show_account=True)
+        with_account = [full, self._right_part(status, show_account=True, is_short=True)]
+        right_parts = least_parts = [full, self._right_part(status), self._right_part(status, is_short=True)]
         if self._is_demo:
             # The label of the demo matters more than the age of the data.
-            with_account, right_parts = [full], [full, self._right_part(link, is_short=True)]
-            sign = self._right_part((link[0][0], link[0][0], link[2]))
+            with_account, right_parts = [full], [full, self._right_part(status, is_short=True)]
+            sign = self._right_part(status._replace(text=status.text[0]))
             # The words of a problem matter more than the title of the organization, and less than the names of the tabs.
             least_parts = [*right_parts, sign]
-            if link[0].startswith(("● ", "○ cached ")):
+            if status.text.startswith(("● ", "○ cached ")):
                 right_parts = least_parts
         layouts = (
-            (_ACCOUNT_LAYOUTS[0], [self._right_part(link, show_account=True, show_user=True)]),
+            (_ACCOUNT_LAYOUTS[0], [self._right_part(status, show_account=True, show_user=True)]),
             *((layout, with_account) for layout in _ACCOUNT_LAYOUTS),
             *((layout, right_parts if layout[2] else least_parts) for layout in _LAYOUTS),
         )
@@ -172,12 +173,12 @@ class TopBar(_Bar):
         return line + piece
 
     def _right_part(
-        self, link: tuple[str, str, str], *, show_account: bool = False, is_short: bool = False, show_user: bool = False
+        self, status: ConnectionStatus, *, show_account: bool = False, is_short: bool = False, show_user: bool = False
     ) -> Content:
         """Return the connection status. With `show_account`, also return the account. In the demo, also return the label
         of the demo, and with `show_user` the name of the user."""
-        text, short_text, style = link
-        pieces: list[TextPiece | Content] = [(short_text if is_short else text, style), " "]
+        text = status.short_text if is_short else status.text
+        pieces: list[TextPiece | Content] = [(text, status.style), " "]
         if self._is_demo:
             label, user = self.shell.session.label, self.shell.workspace.me
             if show_user and user is not None:

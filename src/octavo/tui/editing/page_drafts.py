@@ -91,7 +91,7 @@ class PageDraft(NamedTuple):
 
 
 def parse_draft_key(text: str) -> PageDraftKey:
-    """Parse the string form of a key."""
+    """Return the key that has this `stored_key`."""
     _, space, page, request_id, revision, number = text.split(" ")
     return PageDraftKey(space, page, revision, "" if request_id == _NO_CHANGE_REQUEST else request_id, int(number))
 

@@ -179,7 +179,7 @@ class PageForm(ConfirmDialog):
             value,
             lines,
             placeholder=_HINTS.get(name, ""),
-            save_draft=lambda _: self._save_drafts(),  # the draft of the whole form
+            save_draft=lambda _: self._save_drafts(),  # Saves the draft of the whole form.
         )
 
     def field_widgets(self, name: str, field: DialogField) -> ComposeResult:

@@ -99,7 +99,7 @@ class Contents:
         return expected_index
 
     def slices_of_block(self, unit_index: int) -> range:
-        """Return the indices of all slices of the block that `unit_index` is a slice of."""
+        """Return the indexes of all slices of the block to which the unit `unit_index` belongs."""
         return range(unit_index, unit_index + 1)
 
     def margin_of(self, unit_index: int) -> int:
@@ -495,8 +495,8 @@ class BackgroundLayout:
         return self._virtual_lines is not None and self._virtual_lines is self.viewport.virtual_lines
 
     def prepare(self, folds: Folds, size: int) -> UnitLayout | None:
-        """Return the layout for a page of `size` characters, for the background thread. None if the pane has no width
-        yet."""
+        """Return the layout with which the background thread lays out a page of `size` characters. None if the pane has
+        no width yet."""
         if self.viewport.pane_width <= 0:
             return None
         layout = self.viewport.contents.layout_for(self.viewport.pane_width, folds)

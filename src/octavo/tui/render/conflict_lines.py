@@ -162,8 +162,8 @@ def _side_at_place(conflict: Conflict) -> int:
 
 
 def _text_alone(conflict: Conflict, text: str | None) -> str:
-    """Return one side of a conflict, sanitized for display, with the lines around it that it needs to be parsed
-    alone."""
+    """Return one side of a conflict, sanitized for display, with the lines around it without which it cannot be
+    parsed."""
     return safe_text(conflict.in_context(text)) if text and text.strip() else ""
 
 

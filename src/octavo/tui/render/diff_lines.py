@@ -171,7 +171,7 @@ def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
 
 
 def _section_text(names: Sequence[str], styles: Styles, available_width: int = 1 << 30) -> str:
-    """Return the names of sections as one line of text. To fit, the outermost ones are left out."""
+    """Return the names of sections as one line of text. If it does not fit, the outermost sections are left out."""
     between = f" {styles.glyphs.right} "
     path = between.join(drawable_text(styles, name) for name in names)
     for first in range(1, len(names)):

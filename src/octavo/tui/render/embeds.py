@@ -108,8 +108,8 @@ def _render_broken(context: LayoutContext, text: str, problem: str, width: int) 
 
 
 def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an embed: its title or host, and its URL. Beside the host, a URL that does not fit is shown without the
-    host, then shortened further."""
+    """Render an embed: its title or host, and its URL. Next to the host, a URL that does not fit is shown without the
+    host, and shortened further if needed."""
     styles, url = context.styles, str(block.attrs.get("url") or "")
     title = context.title_of(url)
     refused = link_destination(url) is LinkDestination.REFUSED
@@ -409,8 +409,8 @@ def _caption(context: LayoutContext, block: Block) -> list[Piece]:
 
 
 def is_caption_in_frame(block: Block) -> bool:
-    """Return True if the caption of an image is shown inside its frame, in place of the alternative text. This is so if
-    there is no alternative text, or if it has the same words as the caption. Case is ignored."""
+    """Return True if the caption of an image is shown inside its frame instead of the alternative text: there is no
+    alternative text, or it has the same words as the caption."""
     alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), plain_text(block.runs)))
     return bool(caption) and (not alt or alt == caption)
 
@@ -452,7 +452,8 @@ def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Cl
 
 
 def _image_facts(context: LayoutContext, src: str) -> tuple[str, str]:
-    """Return two texts: the reason why an image cannot be shown, or "", and its host, or its type and size."""
+    """Return two texts, each of which may be empty: the reason why an image cannot be shown, and the host of the image,
+    or its type and size."""
     destination = link_destination(src)
     if destination is LinkDestination.OUTSIDE:
         return "", host_of(src)

@@ -68,8 +68,7 @@ def file_name(address: str) -> str:
 def render_runs(
     runs: Iterable[Run], styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
 ) -> list[Piece]:
-    """Return runs as styled text on the style `base`. A line feed is a line break. `targets` has the titles and
-    destinations of links."""
+    """Return runs as styled text on the style `base`. `targets` has the titles and destinations of links."""
     return [piece for part in render_each_run(_collapse_blanks(runs), styles, base, targets) for piece in part]
 
 

@@ -463,8 +463,8 @@ def select_labels(cell: Block, column: TableColumn) -> list[str]:
 def grid_for(
     block: Block, columns: Sequence[tuple[int, TableColumn]], styles: Styles, targets: LinkTargets | None = None
 ) -> Callable[[int], TableGrid]:
-    """Return a function that returns the grid of a table for a width in cells. If its columns cannot shrink enough, the
-    grid is wider."""
+    """Return a function that takes a width in cells, and returns the grid of a table with this width. The grid is wider
+    if its columns cannot shrink enough."""
     rows = block.children[: max(1, MOST_CELLS // max(1, len(columns)))]
     is_first = has_start(block)
     by_column = cells_by_column(rows)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_TITLE_WIDTH = 34
-"""Width of the column of titles. The column is wider if even the longest explanation leaves more space."""
+"""Width of the column of titles. The column is wider if there is more space beside the longest explanation."""
 _FRAME_WIDTH, _ROW_MARGIN = 100, 14
 """Width of the dialog, as in `chooser.tcss`, and of its border, the cursor and the gaps between the columns of a row."""
 _KEY_SCORE = 1000.0

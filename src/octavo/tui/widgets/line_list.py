@@ -358,7 +358,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.item_clicked(index, event.x, is_double=is_double)
 
     def item_clicked(self, index: int, x: int, *, is_double: bool) -> None:
-        """Handle a click on an item at cell `x`. `is_double` is True for the second click of a double click."""
+        """Open an item on a double click. `x` is the clicked cell, for subclasses."""
         if is_double:
             self.choose()
 
@@ -377,7 +377,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._set_cursor(len(self.keys) - 1, step=-1)
 
     def go_to_heading(self, step: int) -> None:
-        """Select the first item below the next heading, or with -1 below the current or the previous heading."""
+        """Select the first item below the next heading. With -1, select the first item below the current heading, or
+        below the previous heading if that item is selected."""
         below_headings = {bisect_left(self.first_lines, line) for line in self.extra_lines}
         first_items = {self._nearest_stop(index, 1) for index in below_headings if index < len(self.keys)}
         candidates = [item for item in first_items if (item > self.cursor if step > 0 else item < self.cursor)]
@@ -385,7 +386,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
             self._set_cursor(min(candidates) if step > 0 else max(candidates))
 
     def move_by_half_page(self, direction: int) -> None:
-        """Move the cursor by half a page, up if `direction` is -1."""
+        """Move the cursor down by half a page, or up if `direction` is -1."""
         step = max(1, self._visible_height // self.item_height // 2)
         self._set_cursor(self.cursor + direction * step, step=direction)
 
