@@ -27,6 +27,7 @@ def lines(text: str, width: int) -> list[str]:
         ("ຂອງປະເທດ", 5, ["ຂອງປະ", "ເທດ"]),
         ("ខ្មែរគឺ", 3, ["ខ្មែរ", "គឺ"]),
         ("UseDistributedRuntime()", 18, ["UseDistributed", "Runtime()"]),
+        ("the_url/↗)", 8, ["the_", "url/↗)"]),
         ("OneWilderness", 10, ["One", "Wilderness"]),
         ("/a/long/path/to/it", 10, ["/a/long/", "path/to/it"]),
         ("D:\\a long\\path", 8, ["D:\\a", "long\\", "path"]),

@@ -463,6 +463,9 @@ _HYPHENATED = re.compile(r"[\"'“‘(]*[^\W\d_]+(?:['’\u2010\u2013\u2014-][^\
 _BREAK_SIGNS = r"[/\\\-_.?&=,:;#]+|(?<=[\w)])(?=%[0-9A-Fa-f]{2})"
 _SIGN_BREAK = re.compile(_BREAK_SIGNS)
 _INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(])")
+_LETTER = re.compile(r"[^\W_]")
+_MOST_SIGNS = 3
+"""Number of signs after an address, such as the arrow of a link, that do not stand alone on a line."""
 _LOOKAHEAD = 3
 """Number of characters after a possible break that `_last_break` must know."""
 _NO_BREAK = re.compile(r"(?!)")
@@ -607,6 +610,9 @@ def _split_long_word(word: str, width: int) -> list[int]:
         last = first + 1
         while last + 1 < len(edges) and edges[last + 1] - edges[first] <= width:
             last += 1
+        after = word[ends[last] : ends[last] + _MOST_SIGNS + 1]
+        if word[ends[last] - 1] == "/" and len(after) <= _MOST_SIGNS and last > first + 1 and not _LETTER.search(after):
+            last -= 1
         start, full = ends[first], ends[last]
         signs = _SIGN_BREAK if breaks is _INNER_BREAK else breaks
         at = _last_break(signs, word, start, full)
