@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import math
 import time
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from operator import attrgetter
 
 from rich.style import Style
 from textual.actions import SkipAction
@@ -348,12 +346,10 @@ class FindBar(PanePart):
         """Return the strip of a line with highlighted matches."""
         styles, margin = self.viewport.text_styles, self.viewport.contents.margin_of(unit_index)
         spans: list[tuple[int, int, Style]] = []
-        found = self._match_spans(unit_index)  # Sorted by line, so that the matches of one line are found by bisection.
-        for index in range(bisect_left(found, number, key=attrgetter("line")), len(found)):
-            if (mark := found[index]).line != number:
-                break
-            style = styles.hit_now if (unit_index, mark.nth) == self._current else styles.hit
-            spans.append((mark.start + margin, mark.end + margin, style))
+        for match in self._match_spans(unit_index):
+            if match.line == number:
+                style = styles.hit_now if (unit_index, match.nth) == self._current else styles.hit
+                spans.append((match.start + margin, match.end + margin, style))
         return restyle(strip, spans)
 
     def _update_rows(self) -> None:

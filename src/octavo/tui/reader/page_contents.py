@@ -5,7 +5,6 @@ gutter with the age of each block.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -271,10 +270,7 @@ class PageContents(Contents):
 
     def footnote(self, label: str) -> Block | None:
         """Return the footnote with a label. None if there is none."""
-        # On almost all pages, footnotes are at the top level.
-        top_level = self.document.blocks if self.document is not None else ()
-        blocks = (block for block in chain(top_level, self.walk()) if block.kind == "footnotes")
-        notes = (note for block in blocks for note in block.children)
+        notes = (note for block in self.walk() if block.kind == "footnotes" for note in block.children)
         return next((note for note in notes if note.attrs.get("label") == label), None)
 
     def discard_source_units(self) -> None:

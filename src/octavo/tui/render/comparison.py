@@ -99,8 +99,8 @@ def compare(before: str, after: str) -> PageComparison:
     """Parse and compare two versions of a page, and fill the caches that rendering uses."""
     old, new = parse(before), parse(after)
     for block in filter(is_long, (*old.blocks, *new.blocks)):
-        # Split here, because the diff needs the slices and this thread is not the event loop.
-        _exhaust(recent_slices(block))
+        # Fill the caches here, because the diff needs the slices and this thread is not the event loop.
+        deque(recent_slices(block), maxlen=0)
         if block.kind == "table":
             sample_rows(block)
         elif block.kind == "code":
@@ -108,13 +108,8 @@ def compare(before: str, after: str) -> PageComparison:
     changed = diff(old, new)
     for entry in changed.entries:
         if isinstance(entry, (ChangedBlock, MovedBlock)):
-            _exhaust(recent_entries(entry))
+            deque(recent_entries(entry), maxlen=0)
     return PageComparison(changed, old, new, kinds=ChangeKinds(changed.entries))
-
-
-def _exhaust(pieces: Iterator[object]) -> None:
-    """Iterate to the end, so that all parts are cached."""
-    deque(pieces, maxlen=0)
 
 
 T = TypeVar("T")
