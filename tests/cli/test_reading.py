@@ -11,7 +11,7 @@ from octavo.api import comments
 from octavo.api.content import PageReference
 from octavo.api.errors import ApiError
 from octavo.cli.arguments import build_parser
-from octavo.cli.commands.search import Search
+from octavo.cli.commands.search import Search, excerpt
 from octavo.cli.comparisons import select_page
 from octavo.cli.item_rows import find_thread
 from octavo.cli.output import Row
@@ -253,6 +253,10 @@ async def test_search_for_all_results_reads_every_page(
         assert await search() == whole
         assert await search("--limit=2") == whole[:2]
     assert len(whole) > 2
+
+
+def test_excerpt_shows_the_word_after_letters_that_are_compared_as_two() -> None:
+    assert "webhook" in excerpt(f"{'Straße und Maß, ' * 60}webhook {'and more ' * 60}", "Webhook")
 
 
 def test_search_without_results_suggests_a_word(demo: CommandLine) -> None:

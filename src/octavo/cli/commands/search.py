@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
+from bisect import bisect_right
 from collections.abc import AsyncIterator, Sequence
 from difflib import get_close_matches
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from octavo.api import search
@@ -147,7 +149,7 @@ class Search:
             "title": title,
             "space": {"id": space.id, "title": space.title},
             "path": own.get("page") or None,
-            "snippet": _excerpt(with_formulas(snippet, _format_inline)[0], self._words),
+            "snippet": excerpt(with_formulas(snippet, _format_inline)[0], self._words),
             "url": own.get("url"),
         }
 
@@ -245,11 +247,14 @@ def _nearest_word(word: str, known_words: set[str]) -> str:
     return next(iter(get_close_matches(word, known_words, n=1, cutoff=0.7)), word)
 
 
-def _excerpt(text: str, words: str) -> str:
+def excerpt(text: str, words: str) -> str:
     """Return the part of a text around the first of the words, on one line."""
     flat = " ".join(text.split())
-    starts = [at for word in fold(words).split() if (at := fold(flat).find(word)) >= 0]
-    first = max(0, min(starts, default=0) - _MAX_SNIPPET // 3)
+    folded = fold(flat)
+    starts = [at for word in fold(words).split() if (at := folded.find(word)) >= 0]
+    # A letter such as “ß” is two letters when it is folded, so convert the position in `folded` to that in `flat`.
+    folded_ends = list(accumulate(len(fold(letter)) for letter in flat))
+    first = max(0, bisect_right(folded_ends, min(starts, default=0)) - _MAX_SNIPPET // 3)
     part = flat[first : first + _MAX_SNIPPET]
     return f"{'…' if first else ''}{part}{'…' if first + _MAX_SNIPPET < len(flat) else ''}"
 
