@@ -15,9 +15,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.api.operation import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.database import Transaction, moment
@@ -27,8 +27,6 @@ from octavo.data.state_db import NotSaved, StateDb
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.data.writes.machine import OutboxEntry
-
-K = TypeVar("K")
 
 LATE_AFTER = 0.5
 """Seconds after which an unfinished save counts as late."""
@@ -420,11 +418,11 @@ class UnsentIndex:
 
     def of_thread(self, at: Discussion, thread: str) -> tuple[UnsentText, ...]:
         """Return the unsent texts of a thread, including a pending comment that starts the thread."""
-        return tuple(self._threads.get((at, thread), ()))
+        return tuple(each for each in self._all if (each.at, each.thread) == (at, thread))
 
     def of_discussion(self, at: Discussion) -> tuple[UnsentText, ...]:
         """Return the unsent texts of a change request, or of the main content of a space."""
-        return tuple(self._by_discussion.get(at, ()))
+        return tuple(each for each in self._all if each.at == at)
 
     def of_change_request(self, at: ChangeRequestRef) -> tuple[UnsentText, ...]:
         """Return the unsent texts of a change request itself, and its pending comments."""
@@ -453,22 +451,14 @@ class UnsentIndex:
         with_pages = ((text.page or pages.get(text.thread, ""), text) for text in texts)
         return _grouped((page, text) for page, text in with_pages if page or text.kind not in CHANGE_REQUEST_KINDS)
 
-    @cached_property
-    def _threads(self) -> Mapping[tuple[Discussion, str], Sequence[UnsentText]]:
-        return _grouped(((each.at, each.thread), each) for each in self._all if each.thread and each.at is not None)
-
-    @cached_property
-    def _by_discussion(self) -> Mapping[Discussion, Sequence[UnsentText]]:
-        return _grouped((each.at, each) for each in self._all if each.at is not None)
-
 
 def by_block(texts: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
     """Return the unsent drafts of new comments, by block key. Drafts about the whole page have the key ""."""
     return _grouped((text.block, text) for text in texts if text.kind == "comment")
 
 
-def _grouped(texts: Iterable[tuple[K, UnsentText]]) -> dict[K, list[UnsentText]]:
-    groups: defaultdict[K, list[UnsentText]] = defaultdict(list)
+def _grouped(texts: Iterable[tuple[str, UnsentText]]) -> dict[str, list[UnsentText]]:
+    groups: defaultdict[str, list[UnsentText]] = defaultdict(list)
     for key, text in texts:
         groups[key].append(text)
     return dict(groups)
