@@ -65,7 +65,7 @@ def report_error(task: asyncio.Task[Any], subject: str) -> None:
         task.get_loop().call_exception_handler(context)
 
 
-async def gather_bounded(work: Callable[[T], Awaitable[R]], items: Iterable[T], limit: int) -> list[R]:
+async def gather_bounded(work: Callable[[T], Awaitable[R]], items: Iterable[T], limit: int = MAX_REQUESTS) -> list[R]:
     """Return the result of `work` for each item, in the order of the items. At most `limit` calls run at the same time.
     Raises the first error, as `asyncio.gather` does."""
     semaphore = asyncio.Semaphore(limit)

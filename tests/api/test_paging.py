@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.api.errors import PaginationError
-from octavo.api.operation import MAX_ITEMS, MAX_PAGES, MAX_STALE, walk_pages
+from octavo.api.operation import MAX_ITEMS, MAX_PAGES, MAX_STALE_PAGES, walk_pages
 
 Page = tuple[Sequence[str], object]
 
@@ -67,7 +67,7 @@ async def test_invalid_cursor_ends_the_list(cursor: object) -> None:
 async def test_pages_without_new_items_end_the_list() -> None:
     assert (await read_all([("a", "1")], "empty"))[1:] == (
         "The server sent no new items. Only 1 item could be loaded.",
-        1 + MAX_STALE,
+        1 + MAX_STALE_PAGES,
     )
 
 

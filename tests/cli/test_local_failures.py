@@ -154,7 +154,7 @@ def test_command_waits_for_the_password_prompt_of_the_keyring(
         monkeypatch.setattr("sys.stdin", io.StringIO(KEY))
         assert octavo("--base-url", server_url, "auth", "login", "--with-token").code == 0
         backend.answered.clear()
-        monkeypatch.setattr("octavo.client.credentials.SECONDS", 0.05)
+        monkeypatch.setattr("octavo.client.credentials.TIMEOUT", 0.05)
         typing = threading.Timer(0.5, backend.answered.set)
         typing.start()
         ran = octavo("api", "users.Me")

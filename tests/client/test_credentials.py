@@ -159,7 +159,7 @@ def test_missing_dbus_is_reported_with_its_socket(tmp_path: Path, monkeypatch: p
 
 
 def test_keyring_prompt_is_announced_and_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("octavo.client.credentials.SECONDS", 0.01)
+    monkeypatch.setattr("octavo.client.credentials.TIMEOUT", 0.01)
     backend, said = Waiting(), list[str]()
 
     def on_prompt(sentence: str) -> None:

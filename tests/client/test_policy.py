@@ -197,7 +197,7 @@ def test_retries_stay_within_attempts_and_deadline(
     headers = {"retry-after": wait}
     delay = delay_after_status(status, headers, is_read=is_read, attempt=attempt, elapsed=elapsed, rng=lambda: chance)
     if delay is not None:
-        assert attempt < policy.ATTEMPTS
+        assert attempt < policy.MAX_ATTEMPTS
         assert elapsed + delay <= 30
         assert status in policy.TEMPORARY_STATUSES
         assert is_read or status == 429

@@ -13,7 +13,7 @@ from octavo.api.errors import ApiError, NotSent
 from octavo.api.operation import Operation
 from octavo.api.wire import encode
 from octavo.client.client import Client
-from octavo.data.block_origins import BATCH, ContentVersion, PageBlame, load_people
+from octavo.data.block_origins import REVISIONS_PER_BATCH, ContentVersion, PageBlame, load_people
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.server.app import Platform
@@ -217,17 +217,17 @@ async def test_each_request_may_fail_once(
 
 
 async def test_older_revisions_are_left_for_the_next_call(history: EditHistory, live: Live, clock: Clock) -> None:
-    for _ in range(BATCH + 1):
+    for _ in range(REVISIONS_PER_BATCH + 1):
         clock.forward(hours=1)
         await history.change("mia", history.edit("usage"))
     blame = PageBlame(live, history.at, "intro")
     async for _ in blame.load():
         pass
-    assert blame.checked_count == BATCH
+    assert blame.checked_count == REVISIONS_PER_BATCH
     assert blame.has_older
     assert not blame.is_complete
     assert blame.known_since is not None
-    assert clock() - blame.known_since == timedelta(hours=BATCH - 1)
+    assert clock() - blame.known_since == timedelta(hours=REVISIONS_PER_BATCH - 1)
     assert all(blame.origin(block.key) is None for block in blame.blocks)
     await load_all(blame)
     assert blame.is_complete

@@ -22,7 +22,7 @@ from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpace, OfflineSpaces
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
-from octavo.data.sync_queue import LIMITS, Rank
+from octavo.data.sync_queue import MAX_REQUESTS_BY_RANK, Rank
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import RequestGate
@@ -308,7 +308,7 @@ async def test_requests_of_the_user_go_before_the_download(
         await asyncio.sleep(0.01)
     await asyncio.sleep(0.1)
     download = len(gate.requests)
-    assert download <= LIMITS[Rank.OFFLINE]
+    assert download <= MAX_REQUESTS_BY_RANK[Rank.OFFLINE]
     size = asyncio.create_task(offline.size(space.ref))
     while len(gate.requests) == download:  # noqa: ASYNC110  # The user waits for this request, so it is sent now.
         await asyncio.sleep(0.01)

@@ -19,7 +19,7 @@ from octavo.data.writes import machine as steps
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import entry_records, kind_of, write_kinds
-from octavo.settings.table import LONGEST_UNDO
+from octavo.settings.table import MAX_UNDO_SECONDS
 from tests.data.conftest import MIA, ManualOutbox
 from tests.data.connections import RequestGate, add_write
 from tests.data.test_outbox import comment, texts
@@ -142,7 +142,7 @@ class TestOnDisk:
             instances.append(await _outbox(tmp_path, gate, clock))
             await instances[-1].step()
             assert [each.state for each in instances[-1].entries] == ["held"]
-        clock.forward(seconds=LONGEST_UNDO)
+        clock.forward(seconds=MAX_UNDO_SECONDS)
         await instances[-1].send_due()
         assert await texts(ask, here) == ["Hello"]
         for each in instances:

@@ -23,7 +23,7 @@ from octavo.api.operation import SPECS, ChangeRequestRef, ListPage, NextCursor, 
 from octavo.api.safety import safe_text
 from octavo.api.users import User
 from octavo.data.response_cache import ResponseCache
-from octavo.data.search_index import EVICT_EVERY, Hit, SearchIndex
+from octavo.data.search_index import WRITES_PER_EVICTION, Hit, SearchIndex
 from octavo.data.search_text import SearchTerms, sections
 from tests.api.test_folding import ALIKE
 from tests.server.small_platform import Clock
@@ -359,7 +359,7 @@ class TestChanges:
                 index.flush()
         assert await find_ids(index, "number0") == []
         assert await find_ids(index, "number1199") == ["p1199"]
-        assert (await index.counts()).pages <= 600 + EVICT_EVERY
+        assert (await index.counts()).pages <= 600 + WRITES_PER_EVICTION
         index.close()
         small = SearchIndex(tmp_path / "small", max_letters=50_000, now=clock)
         for number in range(600):

@@ -33,12 +33,12 @@ from octavo.concurrency import MAX_REQUESTS
 from octavo.data.sync_queue import (
     FIRST_PAUSE,
     LATER_INTERVAL,
-    LIMITS,
-    LONGEST_PAUSE,
-    LONGEST_UNREACHED,
     MAX_BACKGROUND,
     MAX_FAILURES,
-    OLDEST_EVERY,
+    MAX_PAUSE,
+    MAX_REQUESTS_BY_RANK,
+    MAX_UNREACHED_PAUSE,
+    STARTS_PER_OLDEST,
     Flight,
     Rank,
     SyncQueue,
@@ -268,7 +268,7 @@ class SyncQueueRun(RuleBasedStateMachine):
         self.in_a_row += error.outcome is Outcome.UNKNOWN
         is_news = not self.misses or flight.started_at >= self.paused_until
         if is_news and (affects_all_requests(error) or self.in_a_row >= MAX_FAILURES):
-            longest = LONGEST_UNREACHED if isinstance(error, NotSent) else LONGEST_PAUSE
+            longest = MAX_UNREACHED_PAUSE if isinstance(error, NotSent) else MAX_PAUSE
             self.paused_until = self.now + min(longest, FIRST_PAUSE * 2**self.misses)
             self.misses += 1
 
@@ -309,7 +309,9 @@ class SyncQueueRun(RuleBasedStateMachine):
                     continue
                 if (self.is_hidden and rank in HIDDEN) or (rank is Rank.LATER and self.now < self.spaced_until):
                     continue
-                if sum(each > Rank.AWAITED for each in busy) >= room or busy.count(rank) >= LIMITS.get(rank, 4):
+                if sum(each > Rank.AWAITED for each in busy) >= room or busy.count(rank) >= MAX_REQUESTS_BY_RANK.get(
+                    rank, 4
+                ):
                     continue
             rechecked[url] = rank
         return rechecked
@@ -339,13 +341,13 @@ class SyncQueueRun(RuleBasedStateMachine):
     def check_order(self, url: str, rank: Rank, free: dict[str, Rank]) -> None:
         self.starts += 1
         oldest = next(iter(free))
-        if self.starts % OLDEST_EVERY == 0:
+        if self.starts % STARTS_PER_OLDEST == 0:
             assert url == oldest, "Every eighth request is for the oldest want"
         else:
             assert rank == min(free.values()), "By rank"
         count = self.passed[1] + 1 if self.passed[0] == oldest else 1
         self.passed = ("", 0) if url == oldest else (oldest, count)
-        assert self.passed[1] < OLDEST_EVERY, "Nothing starves"
+        assert self.passed[1] < STARTS_PER_OLDEST, "Nothing starves"
 
     @invariant()
     def no_want_is_lost(self) -> None:
@@ -446,7 +448,7 @@ class TestPauses:
             assert probe is not None
             assert queue.next(now) is None, "One request probes"
             queue.end(probe, NotSent("No."), now)
-        assert pauses == [5, 10, 20, 40, 60, LONGEST_UNREACHED.total_seconds()]
+        assert pauses == [5, 10, 20, 40, 60, MAX_UNREACHED_PAUSE.total_seconds()]
 
     @pytest.mark.parametrize("error", [RateLimited, Unauthorized])
     def test_pause_after_refusals_of_all_requests_grows_to_five_minutes(self, error: type[ApiError]) -> None:
@@ -456,7 +458,7 @@ class TestPauses:
             assert flight is not None
             queue.end(flight, error("No."), now)
             before, now = now, queue.wake_at(now) or now
-        assert now - before == LONGEST_PAUSE
+        assert now - before == MAX_PAUSE
 
     def test_retry_after_is_respected_despite_other_responses(self) -> None:
         queue = self.queue(3)
@@ -504,14 +506,14 @@ class TestPauses:
 def test_oldest_want_starts_after_at_most_eight_better_ones() -> None:
     queue, started = SyncQueue(lambda url: None), list[str]()
     queue.add(Want(get("old"), "old", "offline", Rank.OFFLINE, "s"), START)
-    for number in range(2 * OLDEST_EVERY):
+    for number in range(2 * STARTS_PER_OLDEST):
         queue.add(Want(get(f"n{number}"), f"n{number}", "inbox", Rank.NEEDED, "s", order=-number), START)
         queue.add(Want(get(f"v{number}"), f"v{number}", "poll", Rank.VISIBLE, "s"), START)
         flight = queue.next(START)
         assert flight is not None
         queue.end(flight, None, START)
         started.append(flight.url)
-    assert started.index("old") == OLDEST_EVERY - 1
+    assert started.index("old") == STARTS_PER_OLDEST - 1
 
 
 def test_a_short_response_does_not_satisfy_a_want_for_the_whole_list() -> None:
@@ -533,9 +535,9 @@ def test_request_that_fails_twice_waits_for_the_next_pass() -> None:
         flight = queue.next(now)
         assert flight is not None
         queue.end(flight, error, now)
-    assert queue.next(START + LONGEST_PAUSE) is None
+    assert queue.next(START + MAX_PAUSE) is None
     queue.retry("inbox")
-    assert queue.next(START + LONGEST_PAUSE) is not None
+    assert queue.next(START + MAX_PAUSE) is not None
 
 
 def test_recheck_takes_the_most_overdue_within_its_limit() -> None:

@@ -16,7 +16,7 @@ from octavo.api.operation import Operation, SpaceRef
 from octavo.api.spaces import Get, Space
 from octavo.api.wire import encode
 from octavo.data.response_cache import ResponseCache
-from octavo.data.sync_queue import LIMITS, MAX_BACKGROUND, Rank, Want
+from octavo.data.sync_queue import MAX_BACKGROUND, MAX_REQUESTS_BY_RANK, Rank, Want
 from octavo.data.syncer import Syncer
 from tests.data.background_requests import is_fetching, wait_fetched
 from tests.data.conftest import run_wants
@@ -401,7 +401,9 @@ class TestPlanners:
         assert syncer.progress("inbox").missing >= 2
         assert not syncer.is_idle("inbox")
 
-    @pytest.mark.parametrize(("rank", "limit"), [(Rank.NEEDED, MAX_BACKGROUND), (Rank.OFFLINE, LIMITS[Rank.OFFLINE])])
+    @pytest.mark.parametrize(
+        ("rank", "limit"), [(Rank.NEEDED, MAX_BACKGROUND), (Rank.OFFLINE, MAX_REQUESTS_BY_RANK[Rank.OFFLINE])]
+    )
     async def test_background_budget_does_not_delay_the_user(
         self, server: SpaceServer, syncer: Syncer[Space], rank: Rank, limit: int
     ) -> None:

@@ -29,9 +29,9 @@ from octavo.api.errors import (
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.writes import machine as steps
 from octavo.data.writes.machine import (
-    LIFETIME,
     MAX_BLOCKING_SEARCHES,
     MAX_OWN_FAILURES,
+    MAX_WRITE_AGE,
     EntryState,
     Failure,
     OutboxEntry,
@@ -132,7 +132,7 @@ def test_searches_become_rarer_and_end() -> None:
         pauses.append(((lost.due_at or now) - now).total_seconds())
         now = lost.due_at or now
     assert pauses[:3] == [1, 2, 4]
-    assert (max(pauses), now - START >= LIFETIME) == (300, True)
+    assert (max(pauses), now - START >= MAX_WRITE_AGE) == (300, True)
     assert lost.needs_user
 
 

@@ -112,7 +112,7 @@ def lock_state_file(stage: Stage) -> Iterator[None]:
 
 
 async def test_row_shows_an_unsaved_draft_until_it_is_saved(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "BUSY_TIMEOUT", 4 * drafts.LATE_AFTER)
+    monkeypatch.setattr(database, "BUSY_TIMEOUT", 4 * drafts.LATE_SAVE_SECONDS)
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         run.app.session.state.write_now(lambda db: None)

@@ -8,13 +8,13 @@ from octavo.api.operation import InOrganization, Listing, Model, Operation
 from octavo.api.storage import FromFile, StorageKey
 from octavo.api.text import Id, KnownValues, SafeAddress, SafeLine
 
-REGULAR = 400
+REGULAR_WEIGHT = 400
 """The weight that every font must include."""
 
 Family = Annotated[str, Field(min_length=1, max_length=50)]
 FontKey = Annotated[StorageKey, FromFile("customization_font")]
 Weight = Annotated[int, Field(ge=1, le=1000)]
-_FACES_EXAMPLE = [{"weight": REGULAR, "storageKey": "~/fonts/Inter-Regular.woff2"}]
+_FACES_EXAMPLE = [{"weight": REGULAR_WEIGHT, "storageKey": "~/fonts/Inter-Regular.woff2"}]
 
 
 class Permissions(Model):
@@ -33,7 +33,7 @@ class FontSource(Model):
 class FontFace(Model):
     """One weight of a font, 1 to 1000, in one or more formats."""
 
-    weight: float = REGULAR
+    weight: float = REGULAR_WEIGHT
     sources: tuple[FontSource, ...] = ()
 
 
@@ -76,8 +76,8 @@ class Create(InOrganization, Operation[Font], put="/fonts", success=201):
 
     @model_validator(mode="after")
     def _require_regular_face(self) -> Self:
-        if all(face.weight != REGULAR for face in self.font_faces):
-            raise ValueError(f"fontFaces must have a file with weight {REGULAR}")
+        if all(face.weight != REGULAR_WEIGHT for face in self.font_faces):
+            raise ValueError(f"fontFaces must have a file with weight {REGULAR_WEIGHT}")
         return self
 
 

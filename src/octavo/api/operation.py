@@ -400,7 +400,7 @@ Item = TypeVar("Item")
 
 MAX_PAGES = 1000
 MAX_ITEMS = 100_000
-MAX_STALE = 10
+MAX_STALE_PAGES = 10
 """Maximum number of successive pages without a new item. An empty page is not the end of a list."""
 MAX_CURSOR = 4096
 
@@ -493,6 +493,6 @@ def _refusal(cursor: object, used: set[object]) -> str:
 
 
 def _excess(stale: int, is_long: bool) -> str:
-    if stale >= MAX_STALE:
+    if stale >= MAX_STALE_PAGES:
         return "The server sent no new items"
     return "The list is too long" if is_long else ""

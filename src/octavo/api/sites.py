@@ -12,7 +12,7 @@ from octavo.api.users import User
 
 SiteType = Literal["basic", "premium", "ultimate", "sponsored", "legacy-basic", "legacy-premium"]
 Visibility = Literal["public", "unlisted", "share-link", "visitor-auth"]
-PROXY = r"^(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,}(?:/[A-Za-z0-9_-]+)+$"
+PROXY_PATTERN = r"^(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,}(?:/[A-Za-z0-9_-]+)+$"
 """Regular expression for a host with a path, such as `example.com/docs`."""
 
 
@@ -175,7 +175,8 @@ class Update(InSite, Operation[Site], patch="", nullable=("proxy",)):
     default_site_section: Id | None = Field(None, title="Default section")
     """The section where visitors start."""
     proxy: (
-        Annotated[str, string_form(PROXY, "a host and a path, for example example.com/docs", max_length=512)] | None
+        Annotated[str, string_form(PROXY_PATTERN, "a host and a path, for example example.com/docs", max_length=512)]
+        | None
     ) = Field(None, title="Custom path")
     """A path on your own domain that shows the site."""
 

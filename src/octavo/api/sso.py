@@ -10,7 +10,7 @@ from octavo.api.storage import FromFile
 from octavo.api.teams import Team
 from octavo.api.text import Id, KnownValues, Moment, SafeAddress, SafeLine, SafeText, WebAddress
 
-NO_ADDRESS = "about:blank"
+NO_SSO_URL = "about:blank"
 """The value that the API requires while there is no sign-in URL."""
 Label = Annotated[str, Field(min_length=1, max_length=30)]
 EntityId = Annotated[str, Field(max_length=1024)]
@@ -31,7 +31,7 @@ class SamlProvider(Model):
     object: Literal["saml-provider"] = "saml-provider"
     id: Id
     label: SafeLine = ""
-    sso_url: Annotated[SafeAddress, AfterValidator(lambda address: "" if address == NO_ADDRESS else address)] = Field(
+    sso_url: Annotated[SafeAddress, AfterValidator(lambda address: "" if address == NO_SSO_URL else address)] = Field(
         "", alias="ssoURL"
     )
     entity_id: SafeAddress = Field("", alias="entityID")

@@ -226,7 +226,7 @@ def _encode_segment(value: str) -> str:
     return quote(value, safe="")
 
 
-_KINDS = {
+_VALUE_RULES = {
     "string_type": "text",
     "bool_type": "true or false",
     "bool_parsing": "true or false",
@@ -296,8 +296,8 @@ def value_rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
             return f"must have {limits['discriminator']} set to one of {limits['expected_tags']}"
         case "value_error":
             return f"is not valid: {limits['error']}"
-        case kind if kind in _KINDS:
-            return f"must be {_KINDS[kind]}"
+        case kind if kind in _VALUE_RULES:
+            return f"must be {_VALUE_RULES[kind]}"
         case _:
             return "is not valid: " + error["msg"][:1].lower() + error["msg"][1:]
 

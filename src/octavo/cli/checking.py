@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from octavo.api.content import Page, Revision
 from octavo.api.operation import ContentRef
 from octavo.api.safety import safe_line
-from octavo.cli.comparisons import PARALLEL, PageTexts, changed_items, find_versions, load_revision, load_texts
+from octavo.cli.comparisons import PageTexts, changed_items, find_versions, load_revision, load_texts
 from octavo.cli.refs import Target
 from octavo.cli.standard_streams import USAGE, Failure
 from octavo.concurrency import gather_bounded
@@ -337,7 +337,7 @@ async def _load_pages(live: Live, at: ContentRef, ids: Sequence[str]) -> list[tu
     async def load(page_id: str) -> tuple[str, str, str]:
         return page_id, "", page_markdown(await find_page(live, get_page_source(at, page_id)))
 
-    return [*await gather_bounded(load, ids[:MAX_PAGES], PARALLEL), *((each, "", "") for each in ids[MAX_PAGES:])]
+    return [*await gather_bounded(load, ids[:MAX_PAGES]), *((each, "", "") for each in ids[MAX_PAGES:])]
 
 
 def _parse_pages(

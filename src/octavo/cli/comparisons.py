@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from octavo.data.live import Live
     from octavo.tui.core.session import Session
 
-PARALLEL = 6
-"""Maximum number of requests that a command sends at the same time."""
-
 
 @dataclass(frozen=True)
 class ComparedVersions:
@@ -156,7 +153,7 @@ async def load_texts(live: Live, versions: ComparedVersions, items: Sequence[Cha
             return PageTexts(item)
         return PageTexts(item, *await load_markdown(live, versions, item.page.id))
 
-    return await gather_bounded(load, items, PARALLEL)
+    return await gather_bounded(load, items)
 
 
 async def load_markdown(live: Live, versions: ComparedVersions, page_id: str) -> tuple[str, str]:

@@ -47,7 +47,7 @@ from octavo.cli.standard_streams import (
 )
 from octavo.data.live import NOT_AVAILABLE_OFFLINE
 from octavo.data.state_db import NotSaved
-from octavo.data.writes.machine import ONCE, NewWrite, OutboxEntry
+from octavo.data.writes.machine import ONCE_PREFIX, NewWrite, OutboxEntry
 from octavo.data.writes.store import once_group
 from octavo.lazy_import import lazy
 from octavo.settings import in_words, read
@@ -343,4 +343,4 @@ async def tell_if_done_once(session: Session, options: argparse.Namespace) -> bo
 
 def once_key(key: str | None) -> str:
     """Return the value of `NewWrite.draft_key` for the writes of a command with this `--once` key. Empty without a key."""
-    return "" if key is None else ONCE + key
+    return "" if key is None else ONCE_PREFIX + key

@@ -20,10 +20,10 @@ from octavo.api.spaces import Space
 from octavo.api.text import is_id
 from octavo.api.users import User
 from octavo.cli.access import read_settings
-from octavo.cli.comparisons import PARALLEL
 from octavo.cli.output import declare_fields
 from octavo.cli.refs import Ref, References, Target, parse_ref, short_name
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure
+from octavo.concurrency import MAX_REQUESTS
 from octavo.data.loaders import all_items
 from octavo.data.queries import (
     PAGE_LIMIT,
@@ -280,7 +280,7 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
         cached = live.cache.get(open_threads_of(at))
         if cached is not None and any(each.id == thread_id for each in cached[0].items):
             return await thread_at(references, await _target_of(references, at, discussions[at]), thread_id)
-    semaphore = asyncio.Semaphore(PARALLEL)
+    semaphore = asyncio.Semaphore(MAX_REQUESTS)
     failures: list[ApiError] = []
 
     async def find_in(at: Discussion) -> tuple[Discussion, Comment] | None:

@@ -21,7 +21,6 @@ from octavo.api.content import ListPages
 from octavo.api.operation import ChangeRequestRef
 from octavo.cli.checking import ContentOptions, check_content, choose_rules
 from octavo.cli.comparisons import (
-    PARALLEL,
     ComparedVersions,
     PageTexts,
     changed_items,
@@ -317,7 +316,7 @@ async def _load_changed_pages(
 
 async def _load_threads(references: References, target: Target) -> list[tuple[FoundThread, Sequence[Reply]]]:
     threads = await load_threads(references, target)
-    replies = await gather_bounded(lambda each: load_replies(references, each), threads, PARALLEL)
+    replies = await gather_bounded(lambda each: load_replies(references, each), threads)
     return list(zip(threads, replies, strict=True))
 
 

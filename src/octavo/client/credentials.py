@@ -31,13 +31,13 @@ TRUSTED = frozenset(
     f"keyring.backends.{name}" for name in ("SecretService", "libsecret", "kwallet", "macOS", "Windows")
 )
 """Modules of keyring backends that encrypt tokens. Other backends store plain text or nothing."""
-SECONDS = 3.0
+TIMEOUT = 3.0
 """Seconds to wait for the keyring."""
-PATIENT_SECONDS = 60.0
+LONG_TIMEOUT = 60.0
 """Seconds to wait for the keyring if the user may have to enter its password."""
 STILL_WAITING = (
     f"The keyring has not responded yet. If a window asks for the password of the keyring, type the password there "
-    f"(Octavo waits {PATIENT_SECONDS:g} s)."
+    f"(Octavo waits {LONG_TIMEOUT:g} s)."
 )
 
 
@@ -65,19 +65,19 @@ class Keyring:
         self,
         *,
         trusted: Collection[str] = TRUSTED,
-        timeout: float = SECONDS,
+        timeout: float = TIMEOUT,
         report: Callable[[str], object] | None = None,
     ) -> None:
         """`trusted` has the modules of the backends that may be used. A call that takes `timeout` seconds raises
-        StoreTimeout. If `timeout` is longer than SECONDS, `report` is called with a sentence after SECONDS."""
+        StoreTimeout. If `timeout` is longer than TIMEOUT, `report` is called with a sentence after TIMEOUT."""
         self._trusted = trusted
         self._timeout = timeout
         self._report = report
 
     def with_longer_timeout(self, report: Callable[[str], object] | None = None) -> Keyring:
         """Return the same keyring with a longer time limit, so that the user can enter its password. `report` is called
-        with a sentence if a call takes longer than SECONDS."""
-        return Keyring(trusted=self._trusted, timeout=PATIENT_SECONDS, report=report or self._report)
+        with a sentence if a call takes longer than TIMEOUT."""
+        return Keyring(trusted=self._trusted, timeout=LONG_TIMEOUT, report=report or self._report)
 
     def get(self, origin: str, profile: str) -> SecretStr | None:
         """Return the token. None if no token is stored."""
@@ -126,7 +126,7 @@ class Keyring:
     def _run(self, work: Callable[[KeyringBackend], T]) -> T:
         try:
             return run_with_timeout(
-                self._timeout, lambda: self._run_with_backend(work), after=(SECONDS, self._report_waiting)
+                self._timeout, lambda: self._run_with_backend(work), after=(TIMEOUT, self._report_waiting)
             )
         except Overdue:
             raise StoreTimeout(

@@ -29,9 +29,9 @@ READS = frozenset({"GET", "HEAD"})
 TEMPORARY_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 PROXY_WANTS_SIGN_IN = 407
 
-ATTEMPTS = 4
+MAX_ATTEMPTS = 4
 FIRST_PAUSE = 0.5
-LONGEST_PAUSE = 8.0
+MAX_PAUSE = 8.0
 MAX_REQUESTED_WAIT = 60.0
 """Maximum seconds that Octavo waits if the server asks for a pause. After a longer pause is asked for, the request fails,
 and the message says when to try again."""
@@ -41,7 +41,7 @@ RESERVED_SHARE = 0.25
 """Share of the rate limit that is reserved for requests of the user."""
 MIN_RESERVED_REQUESTS = 5
 """Minimum number of requests that are reserved for the user, even if `RESERVED_SHARE` is less."""
-SPREAD = 0.5
+RETRY_SPREAD = 0.5
 """Seconds over which simultaneous retries are spread."""
 
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
@@ -96,7 +96,7 @@ def delay_after_error(
 
     `attempt` is the number of the last attempt, from 1. `elapsed` and `deadline` are in seconds.
     """
-    if attempt >= ATTEMPTS or not _may_be_temporary(error):
+    if attempt >= MAX_ATTEMPTS or not _may_be_temporary(error):
         return None
     if not is_read and error.outcome is not Outcome.NOT_SENT:
         return None
@@ -117,11 +117,11 @@ def delay_after_status(
     """Return the seconds until the next attempt after an error status. None if there must be no retry. The names of
     `headers` are lower-case."""
     wait = requested_wait(headers, now)
-    if attempt >= ATTEMPTS or status not in TEMPORARY_STATUSES or (not is_read and status != 429):
+    if attempt >= MAX_ATTEMPTS or status not in TEMPORARY_STATUSES or (not is_read and status != 429):
         return None
     if wait is None:
         return _retry_before(deadline, elapsed, _pause(attempt, rng))
-    return _retry_before(deadline, elapsed, wait + rng() * SPREAD) if wait <= MAX_REQUESTED_WAIT else None
+    return _retry_before(deadline, elapsed, wait + rng() * RETRY_SPREAD) if wait <= MAX_REQUESTED_WAIT else None
 
 
 def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -178,7 +178,7 @@ def _may_be_temporary(error: ApiError) -> bool:
 
 
 def _pause(attempt: int, rng: Callable[[], float]) -> float:
-    return rng() * min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
+    return rng() * min(MAX_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
 
 
 def _retry_before(deadline: float, elapsed: float, delay: float) -> float | None:

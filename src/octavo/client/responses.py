@@ -187,7 +187,7 @@ _STEP = MIB
 """Number of bytes that are decompressed in one step, so that the event loop is not blocked."""
 _GZIP = 31
 """The `wbits` of zlib for gzip with the largest window."""
-THREAD_SIZE = 256 * 1024
+THREAD_PARSING_BYTES = 256 * 1024
 """Body size in bytes from which parsing runs in a background thread, because it would block the event loop."""
 
 
@@ -334,7 +334,7 @@ async def parse_response(spec: Spec, body: bytes | None, host: str) -> Any:
     if not body:
         raise BadResponse(f"{host} sent an empty response to {spec.name}. Refresh to see the current state.")
     try:
-        if len(body) > THREAD_SIZE:
+        if len(body) > THREAD_PARSING_BYTES:
             return await run_in_thread(lambda: read(spec.codec, body))
         return read(spec.codec, body)
     except ValidationError as error:
@@ -348,7 +348,7 @@ async def parse_body(body: bytes, host: str) -> Any:
     if not body:
         return None
     try:
-        if len(body) > THREAD_SIZE:
+        if len(body) > THREAD_PARSING_BYTES:
             return await run_in_thread(lambda: json_of(body))
         return json_of(body)
     except ValueError:

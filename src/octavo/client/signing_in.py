@@ -22,7 +22,7 @@ from octavo.client.origin import host_of
 from octavo.client.profiles import KEY_VARIABLE, Access, Profile, Profiles
 from octavo.concurrency import run_in_thread
 
-ORGANIZATIONS = 100
+MAX_ORGANIZATIONS = 100
 """Maximum number of organizations read at sign-in."""
 
 NOT_KEPT = (
@@ -269,10 +269,10 @@ async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]
     says why."""
     found: list[Organization] = []
     try:
-        async with aclosing(client.pages(organizations.List(limit=ORGANIZATIONS))) as pages:
+        async with aclosing(client.pages(organizations.List(limit=MAX_ORGANIZATIONS))) as pages:
             async for page in pages:
                 found += page.items
-                if len(found) >= ORGANIZATIONS:
+                if len(found) >= MAX_ORGANIZATIONS:
                     break
     except Unauthorized:
         raise

@@ -25,7 +25,7 @@ from octavo.documents.blame import Blame, Origin
 from octavo.documents.blocks import EMPTY_PAGE, Block, Document
 from octavo.documents.source_reader import parse
 
-BATCH = 40
+REVISIONS_PER_BATCH = 40
 """Number of revisions of a space that are checked before the user decides whether to continue."""
 MAX_OTHER_PAGES = 10
 """Maximum number of other pages on which the blocks of a revision are searched. If the revision changed more other
@@ -101,7 +101,7 @@ class PageBlame:
         if self._blame is None:
             await self._start()
             yield
-        for _ in range(BATCH):
+        for _ in range(REVISIONS_PER_BATCH):
             if not self.has_older:
                 return
             await self._check(self._space.revision_ref(self._next))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.data.writes.machine import OutboxEntry
 
-LATE_AFTER = 0.5
+LATE_SAVE_SECONDS = 0.5
 """Seconds after which an unfinished save counts as late."""
 
 
@@ -224,7 +224,7 @@ class Drafts:
         return save
 
     async def _wait_saved(self, edit: _Edit) -> None:
-        late_timer = asyncio.get_running_loop().call_later(LATE_AFTER, self._mark_late, edit)
+        late_timer = asyncio.get_running_loop().call_later(LATE_SAVE_SECONDS, self._mark_late, edit)
         try:
             await self._state.wait_written(edit.saving)
         except NotSaved:

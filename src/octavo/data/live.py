@@ -64,9 +64,9 @@ IDLE_IN_MEMORY = 12
 """Maximum number of responses without watchers that stay in memory. All others are only on disk."""
 MAX_CONFIRMED = 200
 """Maximum number of confirmed writes that are kept. They are applied to responses that were requested before them."""
-DECODED_IN_THREAD_FROM = 256 * 1024
+THREAD_DECODING_BYTES = 256 * 1024
 """Size in bytes from which a cached response is decoded in a background thread."""
-RECENT = timedelta(seconds=5)
+RECENT_AGE = timedelta(seconds=5)
 """Maximum age of a cached response at which `watch` with `refetch=False` does not fetch it again."""
 NOT_AVAILABLE_OFFLINE = "Not available offline: Octavo has not loaded this before."
 
@@ -157,7 +157,7 @@ class Live:
         self.outbox.start()  # so that writes left by an earlier run are sent as soon as a screen shows something
         response = self._response(op)
         is_loaded = response.value is not None and response.error is None
-        is_recent = bool(response.watchers) or self._contains_all_since(response, self.now() - RECENT)
+        is_recent = bool(response.watchers) or self._contains_all_since(response, self.now() - RECENT_AGE)
         is_current = not refetch and is_loaded and is_recent
         if not refetch and is_loaded and not is_current and self.syncer.is_current(response.url):
             is_current, response.checked_at = True, self.now()
@@ -536,7 +536,7 @@ class Live:
         return not response.is_disk_read and self.cache.read_body(response.op) is not None
 
     def _load_stored(self, response: LiveResponse, body: bytes, requested_at: datetime) -> None:
-        if len(body) <= DECODED_IN_THREAD_FROM:
+        if len(body) <= THREAD_DECODING_BYTES:
             if (value := self.cache.decode(response.op, body)) is not None:
                 response.load_stored(value, requested_at, self._last_number_confirmed_before(requested_at))
             return

@@ -47,7 +47,7 @@ LONG_LIST_LIMIT = 200
 """Limit of the lists of files and links."""
 CHANGES_LIMITS = (100, 1000)
 """Limits of the two requests for the changes of a change request: the first request, and the request for more."""
-LIST_AGE = timedelta(minutes=1)
+MAX_LIST_AGE = timedelta(minutes=1)
 """Age up to which a list of the organization is current enough. All offline spaces share these lists."""
 MAX_ITEMS = 10_000
 """Maximum number of items of a list that are available offline."""
@@ -166,7 +166,7 @@ def wants_of_space(space: Space, owner: str) -> Iterator[Want]:
         for status in get_args(Status):
             of_all = change_requests_of(space.organization, status)
             label = f"the {status} change requests in the organization"
-            yield replace(_want(owner, of_all, inbox_plan.NO_STAMP, label), max_age=LIST_AGE)
+            yield replace(_want(owner, of_all, inbox_plan.NO_STAMP, label), max_age=MAX_LIST_AGE)
 
 
 def wants_of_tree(at: SpaceRef, tree: PageTree, revision: str, owner: str) -> Iterator[Want]:

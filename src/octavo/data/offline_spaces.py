@@ -39,11 +39,11 @@ PASS_INTERVAL = timedelta(minutes=10)
 """Time between two passes of a space that seems unchanged: the lists do not show every change, such as a new reply."""
 LOCK_CHECK_INTERVAL = 5.0
 """Seconds between two attempts to get the lock while another instance holds it."""
-RETRY_AFTER = 60.0
+RETRY_DELAY = 60.0
 """Seconds until the next attempt for a space that could not be fetched."""
 PROGRESS_INTERVAL = 0.3
 """Seconds between two reports of progress."""
-STORED_EVERY = 10
+REPORTS_PER_SAVE = 10
 """The progress and the size on disk are stored for other instances after this number of progress reports."""
 DEFAULT_PAGE_BYTES = 6_000
 """Assumed bytes per page while no page is on disk. This is the mean of the demo library."""
@@ -227,7 +227,7 @@ class OfflineSpaces:
                 space_id = next(iter(self._due))
                 if not await self._download(space_id, self._due.pop(space_id)):
                     self._due.setdefault(space_id, False)
-                    await self._sleep(RETRY_AFTER)
+                    await self._sleep(RETRY_DELAY)
 
     async def _sleep(self, seconds: float) -> bool:
         """Wait for at most `seconds`. Return False if a space became due before."""
@@ -273,7 +273,7 @@ class OfflineSpaces:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._live.syncer.wait_idle(planner.owner), PROGRESS_INTERVAL)
                 break
-            await self._show_progress(planner, space_id, with_size=step % STORED_EVERY == 0)
+            await self._show_progress(planner, space_id, with_size=step % REPORTS_PER_SAVE == 0)
         await self._show_progress(planner, space_id, with_size=True)
 
     async def _show_progress(self, planner: OfflinePlanner, space_id: str, *, with_size: bool) -> None:

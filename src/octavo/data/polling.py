@@ -35,13 +35,13 @@ INTERVALS = (
 """The intervals between polls. Each pair has a time since the last key press, and the interval up to that time."""
 MAX_RECHECKED_VISIBLE, MAX_RECHECKED_HIDDEN = 8, 2
 """Maximum number of visible and of hidden responses that a poll fetches again although their stamps are unchanged."""
-MAX_MISSES, MAX_MISSES_OFFLINE = 6, 1
-"""Numbers of consecutive failed polls after which the interval no longer grows. `MAX_MISSES_OFFLINE` is for a server that
-cannot be reached."""
+MAX_FAILED_POLLS, MAX_FAILED_POLLS_OFFLINE = 6, 1
+"""Numbers of consecutive failed polls after which the interval no longer grows. `MAX_FAILED_POLLS_OFFLINE` is for a server
+that cannot be reached."""
 MAX_FETCHED_STATUSES = 5
 """Maximum number of change requests whose new status is fetched in a poll."""
 _LISTS = (spaces.List, change_requests.ListOfOrganization)
-_ACCOUNT = (users.Me, organizations.List)
+_ACCOUNT_OPERATIONS = (users.Me, organizations.List)
 """Responses that change so rarely that they are fetched again only after `ACCOUNT_AGE`."""
 ACCOUNT_AGE = timedelta(hours=1)
 RemoteChange: TypeAlias = Literal["threads", "replies", "reviews", "change_requests", "merges"]
@@ -63,7 +63,7 @@ class Poller:
         self._live, self._visible, self._after_poll = live, visible, after_poll
         self._last_key_at = self._polled_at = live.now()
         self._polling = False
-        self._misses = 0
+        self._failed_polls = 0
         self._retry_at = LONG_AGO
         self._places = ListedPlaces()
         self._unlisted: list[ChangeRequest] = []
@@ -79,8 +79,8 @@ class Poller:
         """Return the current time between two polls."""
         idle = self._live.now() - self._last_key_at
         normal = next(each for longest, each in INTERVALS if idle <= longest)
-        after_misses = INTERVALS[0][1] * 2**self._misses if self._misses else normal
-        return max(normal, min(after_misses, INTERVALS[-1][1]))
+        after_failed_polls = INTERVALS[0][1] * 2**self._failed_polls if self._failed_polls else normal
+        return max(normal, min(after_failed_polls, INTERVALS[-1][1]))
 
     @property
     def is_due(self) -> bool:
@@ -117,7 +117,7 @@ class Poller:
         except ApiError as error:
             self._count_miss(error)
         else:
-            self._misses = 0
+            self._failed_polls = 0
         finally:
             self._polling = False
         return detector.changes(current)
@@ -157,8 +157,8 @@ class Poller:
         return current
 
     def _count_miss(self, error: ApiError) -> None:
-        max_misses = MAX_MISSES_OFFLINE if error.outcome is Outcome.NOT_SENT else MAX_MISSES
-        self._misses = min(max_misses, self._misses + 1)
+        max_failed_polls = MAX_FAILED_POLLS_OFFLINE if error.outcome is Outcome.NOT_SENT else MAX_FAILED_POLLS
+        self._failed_polls = min(max_failed_polls, self._failed_polls + 1)
         if isinstance(error, RateLimited) and error.trace.retry_at is not None:
             self._retry_at = error.trace.retry_at
 
@@ -228,7 +228,7 @@ class ViewPlanner:
 
     def _is_current_account(self, want: Want, now: datetime) -> bool:
         age = now - self._last_fetched(want.url).requested_at
-        return isinstance(want.op, _ACCOUNT) and timedelta() <= age < ACCOUNT_AGE
+        return isinstance(want.op, _ACCOUNT_OPERATIONS) and timedelta() <= age < ACCOUNT_AGE
 
     def _last_fetched(self, url: str) -> Version:
         response = next(each for each in self._watched.values() if each.url == url)

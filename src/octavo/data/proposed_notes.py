@@ -30,9 +30,9 @@ from octavo.untrusted_input import parse_json
 
 MAX_NOTES = 200
 """Maximum number of proposed notes in one change request."""
-MAX_SOURCE = 40
+MAX_SOURCE_LENGTH = 40
 """Maximum length of the name of a source in characters."""
-KEPT_FOR = timedelta(days=60)
+DECIDED_NOTE_LIFETIME = timedelta(days=60)
 """Time for which a decided note is remembered."""
 
 
@@ -111,7 +111,7 @@ class ProposedNotes:
         now, namespace, place_key = self._state.now(), self._state.namespace, _place_key(at)
 
         def work(db: sqlite3.Connection) -> tuple[list[str], int, int]:
-            db.execute("DELETE FROM proposed_notes WHERE decided_at < ?", ((now - KEPT_FOR).timestamp(),))
+            db.execute("DELETE FROM proposed_notes WHERE decided_at < ?", ((now - DECIDED_NOTE_LIFETIME).timestamp(),))
             count = "SELECT COUNT(*) FROM proposed_notes WHERE namespace = ? AND place = ? AND decided_at IS NULL"
             (waiting_count,) = db.execute(count, (namespace, place_key)).fetchone()
             find_known = "SELECT 1 FROM proposed_notes WHERE namespace = ? AND place = ? AND identity = ?"
@@ -240,7 +240,7 @@ def _write(note: ProposedNote, used_draft_key: str) -> NewWrite:
 
 def sanitize_source_name(name: str) -> str:
     """Return the name of a source as it is stored and shown: one line without invisible characters."""
-    return safe_line(name).strip()[:MAX_SOURCE] or "unknown"
+    return safe_line(name).strip()[:MAX_SOURCE_LENGTH] or "unknown"
 
 
 def sanitize_note_text(value: str) -> str:

@@ -55,7 +55,7 @@ MAX_DERIVED_BYTES = 80_000_000
 """Maximum number of bytes of all derived data. Beyond it, the oldest are deleted."""
 MAX_AGE = timedelta(days=90)
 _IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = {0}.namespace AND pins.url = {0}.url)"
-EVICT_EVERY = 500
+PUTS_PER_EVICTION = 500
 """Number of stored responses between two evictions."""
 
 
@@ -149,7 +149,7 @@ class ResponseCache:
 
         self._write(work)
         self._puts += 1
-        if self._puts % EVICT_EVERY == 0 and self._path is not None:
+        if self._puts % PUTS_PER_EVICTION == 0 and self._path is not None:
             self._writer.submit(self._evict)
 
     def put_version(self, url: str, stamp: str, error: str = "", requested_at: datetime | None = None) -> None:

@@ -84,7 +84,7 @@ MAX_LETTERS = 64_000_000
 MAX_DOCUMENTS = 200_000
 """Limits of the index. Beyond them, pages known only by title are deleted first, then the documents that were fetched
 the longest ago."""
-EVICT_EVERY = 500
+WRITES_PER_EVICTION = 500
 """Number of documents written between two checks of the limits."""
 MAX_RANKED = 2000
 """Maximum number of matching passages that are ranked. Older matches are ignored."""
@@ -261,7 +261,7 @@ class SearchIndex:
         while self._updates and not self._closing:
             compute, known_at = self._updates.popleft()
             has_changed = self._update(db, compute(), known_at.timestamp()) or has_changed
-        if self._written >= EVICT_EVERY:
+        if self._written >= WRITES_PER_EVICTION:
             self._written = 0
             self._evict(db)
         if has_changed:

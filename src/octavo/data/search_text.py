@@ -43,11 +43,11 @@ from octavo.documents.links import SPACED_IMAGE
 from octavo.documents.suggestions import one_line_text
 
 MAX_QUERY_LENGTH, MAX_TERMS = 512, 24
-MAX_SECTION = 4000
+MAX_SECTION_LENGTH = 4000
 """Maximum characters of a text. Longer sections are split, so that making snippets is fast."""
 MAX_PAGE_LETTERS = 400_000
 """Maximum characters of a page that are indexed."""
-_BEFORE = 32
+_LETTERS_BEFORE_MATCH = 32
 """Number of characters of a snippet before the first match."""
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -126,11 +126,11 @@ class SearchTerms:
                 terms_inside = {
                     matched_terms[other]
                     for other in range(place, min(place + 40, len(ranges)))
-                    if other == place or ranges[other].end - each.start <= length - _BEFORE
+                    if other == place or ranges[other].end - each.start <= length - _LETTERS_BEFORE_MATCH
                 }
                 if len(terms_inside) > most_terms:
                     most_terms, first_match = len(terms_inside), each.start
-        start = max(0, min(first_match - _BEFORE, len(text) - length))
+        start = max(0, min(first_match - _LETTERS_BEFORE_MATCH, len(text) - length))
         if start:  # move the start to the beginning of a word, if possible
             space = text.find(" ", start, first_match)
             start = space + 1 if space >= 0 else start
@@ -234,7 +234,7 @@ def sections(markdown: str, title: str) -> Iterator[DocumentText]:
         if level <= 0:
             if not text:
                 continue
-            if length + len(text) > MAX_SECTION and lines:
+            if length + len(text) > MAX_SECTION_LENGTH and lines:
                 yield from close()
                 length = 0
             lines.append(text)

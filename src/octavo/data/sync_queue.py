@@ -24,12 +24,12 @@ from octavo.concurrency import MAX_REQUESTS
 MAX_BACKGROUND = 4
 """Maximum number of requests at the same time that the user is not waiting for. At least two of `MAX_REQUESTS` are left
 for the user."""
-OLDEST_EVERY = 8
+STARTS_PER_OLDEST = 8
 """Every eighth background request is for the oldest want, whatever its rank, so that no want waits forever."""
 MAX_FAILURES = 3
 """Number of consecutive requests without a usable response after which background requests pause."""
-FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(minutes=5)
-LONGEST_UNREACHED = timedelta(minutes=1)
+FIRST_PAUSE, MAX_PAUSE = timedelta(seconds=5), timedelta(minutes=5)
+MAX_UNREACHED_PAUSE = timedelta(minutes=1)
 """Longest pause while the server cannot be reached. It is short because such requests cost the server nothing."""
 LATER_INTERVAL = timedelta(seconds=0.15)
 """Time between two requests of rank LATER."""
@@ -56,7 +56,7 @@ class Rank(IntEnum):
     """A response of a space that is available offline."""
 
 
-LIMITS = {Rank.LATER: 1, Rank.OFFLINE: 2}
+MAX_REQUESTS_BY_RANK = {Rank.LATER: 1, Rank.OFFLINE: 2}
 """Maximum number of requests at the same time, for ranks whose limit is below `MAX_BACKGROUND`."""
 
 
@@ -246,7 +246,7 @@ class SyncQueue:
         url = min(ready, key=ready.__getitem__)
         if ranks[0] > Rank.AWAITED:
             self._background_starts += 1
-            if self._background_starts % OLDEST_EVERY == 0:
+            if self._background_starts % STARTS_PER_OLDEST == 0:
                 url = next(url for url in self._wants if any(url in self._ready[rank] for rank in ranks))
         if url in self._ready[Rank.LATER]:
             self._next_later_at = now + LATER_INTERVAL
@@ -339,13 +339,13 @@ class SyncQueue:
             return False
         if self._pauses_in_a_row and any(running_rank > Rank.AWAITED for running_rank in running_ranks):
             return False  # one request shows whether the server responds again
-        return running_ranks.count(rank) < LIMITS.get(rank, MAX_BACKGROUND)
+        return running_ranks.count(rank) < MAX_REQUESTS_BY_RANK.get(rank, MAX_BACKGROUND)
 
     def _is_paused(self, now: datetime) -> bool:
         """Return whether background requests are paused. If the clock was set back, a pause may seem longer than the
         maximum, and a limit may seem to begin in the future. Both are ignored."""
         is_limited = self._limited_at <= now < self._limited_until
-        return is_limited or timedelta() < self._paused_until - now <= LONGEST_PAUSE
+        return is_limited or timedelta() < self._paused_until - now <= MAX_PAUSE
 
     def _take_unwanted(self, urls: Iterable[str]) -> list[Flight]:
         return [self.flights.pop(url) for url in urls if url in self.flights and url not in self._wants]
@@ -381,8 +381,8 @@ class SyncQueue:
             self._limited_until, self._limited_at = max(self._limited_until, error.trace.retry_at), now
         is_new_failure = not self._pauses_in_a_row or flight.started_at >= self._paused_until
         if is_new_failure and (affects_all_requests(error) or self._failures_in_a_row >= MAX_FAILURES):
-            longest = LONGEST_UNREACHED if _is_not_sent(error) else LONGEST_PAUSE
-            self._paused_until = now + min(longest, FIRST_PAUSE * 2 ** min(self._pauses_in_a_row, 10))
+            max_pause = MAX_UNREACHED_PAUSE if _is_not_sent(error) else MAX_PAUSE
+            self._paused_until = now + min(max_pause, FIRST_PAUSE * 2 ** min(self._pauses_in_a_row, 10))
             self._pauses_in_a_row += 1
             self.paused_by = error
 

@@ -40,9 +40,9 @@ from octavo.data.sync_queue import Flight, Rank, SyncQueue, Version, Want, affec
 T = TypeVar("T")
 R = TypeVar("R")
 
-SLICE = 500
+WANTS_PER_SLICE = 500
 """Number of wants to process before other tasks of the event loop may run."""
-READ_SLICE = 40
+READS_PER_SLICE = 40
 """Number of responses to read from disk before other tasks of the event loop may run."""
 RATE_LIMIT_CHECK = 5.0
 """Maximum seconds between two checks of a rate limit that is nearly reached."""
@@ -336,9 +336,9 @@ class Syncer(Generic[R]):
         before. A response that is no longer on disk is fetched.
         """
         versions, wants_with_value = self._cache.versions, [want for want in wants if want.needs_value]
-        for start in range(0, len(wants_with_value), READ_SLICE):
+        for start in range(0, len(wants_with_value), READS_PER_SLICE):
             waiting, batch = self.queue.waiting_urls(wants_with_value[start].owner), list[tuple[Want, Version, Any]]()
-            for want in wants_with_value[start : start + READ_SLICE]:
+            for want in wants_with_value[start : start + READS_PER_SLICE]:
                 version = versions.get(want.url)
                 is_new = version is not None and not version.error and state.used_versions.get(want.url) != version
                 if is_new and version is not None and want.url not in waiting:
@@ -496,5 +496,5 @@ class Syncer(Generic[R]):
 async def _in_slices(wants: Iterable[Want]) -> AsyncIterator[Want]:
     for number, want in enumerate(wants, 1):
         yield want
-        if number % SLICE == 0:
+        if number % WANTS_PER_SLICE == 0:
             await asyncio.sleep(0)

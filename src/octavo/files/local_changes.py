@@ -218,7 +218,7 @@ def deleted_pages(pages: Pages, order: PageOrder) -> list[str]:
     return [name for name in deleted if parent_of[name] not in deleted]
 
 
-SIMILAR = 0.6
+MIN_SIMILARITY = 0.6
 """Minimum share of equal words, from 0 to 1, for a missing file and a new file to count as one renamed file."""
 Status = Literal["M", "A", "D", "R", "!", "?"]
 STATUS_WORDS: dict[Status, str] = {
@@ -474,7 +474,7 @@ class _TextTraits:
 
     def is_similar(self, other: _TextTraits) -> bool:
         """Return whether most words of both texts are equal."""
-        least = SIMILAR * max(1, self.words.total(), other.words.total())
+        least = MIN_SIMILARITY * max(1, self.words.total(), other.words.total())
         # Most texts differ much. The number of distinct shared words shows this ten times faster than the exact counts.
         shared = len(self.words.keys() & other.words.keys())
         return shared + min(self.repeats, other.repeats) >= least and (self.words & other.words).total() >= least

@@ -31,7 +31,7 @@ from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.safety import safe_line
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import create, toggle_draft
-from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, MAYBE_OVERWRITTEN, NO_OPERATION, edit
+from octavo.data.writes.content_writes import MAX_CHANGES_PER_EDIT, MAYBE_OVERWRITTEN, NO_OPERATION, edit
 from octavo.documents import page_trees
 from octavo.documents.folders.folder import slug_source, walk_entries
 from octavo.documents.folders.layout import SUMMARY, PageFile, single_line
@@ -373,7 +373,7 @@ class _Sender:
         return text
 
     async def _add(self, change: ContentEdit, size: int, inserted: tuple[str, str | None, str] | None = None) -> None:
-        if self._changes and (len(self._changes) >= CHANGES_OF_ONE_EDIT or self._size + size > MAX_EDIT_BYTES):
+        if self._changes and (len(self._changes) >= MAX_CHANGES_PER_EDIT or self._size + size > MAX_EDIT_BYTES):
             await self._flush()
         self._changes.append(change)
         self._size += size

@@ -46,7 +46,7 @@ from octavo.files.pulled_folder import PulledFolder, TrackedFile, is_utf8
 
 FIELDS = ("description", "icon", "emoji", "hidden", "no_index", "no_robots_index")
 _TITLE = "title"
-MAX_FILE = 1_000_000
+MAX_FILE_BYTES = 1_000_000
 """Largest file that an edit can add, in bytes."""
 MERGE_FIRST = "Run octavo pull, then propose again"
 ReadText = Callable[[Page], Awaitable[str | None]]
@@ -264,8 +264,8 @@ class ProposalPlanner:
         plan.notes += [f"{path} is not in {SUMMARY}, so it is not proposed." for path in self.local.unlisted]
 
     def _plan_file(self, plan: ProposalPlan, path: str, data: bytes) -> None:
-        if len(data) > MAX_FILE:
-            plan.unsupported.append(f"{path} larger than {MAX_FILE // 1_000_000} MB")
+        if len(data) > MAX_FILE_BYTES:
+            plan.unsupported.append(f"{path} larger than {MAX_FILE_BYTES // 1_000_000} MB")
         elif (sent := self._sent_file(plan, path, len(data))) is not None:
             plan.sent_files[path] = sent
         else:

@@ -30,10 +30,10 @@ from octavo.untrusted_input import parse_json
 
 STATE_FOLDER = ".octavo"
 SCHEMA = "octavo.files/1"
-CONFLICTS = f"{STATE_FOLDER}/conflicts"
+CONFLICTS_FOLDER = f"{STATE_FOLDER}/conflicts"
 """Folder of the copies of files that a pull or a restore replaced."""
 MAX_STATE = 64 << 20
-MAX_TEXT = 64 << 20
+MAX_TEXT_BYTES = 64 << 20
 """Largest text that is read from `.octavo/base`, in bytes."""
 FileKind = Literal["page", "summary", "reusable", "variables", "file"]
 KINDS = get_args(FileKind)
@@ -160,7 +160,7 @@ class PulledFolder:
         """Return a text of `.octavo/base` by its hash. Raises NotPulled if it is missing or damaged."""
         try:
             data = (self.top / STATE_FOLDER / "base" / digest[:2] / digest[2:]).read_bytes()
-            text = zlib.decompressobj().decompress(data, MAX_TEXT)
+            text = zlib.decompressobj().decompress(data, MAX_TEXT_BYTES)
             found = text.decode("utf-8", "surrogatepass")
             if text_digest(found) != digest:
                 raise ValueError
@@ -228,10 +228,10 @@ class PulledFolder:
 
     def keep_copy(self, path: str, data: bytes) -> str:
         """Store a copy of a file that is about to be replaced. Returns the path of the copy. Raises OSError."""
-        copy, number = f"{CONFLICTS}/{path}", 1
+        copy, number = f"{CONFLICTS_FOLDER}/{path}", 1
         while (self.top / copy).exists() and (self.top / copy).read_bytes() != data:
             number += 1
-            copy = f"{CONFLICTS}/{path}.{number}"
+            copy = f"{CONFLICTS_FOLDER}/{path}.{number}"
         (self.top / copy).parent.mkdir(parents=True, exist_ok=True)
         _replace_file(self.top / copy, data)
         return copy
@@ -324,9 +324,7 @@ def _strings(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-PARALLEL = 6
-"""Maximum number of requests at the same time."""
-MAX_FILE = 256 << 20
+MAX_FILE_BYTES = 256 << 20
 """Largest file that is downloaded, in bytes."""
 Download = Callable[[str, int], AsyncGenerator[bytes, None]]
 
@@ -360,12 +358,12 @@ class SpaceReader:
                 found[page.id] = text
             report(len(found))
 
-        await gather_bounded(read, list(pages), PARALLEL)
+        await gather_bounded(read, list(pages))
         return found
 
     async def file(self, file: File) -> bytes | None:
         """Return the bytes of a file. None if the server gives no link to it. Raises ApiError."""
         if not file.download_url:
             return None
-        async with aclosing(self.download(file.download_url, MAX_FILE)) as chunks:
+        async with aclosing(self.download(file.download_url, MAX_FILE_BYTES)) as chunks:
             return b"".join([chunk async for chunk in chunks])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from octavo.lazy_import import has_extra, missing_extra_phrase
 from octavo.settings import table
-from octavo.settings.file import FILE, LONGEST_NAME, InvalidValueError, SettingsFile, did_you_mean, quoted
+from octavo.settings.file import FILE, MAX_NAME_LENGTH, InvalidValueError, SettingsFile, did_you_mean, quoted
 from octavo.settings.table import InboxFilter, Setting
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ class _Values:
         head, *rest = names
         if not rest and (variable := self._variable_of(head)):
             return variable
-        called = f"{head}.{'.'.join(repr(each[:LONGEST_NAME]) for each in rest)}" if rest else head
+        called = f"{head}.{'.'.join(repr(each[:MAX_NAME_LENGTH]) for each in rest)}" if rest else head
         return f"{self._place_in_file(*names)}: {called}"
 
     def _variable_of(self, name: str) -> str:

@@ -224,7 +224,7 @@ def _remove_statement(lines: list[str], number: int, statements: list[tuple[int,
             is_inside = False
 
 
-LONGEST_NAME = 40
+MAX_NAME_LENGTH = 40
 """Maximum number of characters in a name that the user chooses, and in a value that a message quotes."""
 
 
@@ -259,7 +259,7 @@ def quoted(value: object) -> str:
         text = repr(value)
     except ValueError:
         return "this number"  # Python refuses to convert very large numbers to text
-    return text if len(text) <= LONGEST_NAME + 2 else f"{text[:LONGEST_NAME]}…"
+    return text if len(text) <= MAX_NAME_LENGTH + 2 else f"{text[:MAX_NAME_LENGTH]}…"
 
 
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
-from octavo.settings.file import LONGEST_NAME, Ignore, InvalidValueError, did_you_mean, quoted, why_not_keys
+from octavo.settings.file import MAX_NAME_LENGTH, Ignore, InvalidValueError, did_you_mean, quoted, why_not_keys
 
 HookEvent = Literal["inbox-row", "review-requested", "new-reply", "changes-requested", "outdated", "merged"]
 EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
@@ -102,7 +102,7 @@ def _hook_problems(section: Section) -> Iterator[tuple[str, str]]:
 def _unknown_fields(section: Section, kind: str, fields: Collection[str]) -> Iterator[tuple[str, str]]:
     for unknown in section.keys() - set(fields):
         meant = did_you_mean(unknown, fields)
-        yield unknown[:LONGEST_NAME], f"is not a field of a {kind}.{meant} The fields are {', '.join(fields)}"
+        yield unknown[:MAX_NAME_LENGTH], f"is not a field of a {kind}.{meant} The fields are {', '.join(fields)}"
 
 
 def _command_problems(command: object, placeholders: Collection[str], example: str) -> Iterator[tuple[str, str]]:
@@ -192,8 +192,8 @@ def _custom_command_problems(section: Section) -> Iterator[tuple[str, str]]:
 
 
 def _name_problems(name: object) -> Iterator[tuple[str, str]]:
-    if not (isinstance(name, str) and name.strip() and name.isprintable() and len(name) <= LONGEST_NAME):
-        yield "name", f"must be a name of 1 to {LONGEST_NAME} printable characters"
+    if not (isinstance(name, str) and name.strip() and name.isprintable() and len(name) <= MAX_NAME_LENGTH):
+        yield "name", f"must be a name of 1 to {MAX_NAME_LENGTH} printable characters"
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,9 @@ def validate_linters(value: Any, ignore: Ignore) -> tuple[Linter, ...]:
     def problems_in(section: Section) -> Iterator[tuple[str, str]]:
         name = section.get("name")
         for field, why in _linter_problems(section):
-            label = f"{field} of {name[:LONGEST_NAME]}" if isinstance(name, str) and name and field != "name" else field
+            label = (
+                f"{field} of {name[:MAX_NAME_LENGTH]}" if isinstance(name, str) and name and field != "name" else field
+            )
             yield label, why
 
     sections = _valid_sections(value, "linter", _MAX_LINTERS, ignore, problems_in)

@@ -12,7 +12,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from octavo.help import text_of
 from octavo.lazy_import import lazy
-from octavo.settings.file import LONGEST_NAME, Ignore, InvalidValueError, did_you_mean, quoted, why_not_keys
+from octavo.settings.file import MAX_NAME_LENGTH, Ignore, InvalidValueError, did_you_mean, quoted, why_not_keys
 
 # lazy: few configuration files have these sections
 _validate_hooks = lazy("octavo.settings.programs:validate_hooks")
@@ -30,7 +30,7 @@ THEMES = (
 )
 """All themes, as the theme picker lists them."""
 UNDO_SECONDS = 5.0
-LONGEST_UNDO = 30.0
+MAX_UNDO_SECONDS = 30.0
 InboxReason = Literal[
     "not sent",
     "review requested",
@@ -108,7 +108,7 @@ def _theme(value: Any, ignore: Ignore) -> str:
     if not isinstance(value, str):
         raise InvalidValueError(f"must be the name of a theme, not {quoted(value)}. {themes}")
     if value not in THEMES:
-        meant = did_you_mean(value[:LONGEST_NAME], THEMES)
+        meant = did_you_mean(value[:MAX_NAME_LENGTH], THEMES)
         raise InvalidValueError(f"is {quoted(value)}, which is not a theme.{meant} {themes}")
     return value
 
@@ -129,7 +129,7 @@ def _choice_of(words: tuple[str, ...]) -> Callable[[Any, Ignore], str]:
     def validate(value: Any, ignore: Ignore) -> str:
         if isinstance(value, str) and value in words:
             return value
-        meant = did_you_mean(value[:LONGEST_NAME], words) if isinstance(value, str) else ""
+        meant = did_you_mean(value[:MAX_NAME_LENGTH], words) if isinstance(value, str) else ""
         raise InvalidValueError(f"must be {', '.join(words[:-1])}, or {words[-1]}, not {quoted(value)}", meant)
 
     return validate
@@ -140,7 +140,7 @@ def _seconds(value: Any, ignore: Ignore) -> float:
         seconds = float("nan") if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
         seconds = float("nan")
-    if 0 <= seconds <= LONGEST_UNDO:
+    if 0 <= seconds <= MAX_UNDO_SECONDS:
         return seconds
     raise InvalidValueError(f"must be a number of seconds from 0 to 30, not {quoted(value)}")
 
@@ -186,8 +186,8 @@ def _inbox(value: Any, ignore: Ignore) -> tuple[InboxFilter, ...]:
     filters: list[InboxFilter] = []
     for name, section in value.items():
         problems = list(_filter_problems(section))
-        if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
-            problems = [("", f"must have a name of 1 to {LONGEST_NAME} printable characters"), *problems]
+        if not name.strip() or not name.isprintable() or len(name) > MAX_NAME_LENGTH:
+            problems = [("", f"must have a name of 1 to {MAX_NAME_LENGTH} printable characters"), *problems]
         if not problems and len(filters) == _MAX_FILTERS:
             problems = [("", f"exceeds the limit of {_MAX_FILTERS} filters")]
         for part, why in problems:
@@ -249,7 +249,7 @@ def _keys(value: Any, ignore: Ignore) -> Mapping[str, str]:
 def _why_not_assignable(command_id: str, keys: object, ids: Collection[str]) -> str:
     """Return why `keys` cannot be assigned to a command. Empty if they can be."""
     if command_id not in ids:
-        meant = did_you_mean(command_id[:LONGEST_NAME], ids)
+        meant = did_you_mean(command_id[:MAX_NAME_LENGTH], ids)
         return f"is not a command ID.{meant} To list the command IDs, run octavo help keys"
     return why_not_keys(keys)
 
@@ -284,7 +284,7 @@ UNDO = Setting(
     "undo_seconds",
     "number",
     f"{UNDO_SECONDS:g}",
-    f"Seconds during which u can cancel a comment, 0 to {LONGEST_UNDO:g}",
+    f"Seconds during which u can cancel a comment, 0 to {MAX_UNDO_SECONDS:g}",
     _seconds,
     "5",
 )

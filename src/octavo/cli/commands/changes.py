@@ -14,7 +14,6 @@ from octavo.api.errors import Conflict
 from octavo.api.operation import OrganizationRef, read_pages
 from octavo.cli.access import read_settings
 from octavo.cli.commands import Command
-from octavo.cli.comparisons import PARALLEL
 from octavo.cli.connection import check_allowed, failure_of, prepare, run_connected
 from octavo.cli.item_rows import CHANGE_FIELDS, change_row, check_rows
 from octavo.cli.output import (
@@ -171,7 +170,7 @@ class ChangeList:
             space = self._space or spaces.get(change_request.space or "")
             return await change_row(self._references, change_request, space, wanted)
 
-        rows = await gather_bounded(row, batch, PARALLEL)
+        rows = await gather_bounded(row, batch)
         if reviewer is not None:
             rows = [row for row in rows if any(each["id"] == reviewer.id for each in row["reviewers"])]
         return all(output.add(row) for row in rows)

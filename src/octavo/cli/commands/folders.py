@@ -37,7 +37,7 @@ from octavo.files.folder_merge import PullResult, pull
 from octavo.files.local_changes import STATUS_WORDS, LocalFiles
 from octavo.files.proposal import Proposal, ProposalFailed
 from octavo.files.proposal_plan import MERGE_FIRST, ProposalPlan
-from octavo.files.pulled_folder import CONFLICTS, STATE_FOLDER, PulledFolder, SpaceReader, TrackedFile
+from octavo.files.pulled_folder import CONFLICTS_FOLDER, STATE_FOLDER, PulledFolder, SpaceReader, TrackedFile
 from octavo.settings.file import did_you_mean
 from octavo.tui.widgets.short_texts import plural
 
@@ -129,7 +129,7 @@ def _print_pull(options: argparse.Namespace, folder: PulledFolder, name: str, re
             f"Kept {plural(len(result.kept), 'file')} that differ from the space. To see the differences, run: octavo diff"
         )
     if result.conflicts:
-        tell(f"Copies of your files are in {CONFLICTS}. Edit the files, then run: octavo propose")
+        tell(f"Copies of your files are in {CONFLICTS_FOLDER}. Edit the files, then run: octavo propose")
     return BLOCKED if result.conflicts else 0
 
 

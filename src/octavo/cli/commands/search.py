@@ -20,7 +20,6 @@ from octavo.api.operation import ChangeRequestRef, Discussion, OrganizationRef, 
 from octavo.api.safety import safe_line
 from octavo.api.search import MAX_QUERY
 from octavo.cli.commands import Command
-from octavo.cli.comparisons import PARALLEL
 from octavo.cli.connection import run_connected
 from octavo.cli.output import Column, Output, Row, add_limit_options, add_output_options, declare_fields
 from octavo.cli.refs import Ref, References, short_name
@@ -171,7 +170,7 @@ class Search:
             except NotFound:
                 return  # the space or change request was deleted meanwhile
 
-        await gather_bounded(load, places, PARALLEL)
+        await gather_bounded(load, places)
 
     async def _hit_row(self, hit: Hit) -> Row:
         by_id = {each.id: each for each in await self._references.spaces()}

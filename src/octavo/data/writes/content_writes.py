@@ -26,12 +26,12 @@ _merge = lazy("octavo.documents.merging.page_merge:merge")
 _MAX_ATTEMPTS = 3
 """Number of attempts while other people keep editing a change request."""
 MAYBE_OVERWRITTEN = "Someone else saved at the same time, and this edit may have replaced their text. Check the diff."
-CHANGES_OF_ONE_EDIT = 50
+MAX_CHANGES_PER_EDIT = 50
 """Maximum number of changes that the server accepts in one edit."""
 NO_OPERATION = "This server does not support editing content. Edit pages in the browser."
-FIELDS = ("title", "slug", "emoji", "icon", "description", "hidden", "no_index", "no_robots_index")
+EDITABLE_FIELDS = ("title", "slug", "emoji", "icon", "description", "hidden", "no_index", "no_robots_index")
 """Fields of a page that an edit can change."""
-NEVER_NONE = frozenset({"title", "slug", "hidden", "no_index", "no_robots_index"})
+NEVER_NONE_FIELDS = frozenset({"title", "slug", "hidden", "no_index", "no_robots_index"})
 """Fields that an edit cannot set to None."""
 
 
@@ -247,8 +247,9 @@ async def restore_pages(
     """Send `changes` that restore pages from earlier revisions.
 
     A server that cannot revert pages refuses all `changes`. Then Octavo sends edits instead. They restore the text, the
-    `FIELDS` and the parent of a document, but not its place among the same siblings. For groups and links, they restore
-    only the `FIELDS`. They insert deleted documents again, and delete pages that the earlier revision does not contain.
+    `EDITABLE_FIELDS` and the parent of a document, but not its place among the same siblings. For groups and links, they
+    restore only the `EDITABLE_FIELDS`. They insert deleted documents again, and delete pages that the earlier revision does
+    not contain.
     """
     can_use_edits = expected is not None and any(isinstance(change, RevertPage) for change in changes)
     if live.can_revert_pages or not can_use_edits:
@@ -313,10 +314,10 @@ def _changed_fields(earlier: Page, current: Page | None) -> dict[str, Any]:
     """Return the fields of `earlier` that an edit can set and that differ from `current`. `current` is None if the page
     is deleted."""
     fields: dict[str, Any] = {}
-    for name in FIELDS:
+    for name in EDITABLE_FIELDS:
         value = getattr(earlier, name)
         differs = current is None or getattr(current, name) != value
-        if differs and (value is not None or (current is not None and name not in NEVER_NONE)):
+        if differs and (value is not None or (current is not None and name not in NEVER_NONE_FIELDS)):
             fields[name] = value
     return fields
 

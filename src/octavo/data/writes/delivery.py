@@ -18,8 +18,8 @@ from octavo.data.drafts import store_unsent_text
 from octavo.data.queries import all_threads_of
 from octavo.data.writes import machine
 from octavo.data.writes.machine import (
-    LIFETIME,
     MAX_OWN_FAILURES,
+    MAX_WRITE_AGE,
     AlreadyDone,
     Attempt,
     Changed,
@@ -39,11 +39,11 @@ T = TypeVar("T")
 
 CLOSED = "Octavo was closed before the response arrived. Before retrying, Octavo will check whether the server received the change."
 LOST = "The response was lost. Before retrying, Octavo will check whether the server received the change."
-FIRST_SEARCH = timedelta(seconds=1)
+FIRST_SEARCH_DELAY = timedelta(seconds=1)
 """Delay before the first search for a lost write, which may still arrive."""
 MAX_SINGLE_READS = 3
 """Maximum number of threads that are read one by one before they are resolved. For more, the list is read."""
-LIST_LIFETIME = timedelta(seconds=10)
+MAX_LIST_AGE = timedelta(seconds=10)
 """Maximum age of a list of threads that is used. It is short, because other users may change the threads."""
 MAX_WAIT_SECONDS = 60.0
 
@@ -122,7 +122,7 @@ class OutboxDelivery:
         if not self._account.may_send(entry):
             self._entries.changed.notify()  # Screens must show that another account has to send this entry.
             return
-        if self._entries.now() - entry.requested_at > LIFETIME:
+        if self._entries.now() - entry.requested_at > MAX_WRITE_AGE:
             reason = "This change is more than a day old. Retry the change to send it, or discard it."
             await self._entries.step(entry.id, partial(machine.wait_for_user, reason=reason))
             return
@@ -190,13 +190,13 @@ class OutboxDelivery:
         if result:
             await self._confirm(entry, result.remote_id)
         elif entry.may_arrive_until is not None and now < entry.may_arrive_until:
-            due = min(entry.may_arrive_until, now + max(FIRST_SEARCH, 2 * (now - (entry.started_at or now))))
+            due = min(entry.may_arrive_until, now + max(FIRST_SEARCH_DELAY, 2 * (now - (entry.started_at or now))))
             await self._entries.step(entry.id, partial(machine.schedule_search, due_at=due, reason=LOST))
         else:
             await self._entries.step(entry.id, partial(machine.mark_not_found, now=self._entries.now()))
 
     async def record_lost_response(
-        self, entry: OutboxEntry, reason: str = LOST, delay: timedelta = FIRST_SEARCH
+        self, entry: OutboxEntry, reason: str = LOST, delay: timedelta = FIRST_SEARCH_DELAY
     ) -> None:
         """Store that the response to a sent entry was lost. Octavo searches for the write after `delay`."""
         now = self._entries.now()
@@ -296,7 +296,7 @@ class _ThreadLists:
         if not _is_unsent_resolve(entry):
             return self._send
         now = self._entries.now()
-        self._lists = {at: read for at, read in self._lists.items() if abs(now - read[0]) < LIST_LIFETIME}
+        self._lists = {at: read for at, read in self._lists.items() if abs(now - read[0]) < MAX_LIST_AGE}
         if entry.at not in self._lists:
             if (
                 sum(other.at == entry.at and _is_unsent_resolve(other) for other in self._entries.all)

@@ -56,7 +56,7 @@ from octavo.api.errors import MAY_BE_DONE, ApiError, NotSent, Outcome, RateLimit
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import url_path
 from octavo.data.access import Send
-from octavo.settings.table import LONGEST_UNDO
+from octavo.settings.table import MAX_UNDO_SECONDS
 
 if TYPE_CHECKING:
     from octavo.api import comments, reviews
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 
 W = TypeVar("W", bound=Operation[Any])
 
-CLOCKS_APART = timedelta(minutes=2)
+MAX_CLOCK_DIFFERENCE = timedelta(minutes=2)
 """Maximum difference between the clocks of the machines that the server runs on."""
 
 
@@ -144,13 +144,13 @@ class Attempt(Generic[W]):
         """Return whether an item on the server may be the result of this write.
 
         The item must have the author of the write, and must not be in the baseline or in `other_created_ids`. It may be
-        older than `newest_at` by at most `CLOCKS_APART`.
+        older than `newest_at` by at most `MAX_CLOCK_DIFFERENCE`.
         """
         return (
             item_id not in (self.baseline or ())
             and item_id not in self.other_created_ids
             and self.me in (None, author_id)
-            and (self.newest_at is None or created_at is None or created_at >= self.newest_at - CLOCKS_APART)
+            and (self.newest_at is None or created_at is None or created_at >= self.newest_at - MAX_CLOCK_DIFFERENCE)
         )
 
 
@@ -265,11 +265,11 @@ MAX_OWN_FAILURES = 5
 to other requests."""
 MAX_BLOCKING_SEARCHES = 5
 """Number of unsuccessful searches after which a write no longer delays later writes. This takes about 15 seconds."""
-LIFETIME = timedelta(hours=24)
+MAX_WRITE_AGE = timedelta(hours=24)
 """Age after which a write is sent only if the user retries it."""
-_LONGEST_UNDO = timedelta(seconds=LONGEST_UNDO)
+_MAX_UNDO = timedelta(seconds=MAX_UNDO_SECONDS)
 NOT_FOUND = "the response was lost, and Octavo did not find the change."
-ONCE = "once "
+ONCE_PREFIX = "once "
 """Prefix of the draft key of a write that a command with `--once` adds. The key of the option follows."""
 
 
@@ -441,11 +441,11 @@ def edit(entry: OutboxEntry, op: DurableWrite, facts: WriteFacts) -> OutboxEntry
 
 def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     """Return a held entry with its undo delay again, because a crash cut the delay short. After a second crash, the delay
-    may be longer, at most `LONGEST_UNDO`."""
+    may be longer, at most `MAX_UNDO_SECONDS`."""
     entry = _require_state(entry, "held")
     delay = entry.held_until - entry.requested_at if entry.held_until is not None else timedelta()
     # Limited, because from the second restart on, `delay` also contains the time since `requested_at`.
-    return replace(entry, held_until=now + min(delay, _LONGEST_UNDO))
+    return replace(entry, held_until=now + min(delay, _MAX_UNDO))
 
 
 def move_to_past(entry: OutboxEntry, now: datetime) -> OutboxEntry:
@@ -546,14 +546,14 @@ def schedule_search(entry: OutboxEntry, due_at: datetime, reason: str, *, own_fa
 def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) -> OutboxEntry:
     """Return an unknown entry after a search that did not find it. `cause` is a sentence that says why.
 
-    A write that sets a state becomes queued, so that Octavo sends it again. A write that creates an item stays unknown:
-    the user decides, and Octavo keeps searching until the write is older than `LIFETIME`.
+    A write that sets a state becomes queued, so that Octavo sends it again. A write that creates an item stays unknown: the
+    user decides, and Octavo keeps searching until the write is older than `MAX_WRITE_AGE`.
     """
     entry = _require_state(entry, "unknown")
     pause = min(timedelta(seconds=2.0 ** min(entry.failed_searches, 20)), MAX_PAUSE)
     entry = replace(entry, failed_searches=entry.failed_searches + 1, may_arrive_until=None)
     if entry.facts.creates:
-        due = now + pause if now - entry.requested_at < LIFETIME else None
+        due = now + pause if now - entry.requested_at < MAX_WRITE_AGE else None
         decide = "Check on the server, then press ! to retry or discard the change. Meanwhile, Octavo will send your later changes."
         return replace(entry, due_at=due, reason=f"“{entry.action}” may have been sent: {cause} {decide}")
     return replace(entry, state="queued", due_at=now + pause if entry.failed_searches > 1 else now, reason="")
@@ -584,7 +584,7 @@ def next_due(
     """
     # Held entries are released before other steps, so that the entries of a group change together on screen.
     for entry in entries:
-        if entry.state == "held" and entry.held_until and not timedelta() < entry.held_until - now <= _LONGEST_UNDO:
+        if entry.state == "held" and entry.held_until and not timedelta() < entry.held_until - now <= _MAX_UNDO:
             return entry  # If the end of the undo delay is too far away, the clock was set back.
     for entry, blocker in () if is_paused else _with_blockers(entries):
         is_ready = entry.state == "unknown" or (entry.state == "queued" and blocker is None)

@@ -19,7 +19,7 @@ from octavo.api.wire import Request, decode, encode
 from octavo.data.database import Transaction, moment
 from octavo.data.live_response import Observers
 from octavo.data.state_db import StateDb, read_fact, write_fact
-from octavo.data.writes.machine import ONCE, Basis, OutboxEntry, WriteKind, WrongState, has_review_in_flight
+from octavo.data.writes.machine import ONCE_PREFIX, Basis, OutboxEntry, WriteKind, WrongState, has_review_in_flight
 from octavo.lazy_import import load
 from octavo.untrusted_input import parse_json
 
@@ -45,7 +45,7 @@ R = TypeVar("R")
 
 ONCE_LIFETIME = timedelta(days=7)
 """Time in which a key of `--once` prevents a second write."""
-SENT_DAYS, SENT_ROWS = 30, 500
+MAX_SENT_DAYS, MAX_SENT_ROWS = 30, 500
 """Maximum age in days and maximum number of the sent writes that are kept."""
 
 StoredEntry = tuple[int, str, str, str]
@@ -207,21 +207,21 @@ def once_group(fact: Any, now: datetime) -> str | None:
 
 def _is_used(db: sqlite3.Connection, namespace: str, key: str, now: datetime) -> bool:
     """Return whether a command with `--once` has used this key, in this process or another."""
-    return key.startswith(ONCE) and once_group(read_fact(db, namespace, key), now) is not None
+    return key.startswith(ONCE_PREFIX) and once_group(read_fact(db, namespace, key), now) is not None
 
 
 def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, key: str = "") -> None:
     """If a command with `--once` added or submitted the write, store the time, and the id that its writes share. `key` is
     by default the draft key of the write."""
     key = key or entry.draft_key
-    if key.startswith(ONCE):
+    if key.startswith(ONCE_PREFIX):
         fact = {"at": entry.requested_at.isoformat(), "group": entry.review or entry.group}
         write_fact(db, namespace, key, fact)
 
 
 def _forget_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
     """If a command with `--once` added the write, let the command write again, unless the server may have the write."""
-    if entry.draft_key.startswith(ONCE) and entry.state != "unknown" and not entry.was_not_found:
+    if entry.draft_key.startswith(ONCE_PREFIX) and entry.state != "unknown" and not entry.was_not_found:
         write_fact(db, namespace, entry.draft_key, None)
 
 
@@ -238,12 +238,12 @@ def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: dat
         # Another write already has this remote id, which must be unique.
         db.execute(insert, (entry.id, namespace, None, now.timestamp(), record))
     db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
-    horizon = (now - timedelta(days=SENT_DAYS)).timestamp()
+    horizon = (now - timedelta(days=MAX_SENT_DAYS)).timestamp()
     db.execute("DELETE FROM sent WHERE namespace = ? AND sent_at < ?", (namespace, horizon))
     db.execute(
         "DELETE FROM sent WHERE namespace = ?1 AND id NOT IN"
         " (SELECT id FROM sent WHERE namespace = ?1 ORDER BY sent_at DESC LIMIT ?2)",
-        (namespace, SENT_ROWS),
+        (namespace, MAX_SENT_ROWS),
     )
 
 

@@ -21,7 +21,7 @@ from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import (
-    CHANGES_OF_ONE_EDIT,
+    MAX_CHANGES_PER_EDIT,
     WrittenText,
     page_source,
     save_on_newest_head,
@@ -36,7 +36,6 @@ _EDITED_AFTERWARD = "Could not undo the applied suggestion: the page was edited 
 SuggestionResult = Literal["applied", "same", "changed", "gone"]
 """`same`: the page already has the text. `changed`: the block was edited or deleted after the suggestion was made.
 `gone`: the page does not exist any more."""
-_PAGES_AT_ONCE = 8
 _EDITED, _EDITED_NOW = "was edited in the meantime", "was edited by someone else at the same moment"
 _NOT_SENT = "was not sent"
 TextEdit = Callable[[Raw], Raw | None]
@@ -249,15 +248,15 @@ async def _replace_on_pages(
     refused: dict[str, str] = {}
     titles = {page: title for page, (title, _) in changes.items()}
     remark, ids = "", list(changes)
-    for start in range(0, len(ids), CHANGES_OF_ONE_EDIT):
-        batch = ids[start : start + CHANGES_OF_ONE_EDIT]
+    for start in range(0, len(ids), MAX_CHANGES_PER_EDIT):
+        batch = ids[start : start + MAX_CHANGES_PER_EDIT]
         result = await _replace_in_one_edit(live, at, {page: changes[page][1] for page in batch})
         if result.result is not None:
             written |= result.result.written
             refused |= result.result.refused
         if result.kind != "done":
             refused |= dict.fromkeys(batch, "may have been changed" if result.kind == "unknown" else _NOT_SENT)
-            refused |= dict.fromkeys(ids[start + CHANGES_OF_ONE_EDIT :], _NOT_SENT)
+            refused |= dict.fromkeys(ids[start + MAX_CHANGES_PER_EDIT :], _NOT_SENT)
             return SendResult(result.kind, result.message, TermOutcome(written, refused, titles))
         remark = remark or result.message
     return SendResult("done", remark, TermOutcome(written, refused, titles))
@@ -285,7 +284,7 @@ async def _replace_in_one_edit(
 async def _replaced_texts(live: Live, head: RevisionRef, changes: Mapping[str, TextEdit]) -> TermOutcome:
     written: dict[str, WrittenText] = {}
     refused: dict[str, str] = {}
-    sources = await gather_bounded(partial(page_source, live, head), changes, _PAGES_AT_ONCE)
+    sources = await gather_bounded(partial(page_source, live, head), changes)
     for (page, change), source in zip(changes.items(), sources, strict=True):
         if source is None:
             refused[page] = "was deleted in this change request"

@@ -13,7 +13,7 @@ from functools import partial
 from octavo.data.state_db import NotSaved
 from octavo.data.writes import machine
 from octavo.data.writes.delivery import CLOSED, Account, ConnectionState, OutboxDelivery
-from octavo.data.writes.machine import LIFETIME, OutboxEntry, next_due, next_wake
+from octavo.data.writes.machine import MAX_WRITE_AGE, OutboxEntry, next_due, next_wake
 from octavo.data.writes.store import OutboxEntries
 
 POLL_SECONDS = 1.0
@@ -171,7 +171,7 @@ class OutboxWorker:
         old_ids = [
             entry.id
             for entry in self._entries.all
-            if entry.state == "failed" and not entry.needs_user and now - entry.requested_at > LIFETIME
+            if entry.state == "failed" and not entry.needs_user and now - entry.requested_at > MAX_WRITE_AGE
         ]
         if old_ids:
             await self._entries.remove(old_ids, lambda db, entry: None, lambda entry: entry.state == "failed")

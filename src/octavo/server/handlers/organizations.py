@@ -7,7 +7,7 @@ from __future__ import annotations
 from octavo import __version__
 from octavo.api import organizations, sso, subdomains, system, teams, translations, users
 from octavo.api.folding import fold
-from octavo.api.sso import NO_ADDRESS
+from octavo.api.sso import NO_SSO_URL
 from octavo.api.teams import Team
 from octavo.server.handlers.permissions import (
     allows,
@@ -429,7 +429,7 @@ def _present_provider(world: World, document: Json) -> Json:
         "object": "saml-provider",
         **provider,
         # The API requires a valid URL here. A pending provider may have none, so a placeholder is sent.
-        "ssoURL": provider["ssoURL"] or NO_ADDRESS,
+        "ssoURL": provider["ssoURL"] or NO_SSO_URL,
         **({"defaultTeam": PRESENTERS[Team](world, team)} if team else {}),
         "service": {"entityID": entity, "acsURL": f"{entity}/acs", "startURL": f"{entity}/start"},
         "urls": {"location": world.url(f"/v1/orgs/{organization}/saml/{identifier}")},

@@ -165,8 +165,8 @@ def _fill_in_font(op: fonts.Create | fonts.Update, world: World, document: Json)
         if face["storageKey"] is not None:
             sources = faces.setdefault(str(face["weight"]), [])
             _add_source(sources, _font_source(op, world, face["storageKey"]), face["weight"])
-    if str(fonts.REGULAR) not in faces:
-        sentence = f"“{document['fontFamily']}” needs a file with weight {fonts.REGULAR}."
+    if str(fonts.REGULAR_WEIGHT) not in faces:
+        sentence = f"“{document['fontFamily']}” needs a file with weight {fonts.REGULAR_WEIGHT}."
         raise Refusal(412, f"{sentence} Replace this file instead of removing it.")
     return {**document, "organization": op.at.organization_id, "faces": faces}
 

@@ -26,7 +26,7 @@ from octavo.data.inbox import HEADINGS, DraftRef, InboxRow, ThreadRef, WriteRef
 from octavo.data.inbox_marks import Mark, MarkedRows
 from octavo.data.live import Snapshot
 from octavo.local_time import localize
-from octavo.settings.file import LONGEST_NAME
+from octavo.settings.file import MAX_NAME_LENGTH
 from octavo.settings.table import INBOX_REASONS, InboxReason
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.shell import shell_of, stop_subscriptions, subscriptions_of
@@ -173,9 +173,9 @@ def tab_settings(
 def _free_name(name: str, taken_names: Collection[str]) -> str:
     """Return `name`, or `name` with a number if it is in `taken_names`."""
     printable = " ".join("".join(each if each.isprintable() else " " for each in name).split())
-    candidate, number = printable[:LONGEST_NAME].strip(), 2
+    candidate, number = printable[:MAX_NAME_LENGTH].strip(), 2
     while candidate in taken_names:
-        candidate = f"{printable[: LONGEST_NAME - len(str(number)) - 1].strip()} {number}"
+        candidate = f"{printable[: MAX_NAME_LENGTH - len(str(number)) - 1].strip()} {number}"
         number += 1
     return candidate
 

@@ -36,7 +36,6 @@ from octavo.tui.review.tree_conflicts import (
 
 MAX_PAGES = 300
 """Maximum number of changed pages that are read. The view shows the number of the other pages."""
-MAX_PARALLEL = 6
 MAX_TITLE_LENGTH = 300
 MAX_ANCESTORS = 40
 """Maximum number of earlier revisions that are read to find the last update."""
@@ -275,13 +274,12 @@ async def find_conflicts(
             is_reported=server_revisions is not None,
         ),
         pages[:MAX_PAGES],
-        MAX_PARALLEL,
     )
     pages_with_conflicts = [page for page in read_pages if page is not None]
     with_fields = {page.page for page in pages_with_conflicts if page.fields or page.sets_title}
     tree_conflicts = [each for each in tree_conflicts if each.kind != "field" or each.id not in with_fields]
     tree_conflicts = await gather_bounded(
-        lambda conflict: reader.add_texts(conflict, tree.find(conflict.id)), tree_conflicts, MAX_PARALLEL
+        lambda conflict: reader.add_texts(conflict, tree.find(conflict.id)), tree_conflicts
     )
     unchecked_count = len(pages) - len(pages[:MAX_PAGES]) + changed.more
     return OpenConflicts(revision, tuple(pages_with_conflicts), tuple(tree_conflicts), unchecked_count)
@@ -384,7 +382,7 @@ class _PageReader:
         pages = [page for page in main.walk() if page.type == "document" and page.id != except_page]
         changed = [page.id for page in pages if page.id not in before or before[page.id] != page.document_id]
         ref = self.at.revision_ref(main.id)
-        texts = await gather_bounded(lambda page: self._load_text(ref, page), changed[:MAX_TARGET_PAGES], MAX_PARALLEL)
+        texts = await gather_bounded(lambda page: self._load_text(ref, page), changed[:MAX_TARGET_PAGES])
         return dict(zip(changed, texts, strict=False))
 
     def _title_in_main(self, page_id: str) -> str:

@@ -15,7 +15,13 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import create
-from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, FIELDS, NEVER_NONE, page_source, restore_pages
+from octavo.data.writes.content_writes import (
+    EDITABLE_FIELDS,
+    MAX_CHANGES_PER_EDIT,
+    NEVER_NONE_FIELDS,
+    page_source,
+    restore_pages,
+)
 from octavo.documents.page_trees import changes_between, has_document_ids, title_of
 from octavo.lazy_import import lazy
 from octavo.tui.core.permissions import why_no_editing
@@ -136,8 +142,8 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
     plan = await asyncio.to_thread(make_plan, sides, await load_changes(live, space, sides))
     revert = await revert_edits(live, space, sides, plan, f"#{draft.number}")
     at, head = draft.ref(space), draft.revision
-    for start in range(0, len(revert.edits), CHANGES_OF_ONE_EDIT):
-        outcome = await restore_pages(live, at, head, revert.edits[start : start + CHANGES_OF_ONE_EDIT])
+    for start in range(0, len(revert.edits), MAX_CHANGES_PER_EDIT):
+        outcome = await restore_pages(live, at, head, revert.edits[start : start + MAX_CHANGES_PER_EDIT])
         if outcome.kind != "done":
             return (
                 f"Could not revert #{merged.number}: {outcome.message} Press Z to continue the revert in draft #{draft.number}.",
@@ -328,11 +334,11 @@ class _Planner:
     def _page_edited_later(self, page_id: str) -> PageEditedLater:
         old_page, merged, now = (tree.pages[page_id] for tree in (self._before, self._merged, self._now))
         fields: dict[str, Any] = {}
-        for each in FIELDS:
+        for each in EDITABLE_FIELDS:
             old_value, merged_value, value_now = (getattr(page, each) for page in (old_page, merged, now))
             if old_value == merged_value or value_now == old_value:
                 continue
-            if value_now == merged_value and not (old_value is None and each in NEVER_NONE):
+            if value_now == merged_value and not (old_value is None and each in NEVER_NONE_FIELDS):
                 fields[each] = old_value
             elif value_now != merged_value:
                 self._not_reverted.append(f"{now.title}: its {each.replace('_', ' ')} was changed after the merge")
