@@ -15,7 +15,7 @@ MAX_REQUESTS = 6
 
 
 class Tasks:
-    """Background tasks that end with their owner, which then calls `close`."""
+    """The background tasks of an object. The object must call `close` at its end."""
 
     def __init__(self, subject: str, on_error: Callable[[BaseException], None] | None = None) -> None:
         """`on_error` is called with the error of a failed task. Without it, the exception handler of the event loop gets

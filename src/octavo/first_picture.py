@@ -105,7 +105,8 @@ class FirstPicture:
         return rows if is_same and not any(_CONTROL.search(_STYLE.sub("", row)) for row in rows) else []
 
     def _head(self) -> dict[str, Any]:
-        """Return the first line of the file as a value. The picture is shown only if this value is still the same."""
+        """Return all facts on which the picture depends. They are the first line of the file. The picture is shown only if
+        they have not changed since."""
         return {**self._required, "size": list(os.get_terminal_size(2))}
 
     def _disable_echo(self) -> None:

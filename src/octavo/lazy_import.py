@@ -1,7 +1,8 @@
-"""Imports of modules when they are first needed: views, dialogs and slow libraries that the first screen does without. Also
-the extras of Octavo, whose libraries may not be installed.
+"""Imports of modules when they are first needed: views, dialogs and slow libraries that the first screen does not need.
+Also the extras of Octavo, whose libraries may not be installed.
 
-Each import is named by a string constant `MODULE:NAME`. `tests/test_layers.py` counts these names as imports, and checks that each exists.
+Each import is named by a string constant `MODULE:NAME`. `tests/test_layers.py` counts these names as imports, and checks
+that each exists.
 """
 
 from __future__ import annotations

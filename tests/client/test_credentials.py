@@ -16,7 +16,7 @@ import pytest
 from keyring.backend import KeyringBackend
 from pydantic import SecretStr
 
-from octavo.client.credentials import STILL_WAITING, TRUSTED, KeyFiles, Keyring, StoreTimeout, StoreUnavailable
+from octavo.client.credentials import STILL_WAITING, TRUSTED_BACKENDS, KeyFiles, Keyring, StoreTimeout, StoreUnavailable
 from octavo.client.profiles import ending, fingerprint, parse_token
 from octavo.concurrency import Overdue, run_in_thread, run_with_timeout
 from octavo.private_files import NotPrivate, read_private, write_private
@@ -91,8 +91,8 @@ def test_no_other_backend_is_trusted(backend: KeyringBackend) -> None:
 
 
 def test_encrypting_backends_are_trusted_by_exact_module() -> None:
-    assert "keyring.backends.SecretService" in TRUSTED
-    assert not any(name.startswith("keyrings.alt") for name in TRUSTED)
+    assert "keyring.backends.SecretService" in TRUSTED_BACKENDS
+    assert not any(name.startswith("keyrings.alt") for name in TRUSTED_BACKENDS)
     lookalike = type("Keyring", (Memory,), {"__module__": "keyring.backends.SecretServiceless"})()
     keyring.set_keyring(lookalike)
     with pytest.raises(StoreUnavailable):

@@ -15,7 +15,7 @@ from octavo.api.safety import safe_text
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.state_db import StateDb
-from octavo.data.writes.content_writes import NO_OPERATION, edit, page_source
+from octavo.data.writes.content_writes import NO_CONTENT_EDITS, edit, page_source
 from octavo.server.app import Platform
 from tests.data.background_requests import wait_idle
 from tests.data.connections import RequestGate, refuse_to_save
@@ -261,8 +261,8 @@ async def test_server_without_the_edit_operation_is_recognized(
     )
     assert live.availability.why_unavailable(content.Edit) is None
     outcome = await edit(live, at, seen, page_edit("Mine"))
-    assert (outcome.kind, outcome.message) == ("refused", NO_OPERATION)
-    assert live.availability.why_unavailable(content.Edit) == NO_OPERATION
+    assert (outcome.kind, outcome.message) == ("refused", NO_CONTENT_EDITS)
+    assert live.availability.why_unavailable(content.Edit) == NO_CONTENT_EDITS
 
 
 async def test_response_with_only_the_change_request_is_understood(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-KEY = "key"
+READING_KEY = "key"
 """The `method` of an `Activity` that is no request, but a slow or failed attempt to read the access token."""
 
 

@@ -94,7 +94,7 @@ _NO_SIGNS = {ord(letter): chr(sign) for sign, letter in _SIGNS.items()}
 _MENTION_BASE = 0xF1000
 _MENTION = re.compile("[\U000f1021-\U000f107e]+")
 """A placeholder for the title of a page: its URL in private-use letters. No search text matches it by accident."""
-MAX_SPLIT_WORD = 60
+MAX_SPLIT_WORD_LENGTH = 60
 """Maximum number of letters in a word that is split into parts. Longer words are data, not names."""
 MAX_WORD_PARTS = 8
 """Maximum number of parts in a word that is split. Words with more parts are data, not names."""
@@ -155,7 +155,12 @@ def word_parts(text: str) -> str:
     Words without parts are left out."""
     found: dict[str, None] = {}
     for word in _WORD.findall(text):
-        if word.islower() or word.isupper() or len(word) > MAX_SPLIT_WORD or not (starts := word_part_starts(word)):
+        if (
+            word.islower()
+            or word.isupper()
+            or len(word) > MAX_SPLIT_WORD_LENGTH
+            or not (starts := word_part_starts(word))
+        ):
             continue
         if len(starts) < MAX_WORD_PARTS:
             pieces = [word[start:end] for start, end in zip([0, *starts], [*starts, len(word)], strict=True)]

@@ -402,7 +402,7 @@ MAX_PAGES = 1000
 MAX_ITEMS = 100_000
 MAX_STALE_PAGES = 10
 """Maximum number of successive pages without a new item. An empty page is not the end of a list."""
-MAX_CURSOR = 4096
+MAX_CURSOR_LENGTH = 4096
 
 
 def own_id(item: Any) -> str | None:
@@ -487,7 +487,7 @@ async def walk_pages(
 
 
 def _refusal(cursor: object, used: set[object]) -> str:
-    if not isinstance(cursor, str) or not 0 < len(cursor) <= MAX_CURSOR:
+    if not isinstance(cursor, str) or not 0 < len(cursor) <= MAX_CURSOR_LENGTH:
         return "The server sent an invalid cursor"
     return "The server sent the same part of the list twice" if cursor in used else ""
 

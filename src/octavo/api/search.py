@@ -7,9 +7,9 @@ from pydantic import Field
 from octavo.api.operation import Listing, Model, OrganizationRef, SiteRef, SpaceRef, Tagged, Urls
 from octavo.api.text import Id, SafeLine, SafeText
 
-MAX_QUERY = 512
+MAX_QUERY_LENGTH = 512
 """Maximum length of a query in characters."""
-Query = Annotated[str, Field(max_length=MAX_QUERY)]
+Query = Annotated[str, Field(max_length=MAX_QUERY_LENGTH)]
 
 
 class Section(Model):

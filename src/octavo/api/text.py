@@ -71,7 +71,7 @@ Language = Literal[
 # fmt: on
 """The code of a language in a request."""
 
-FORMS: dict[str, str] = {}
+PATTERN_DESCRIPTIONS: dict[str, str] = {}
 """Descriptions of allowed values, by the pattern that these values match."""
 
 
@@ -79,23 +79,27 @@ def string_form(
     pattern: str, words: str, *, min_length: int | None = None, max_length: int | None = None
 ) -> StringConstraints:
     """Return a constraint for a string. `words` describes allowed values and follows “must be”."""
-    FORMS[pattern] = words
+    PATTERN_DESCRIPTIONS[pattern] = words
     return StringConstraints(pattern=pattern, min_length=min_length, max_length=max_length)
 
 
 # Reject `.` and `..`, because they mean another resource in a path, even if they are encoded.
 _ID = r"^(?:\.{3}|\.{0,2}[^./\x00-\x1f\x7f-\x9f])[^/\x00-\x1f\x7f-\x9f]*$"
-_MAX_ID = 256
+_MAX_ID_LENGTH = 256
 Id = Annotated[
     str,
-    string_form(_ID, f"an ID of at most {_MAX_ID} characters, without / and control characters", max_length=_MAX_ID),
+    string_form(
+        _ID,
+        f"an ID of at most {_MAX_ID_LENGTH} characters, without / and control characters",
+        max_length=_MAX_ID_LENGTH,
+    ),
 ]
 """An id. In a path, it is percent-encoded."""
 
 
 def is_id(text: str) -> bool:
     """Return whether a text is valid as an id."""
-    return len(text) <= _MAX_ID and re.fullmatch(_ID, text) is not None
+    return len(text) <= _MAX_ID_LENGTH and re.fullmatch(_ID, text) is not None
 
 
 IdOrObject = Annotated[Id | None, BeforeValidator(lambda value: value.get("id") if isinstance(value, dict) else value)]

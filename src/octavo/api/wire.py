@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from octavo.api.operation import SPECS, Operation, Ref, Spec, camel, load
-from octavo.api.text import FORMS
+from octavo.api.text import PATTERN_DESCRIPTIONS
 
 VERSION = "/v1"
 _NAME = re.compile(r"{(\w+)}")
@@ -289,7 +289,7 @@ def value_rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
             choices = ", ".join(str(each["ctx"]["expected"]) for each in alike)
             return f"must be one of {choices}" if "," in choices or " or " in choices else f"must be {choices}"
         case "string_pattern_mismatch":
-            return f"must be {FORMS[limits['pattern']]}"
+            return f"must be {PATTERN_DESCRIPTIONS[limits['pattern']]}"
         case "union_tag_not_found":
             return f"must contain {limits['discriminator']}"
         case "union_tag_invalid":

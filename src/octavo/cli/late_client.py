@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import SecretStr
 
-from octavo.api.activity import KEY, Activity
+from octavo.api.activity import READING_KEY, Activity
 from octavo.api.errors import ApiError, LocalFailure, Unauthorized
 from octavo.api.operation import SPECS, Operation
 from octavo.api.users import User
@@ -159,7 +159,7 @@ class LazyClient:
         def report(sentence: str) -> None:
             ms = (monotonic() - self._reading_started_at) * 1000
             self._key_activity = Activity(
-                datetime.now(UTC), KEY, "the API key of this account", None, ms, 1, "", sentence, 0
+                datetime.now(UTC), READING_KEY, "the API key of this account", None, ms, 1, "", sentence, 0
             )
 
         try:

@@ -19,7 +19,7 @@ from typing import Any
 from octavo.api.folding import fold
 from octavo.api.openapi_document import Json, area_description, document
 from octavo.api.operation import AREAS, Listing, Spec, camel, load
-from octavo.api.text import FORMS
+from octavo.api.text import PATTERN_DESCRIPTIONS
 from octavo.api.wire import Route, body_fields, query_fields, routes
 from octavo.cli.standard_streams import is_terminal, tell, write_out
 
@@ -224,7 +224,7 @@ def _sample_argument(parameter: Json) -> str:
         return f"{name}:=@{name}.json"
     if kind in ("integer", "number", "boolean"):
         return f"{name}:={'true' if kind == 'boolean' else parameter.get('minimum', 1)}"
-    if sample := FORMS.get(parameter.get("pattern", ""), "").partition("for example ")[2]:
+    if sample := PATTERN_DESCRIPTIONS.get(parameter.get("pattern", ""), "").partition("for example ")[2]:
         return f"{name}={sample}"
     return f"{name}={'ID' if name.endswith('Id') else 'TEXT'}"
 
@@ -245,7 +245,7 @@ def _facts(description: dict[str, Any]) -> list[str]:
     for limits in (description, description.get("items", {})):
         if choices := limits.get("enum"):
             facts.append(f"one of {' '.join(map(str, choices))}")
-        if form := FORMS.get(limits.get("pattern", "")):
+        if form := PATTERN_DESCRIPTIONS.get(limits.get("pattern", "")):
             facts.append(form)
         facts += [text.format(limits[name]) for name, text in _LIMIT_TEXTS.items() if name in limits]
     return facts

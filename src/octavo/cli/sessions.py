@@ -29,7 +29,7 @@ from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.response_cache import ResponseCache
 from octavo.data.search_index import SearchIndex
-from octavo.data.state_db import WRITES, StateDb
+from octavo.data.state_db import WRITE_TABLES, StateDb
 from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import OutboxEntries
@@ -269,7 +269,7 @@ def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> 
             if drafts:
                 # A write that only another version of Octavo can read is kept too.
                 has_writes = state.rows("SELECT 1 FROM outbox WHERE namespace = ? LIMIT 1", name)
-                state.clear(keep=WRITES if has_writes else ())
+                state.clear(keep=WRITE_TABLES if has_writes else ())
             remaining_drafts += len(Drafts(state).all())
         finally:
             state.close()

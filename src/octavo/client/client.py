@@ -53,7 +53,7 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 _Read: TypeAlias = Callable[[bytes | None, Exchange], Awaitable[T]]
 """A function that reads the body of a response, which is None for an empty response."""
-DEADLINE = 30.0
+DEFAULT_DEADLINE = 30.0
 MAX_ACTIVITIES = 200
 
 
@@ -69,7 +69,7 @@ class Client:
         ca_file: Path | None = None,
         read_only: str = "",
         on_activity: Callable[[Activity], None] | None = None,
-        deadline: float = DEADLINE,
+        deadline: float = DEFAULT_DEADLINE,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -84,7 +84,7 @@ class Client:
         self.limits: Limits | None = None
         """The rate limit in the last response that had one. None if no response had one."""
         self._limits_at = (now(), clock())
-        """When `limits` was stored: by the clock `now`, and by the clock `clock`."""
+        """The time when `limits` was stored, by each of the two clocks `now` and `clock`."""
         self.clock_offset: float | None = None
         """Seconds by which this machine's clock is ahead of the server's. None until a response has a date."""
         self._running: dict[Exchange, asyncio.Task[Any] | None] = {}
@@ -261,7 +261,7 @@ def outgoing_request(op: Operation[Any]) -> Outgoing:
 
 def outgoing_json(method: str, target: str, content: bytes | None) -> Outgoing:
     """Return an HTTP request with a JSON body, or without a body, and without the token."""
-    headers = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": exchange.AGENT}
+    headers = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": exchange.USER_AGENT}
     if content is not None:
         headers["content-type"] = "application/json"
     return Outgoing(method, target, headers, content)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # lazy: keyring loads in 0.25 s, and then searches for its ba
 
 T = TypeVar("T")
 
-TRUSTED = frozenset(
+TRUSTED_BACKENDS = frozenset(
     f"keyring.backends.{name}" for name in ("SecretService", "libsecret", "kwallet", "macOS", "Windows")
 )
 """Modules of keyring backends that encrypt tokens. Other backends store plain text or nothing."""
@@ -64,7 +64,7 @@ class Keyring:
     def __init__(
         self,
         *,
-        trusted: Collection[str] = TRUSTED,
+        trusted: Collection[str] = TRUSTED_BACKENDS,
         timeout: float = TIMEOUT,
         report: Callable[[str], object] | None = None,
     ) -> None:
@@ -131,7 +131,7 @@ class Keyring:
         except Overdue:
             raise StoreTimeout(
                 f"The keyring did not respond within {self._timeout:g} s. It may be locked, or a window may be asking for its password.",
-                _UNLOCK,
+                _UNLOCK_COMMAND,
             ) from None
 
     def _run_with_backend(self, work: Callable[[KeyringBackend], T]) -> T:
@@ -141,10 +141,10 @@ class Keyring:
             raise
         except Exception as error:  # noqa: BLE001  # a backend may raise anything, with the key in its message
             name = type(error).__name__
-            if name in _LOCKED:
-                raise StoreUnavailable("The keyring is locked.", _UNLOCK) from None
+            if name in _LOCKED_ERRORS:
+                raise StoreUnavailable("The keyring is locked.", _UNLOCK_COMMAND) from None
             failed = StoreUnavailable(
-                f"The keyring failed ({name}).", f"Check that you can open the keyring in {_APP}."
+                f"The keyring failed ({name}).", f"Check that you can open the keyring in {_KEYRING_APP}."
             )
             raise _why_unreachable() or failed from None
 
@@ -172,9 +172,9 @@ class Keyring:
 
 
 _BACKEND_VARIABLE = "PYTHON_KEYRING_BACKEND"
-_LOCKED = ("KeyringLocked", "LockedException", "PromptDismissedException")
+_LOCKED_ERRORS = ("KeyringLocked", "LockedException", "PromptDismissedException")
 _WITHOUT_DBUS = ("darwin", "win32")
-_APP = (
+_KEYRING_APP = (
     "Keychain Access"
     if sys.platform == "darwin"
     else "Credential Manager"
@@ -182,11 +182,11 @@ _APP = (
     else "your keyring app (for example Passwords and Keys, or KWalletManager)"
 )
 """Name of the program in which users manage the keyring."""
-_UNLOCK = (
+_UNLOCK_COMMAND = (
     "Run: security unlock-keychain"
     if sys.platform == "darwin"
     # `read -rs` hides the password, which gnome-keyring-daemon would show. `printf` adds no line break to the password.
-    else f'Unlock the keyring in {_APP}; over SSH, run: read -rs p; printf %s "$p" | gnome-keyring-daemon --replace --unlock'
+    else f'Unlock the keyring in {_KEYRING_APP}; over SSH, run: read -rs p; printf %s "$p" | gnome-keyring-daemon --replace --unlock'
 )
 
 

@@ -33,7 +33,7 @@ from octavo.concurrency import run_in_thread
 if TYPE_CHECKING:
     from httpx import AsyncBaseTransport
 
-AGENT = f"octavo/{__version__}"
+USER_AGENT = f"octavo/{__version__}"
 NO_CONTENT_STATUSES = frozenset({204, 205})
 """Statuses without a body. After a delete, both mean that the object is deleted."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -247,7 +247,7 @@ async def download(
         base = parts.geturl()
         is_own_origin = is_of_origin(parts, origin)
         chosen_carrier = own_carrier if is_own_origin else await connect_to(parts, ca_file)
-        headers = {"accept": "*/*", "accept-encoding": "identity", "user-agent": AGENT}
+        headers = {"accept": "*/*", "accept-encoding": "identity", "user-agent": USER_AGENT}
         try:
             async with chosen_carrier.send(Outgoing("GET", request_target(parts), headers)) as response:
                 location = response.headers.get("location", "") if response.status in REDIRECTS else ""
@@ -372,7 +372,7 @@ async def upload(
     parts = split_url(url, url)
     is_own_origin = is_of_origin(parts, origin)
     chosen_carrier = own_carrier if is_own_origin else await connect_to(parts, ca_file)
-    headers = {"content-type": media_type, "content-length": str(size), "user-agent": AGENT, "accept": "*/*"}
+    headers = {"content-type": media_type, "content-length": str(size), "user-agent": USER_AGENT, "accept": "*/*"}
     try:
         async with chosen_carrier.send(Outgoing("PUT", request_target(parts), headers, content)) as response:
             status, host = response.status, parts.netloc

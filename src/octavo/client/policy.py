@@ -33,10 +33,10 @@ MAX_ATTEMPTS = 4
 FIRST_PAUSE = 0.5
 MAX_PAUSE = 8.0
 MAX_REQUESTED_WAIT = 60.0
-"""Maximum seconds that Octavo waits if the server asks for a pause. After a longer pause is asked for, the request fails,
-and the message says when to try again."""
+"""Maximum seconds of a pause that the server asks for. If it asks for a longer pause, the request fails, and the message
+says when to try again."""
 MAX_RETRY_SECONDS = 86400.0
-"""Maximum seconds until the retry time of a server. A later time is moved to this limit."""
+"""Maximum seconds from now to the retry time in an error. If the server names a later time, this limit is used."""
 RESERVED_SHARE = 0.25
 """Share of the rate limit that is reserved for requests of the user."""
 MIN_RESERVED_REQUESTS = 5
@@ -68,7 +68,7 @@ class Limits:
 
 
 class Budget:
-    """A budget of ten retries, which grows by one every two seconds. It keeps retries from flooding the server."""
+    """A budget of at most ten retries. Every two seconds, one retry is added. So retries cannot flood the server."""
 
     SIZE = 10.0
     PER_SECOND = 0.5
@@ -92,7 +92,8 @@ class Budget:
 def delay_after_error(
     error: ApiError, *, is_read: bool, attempt: int, elapsed: float, deadline: float, rng: Callable[[], float]
 ) -> float | None:
-    """Return the seconds until the next attempt if there was no complete response. None if there must be no retry.
+    """Return the seconds until the next attempt after a request without a complete response. None if there must be no
+    retry.
 
     `attempt` is the number of the last attempt, from 1. `elapsed` and `deadline` are in seconds.
     """

@@ -125,8 +125,8 @@ def _user_key(access: Access, user_id: str) -> str:
     return f"{access.origin} user {user_id}"
 
 
-_KEY = re.compile(r"[\x21-\x7e]{8,512}")
-_SCHEME = re.compile(r"bearer\s+", re.IGNORECASE)
+_TOKEN_PATTERN = re.compile(r"[\x21-\x7e]{8,512}")
+_BEARER = re.compile(r"bearer\s+", re.IGNORECASE)
 
 
 def parse_token(text: str) -> SecretStr:
@@ -134,10 +134,10 @@ def parse_token(text: str) -> SecretStr:
 
     Raises ValueError with a sentence that does not contain the text.
     """
-    key = _SCHEME.sub("", text.strip(), count=1)
+    key = _BEARER.sub("", text.strip(), count=1)
     if not key:
         raise ValueError("The API key is empty. Paste the whole API key that the server displayed.")
-    if not _KEY.fullmatch(key):
+    if not _TOKEN_PATTERN.fullmatch(key):
         raise ValueError(
             "This is not an API key: an API key has 8 to 512 letters, digits, and symbols, without spaces or line breaks. "
             "Copy the whole API key again, then paste it."

@@ -180,12 +180,12 @@ MIB = 1024 * 1024
 LIST_CAP = 8 * MIB
 PAGE_CAP = 16 * MIB
 ERROR_CAP = 64 * 1024
-LARGE = 2 * MIB
+LARGE_BODY_BYTES = 2 * MIB
 """Number of bytes above which a body is large. A client reads only one large body at a time, because parsing needs many
-times the size in memory."""
-_STEP = MIB
+times that size in memory."""
+_DECOMPRESSION_STEP = MIB
 """Number of bytes that are decompressed in one step, so that the event loop is not blocked."""
-_GZIP = 31
+_GZIP_WBITS = 31
 """The `wbits` of zlib for gzip with the largest window."""
 THREAD_PARSING_BYTES = 256 * 1024
 """Body size in bytes from which parsing runs in a background thread, because it would block the event loop."""
@@ -230,7 +230,7 @@ async def read_body(response: StreamedResponse, cap: int, host: str, turn: Large
         if size > cap:
             parts.clear()  # free the memory now, because the traceback of the error keeps this frame alive
             raise _too_large(host, cap)
-        if size > LARGE:
+        if size > LARGE_BODY_BYTES:
             await turn.take()
         parts.append(part)
     return b"".join(parts)
@@ -291,17 +291,17 @@ def message_in(body: bytes, headers: Mapping[str, str]) -> str:
 
 
 async def _decompress(chunks: AsyncIterator[bytes], host: str) -> AsyncGenerator[bytes, None]:
-    inflate = zlib.decompressobj(_GZIP)
+    inflate = zlib.decompressobj(_GZIP_WBITS)
     async for chunk in chunks:
         while chunk:
             if inflate.eof:
                 raise BadResponse(f"{host} sent more than one response body. Try again.")
             try:
-                part = inflate.decompress(chunk, _STEP)
+                part = inflate.decompress(chunk, _DECOMPRESSION_STEP)
             except zlib.error:
                 raise BadResponse(f"The response from {host} is damaged. Try again.") from None
             yield part
-            if len(part) == _STEP:
+            if len(part) == _DECOMPRESSION_STEP:
                 await asyncio.sleep(0)
             chunk = inflate.unconsumed_tail or inflate.unused_data
     if not inflate.eof:

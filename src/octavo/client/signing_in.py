@@ -25,7 +25,7 @@ from octavo.concurrency import run_in_thread
 MAX_ORGANIZATIONS = 100
 """Maximum number of organizations read at sign-in."""
 
-NOT_KEPT = (
+KEY_NOT_STORED = (
     "{cause} Set OCTAVO_API_KEY to the API key, or run octavo auth login --insecure-storage to store the API key unencrypted "
     "in a file, or {step}"
 )
@@ -310,7 +310,7 @@ def _store_token(
 
 def why_not_kept(error: StoreUnavailable) -> str:
     """Return sentences that say why the keyring cannot store the API key, and how to store it otherwise."""
-    return NOT_KEPT.format(cause=error.cause, step=_as_clause(error.step or "use a computer that has a keyring."))
+    return KEY_NOT_STORED.format(cause=error.cause, step=_as_clause(error.step or "use a computer that has a keyring."))
 
 
 def _delete_key(home: Home, profile: Profile) -> str:

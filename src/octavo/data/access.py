@@ -43,9 +43,9 @@ def why_not_in_thread(space: Space | None, thread: Comment, action: str) -> str 
 
 T = TypeVar("T")
 
-NO_METHOD = frozenset({405, 501})
+NO_METHOD_STATUSES = frozenset({405, 501})
 """Statuses of a server that does not have the operation."""
-NOT_PAID = 402
+PAYMENT_REQUIRED = 402
 
 
 class Send(Protocol):
@@ -91,9 +91,9 @@ class Availability:
     async def _unavailability(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
         """Return the reason why an operation is unavailable, and the only path where it is unavailable, or an empty text for
         all. None if the error concerns only the values of this request."""
-        if error.status == NOT_PAID:
+        if error.status == PAYMENT_REQUIRED:
             return f"Your plan does not include this feature: {error}", url_path(op)
-        if error.status in NO_METHOD or (isinstance(error, NotFound) and await self._is_only_list_missing(op)):
+        if error.status in NO_METHOD_STATUSES or (isinstance(error, NotFound) and await self._is_only_list_missing(op)):
             route = f"{SPECS[type(op)].method} {path_template(op)}"
             return f"This server does not support this operation: it returned {error.status} for {route}.", ""
         return None

@@ -246,7 +246,7 @@ class Drafts:
             self.changed.notify()
 
 
-_RETURNED = "returned-"
+_RETURNED_PREFIX = "returned-"
 """Prefix in the column `writer` for versions that belong to no running process: the text of a canceled write, or a
 restored draft."""
 StoredDraft = tuple[str, str, str, int, float]
@@ -273,9 +273,9 @@ def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[St
         "INSERT OR IGNORE INTO drafts (place, writer, text, revision, saved_at, namespace) VALUES (?, ?, ?, ?, ?, ?)"
     )
     for key, writer, *rest in versions:
-        is_returned = writer.startswith(_RETURNED)
+        is_returned = writer.startswith(_RETURNED_PREFIX)
         if not (is_returned and db.execute(insert, (key, writer, *rest, namespace)).rowcount):
-            db.execute(insert, (key, _RETURNED + os.urandom(8).hex(), *rest, namespace))
+            db.execute(insert, (key, _RETURNED_PREFIX + os.urandom(8).hex(), *rest, namespace))
 
 
 def store_unsent_text(
@@ -284,20 +284,20 @@ def store_unsent_text(
     """Store the text of a canceled or refused write as a draft again. Other versions of the draft are kept."""
     db.execute(
         "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?, ?, ?)",
-        (namespace, key, _RETURNED + entry_id, text, _new_revision(), now.timestamp()),
+        (namespace, key, _RETURNED_PREFIX + entry_id, text, _new_revision(), now.timestamp()),
     )
 
 
 def delete_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> None:
     """Undo `store_unsent_text`, unless the user has changed the draft since."""
-    _delete_version_of(db, namespace, key, _RETURNED + entry_id)
+    _delete_version_of(db, namespace, key, _RETURNED_PREFIX + entry_id)
 
 
 def has_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> bool:
     """Return whether the version that `store_unsent_text` stored for `entry_id` still exists. When the user edits this
     version and saves the draft, it is deleted."""
     query = "SELECT 1 FROM drafts WHERE namespace = ? AND place = ? AND writer = ?"
-    return db.execute(query, (namespace, key, _RETURNED + entry_id)).fetchone() is not None
+    return db.execute(query, (namespace, key, _RETURNED_PREFIX + entry_id)).fetchone() is not None
 
 
 def _delete_version_of(db: sqlite3.Connection, namespace: str, key: str, writer: str) -> None:

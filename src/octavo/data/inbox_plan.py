@@ -54,7 +54,7 @@ from octavo.documents.suggestions import mention_suffix
 NO_STAMP = "?"
 """Stamp of a response whose changes appear in no list. It never changes, so a want with this stamp becomes due again
 only through its `max_age`."""
-IMMUTABLE = "for ever"
+IMMUTABLE_STAMP = "for ever"
 """Stamp of a response that never changes."""
 
 

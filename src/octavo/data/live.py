@@ -60,7 +60,7 @@ T = TypeVar("T")
 _apply_entries = lazy("octavo.data.writes.optimistic_updates:apply_entries")
 _basis_of = lazy("octavo.data.writes.optimistic_updates:basis_of")
 
-IDLE_IN_MEMORY = 12
+MAX_IDLE_RESPONSES = 12
 """Maximum number of responses without watchers that stay in memory. All others are only on disk."""
 MAX_CONFIRMED = 200
 """Maximum number of confirmed writes that are kept. They are applied to responses that were requested before them."""
@@ -559,7 +559,7 @@ class Live:
 
     def _evict_idle(self) -> None:
         idle = [key for key, response in self._responses.items() if self._is_idle(response)]
-        for key in idle[: max(0, len(idle) - IDLE_IN_MEMORY)]:
+        for key in idle[: max(0, len(idle) - MAX_IDLE_RESPONSES)]:
             del self._responses[key]
 
     def _is_idle(self, response: LiveResponse) -> bool:

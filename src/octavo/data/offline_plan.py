@@ -125,7 +125,7 @@ class OfflinePlanner:
                 yield want
                 continue
             if (
-                want.stamp == inbox_plan.IMMUTABLE
+                want.stamp == inbox_plan.IMMUTABLE_STAMP
                 and want.url not in self._cache.versions
                 and self._cache.read_body(want.op)
             ):
@@ -243,7 +243,7 @@ def _want(
 ) -> Want:
     """Return a want. Pass `has_stamp=False` if `stamp` does not show every change: the response is then fetched in each
     pass."""
-    stamp = inbox_plan.IMMUTABLE if never_changes(op) else stamp
+    stamp = inbox_plan.IMMUTABLE_STAMP if never_changes(op) else stamp
     is_complete_list = isinstance(op, Listing) and not isinstance(op, change_requests.ListOfOrganization)
     return Want(
         op,

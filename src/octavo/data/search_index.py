@@ -527,11 +527,11 @@ def _json_list(values: Iterable[int | str]) -> str:
 
 def _seconds(at: datetime) -> float:
     """Return a time as a timestamp, limited to the times that `datetime` can represent in UTC."""
-    return max(_FIRST, min(at.timestamp(), _LAST))
+    return max(_MIN_TIMESTAMP, min(at.timestamp(), _MAX_TIMESTAMP))
 
 
-_FIRST = datetime.min.replace(tzinfo=UTC).timestamp()
-_LAST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
+_MIN_TIMESTAMP = datetime.min.replace(tzinfo=UTC).timestamp()
+_MAX_TIMESTAMP = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
 
 
 def _read_documents(db: sqlite3.Connection, keys: list[str]) -> dict[str, IndexedDocument]:

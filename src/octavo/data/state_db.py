@@ -69,7 +69,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-WRITES = ("outbox", "sent", "once")
+WRITE_TABLES = ("outbox", "sent", "once")
 """Tables of the writes: writes that wait, writes that are done, and direct writes in progress."""
 
 

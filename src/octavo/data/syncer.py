@@ -46,7 +46,7 @@ READS_PER_SLICE = 40
 """Number of responses to read from disk before other tasks of the event loop may run."""
 RATE_LIMIT_CHECK = 5.0
 """Maximum seconds between two checks of a rate limit that is nearly reached."""
-ENDED = "This session has ended."
+SESSION_ENDED = "This session has ended."
 
 
 class Planner(Protocol):
@@ -151,7 +151,7 @@ class Syncer(Generic[R]):
         """Fetch a response, or wait for a request that is already running. If the caller is canceled, the request
         continues for other callers. Raises ApiError."""
         if self._is_closed:
-            raise NotSent(ENDED)
+            raise NotSent(SESSION_ENDED)
         url, owner = encode(op).url, f"call {next(self._calls)}"
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting[future] = url

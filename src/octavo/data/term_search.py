@@ -19,7 +19,7 @@ MAX_READ_PAGES = 1000
 """Maximum number of pages that one search reads."""
 MAX_MATCHES = 5000
 """Number of matches after which a search ends."""
-_PAGES_AT_ONCE = 8
+_PAGES_PER_STEP = 8
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ async def search_term(
     results = TermResults(_in_order(pages_by_id, order), ruled_out, len(documents))
     yield results
     wanted = [*to_read, *unknown][:MAX_READ_PAGES]
-    for start in range(0, len(wanted), _PAGES_AT_ONCE):
-        pages = wanted[start : start + _PAGES_AT_ONCE]
+    for start in range(0, len(wanted), _PAGES_PER_STEP):
+        pages = wanted[start : start + _PAGES_PER_STEP]
         loaded_pages = await asyncio.gather(*(_read_page(live, at, page, change) for page in pages))
         failures = [each for each in loaded_pages if isinstance(each, str)]
         for each in loaded_pages:

@@ -1,7 +1,7 @@
 """Brings the content of a space into a folder and merges it with the files there.
 
-A text that both sides changed is merged by regions. If both sides changed the same words, the file gets both versions
-between conflict markers, and a copy of the local file is stored in `.octavo/conflicts`.
+A text that was changed in the folder and in the space is merged region by region. If both changed the same words, the file
+gets both versions between conflict markers, and a copy of the local file is stored in `.octavo/conflicts`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ YOURS, MAIN = "yours", "main"
 
 @dataclass(frozen=True)
 class PullConflict:
-    """A file that both sides changed, and that could not be merged."""
+    """A file that was changed in the folder and in the space, and that could not be merged."""
 
     path: str
     message: str

@@ -352,7 +352,7 @@ def entries_of(folder: PulledFolder, summary: str) -> Entries:
     return summary_entries(Folder(folder.top.resolve(), folder.pages.resolve()), summary, Path(SUMMARY))
 
 
-_ITEM = re.compile(r"^([ \t]*)([*+-])(?= )", re.MULTILINE)
+_BULLET = re.compile(r"^([ \t]*)([*+-])(?= )", re.MULTILINE)
 
 
 def edited_summary(folder: PulledFolder, text: str, before: Entries, after: Entries) -> str | None:
@@ -369,10 +369,10 @@ def edited_summary(folder: PulledFolder, text: str, before: Entries, after: Entr
 
 def _with_bullets_of(text: str, summary: str) -> str:
     """Return `summary` with the bullets and the indentation of `text`, so that a merge sees only differences in words."""
-    items = _ITEM.findall(text)
+    items = _BULLET.findall(text)
     bullet = items[0][1] if items else "*"
     indentation = min((space for space, _ in items if space), key=len, default="  ")
-    return _ITEM.sub(lambda item: indentation * (len(item[1]) // 2) + bullet, summary)
+    return _BULLET.sub(lambda item: indentation * (len(item[1]) // 2) + bullet, summary)
 
 
 def _untracked_paths(folder: PulledFolder) -> tuple[list[str], list[str]]:

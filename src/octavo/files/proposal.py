@@ -31,7 +31,7 @@ from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.safety import safe_line
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import create, toggle_draft
-from octavo.data.writes.content_writes import MAX_CHANGES_PER_EDIT, MAYBE_OVERWRITTEN, NO_OPERATION, edit
+from octavo.data.writes.content_writes import MAX_CHANGES_PER_EDIT, MAYBE_OVERWRITTEN, NO_CONTENT_EDITS, edit
 from octavo.documents import page_trees
 from octavo.documents.folders.folder import slug_source, walk_entries
 from octavo.documents.folders.layout import SUMMARY, PageFile, single_line
@@ -250,12 +250,12 @@ class Proposal:
         at = self._request.ref(self._space)
         outcome = await edit(self.live, at, self._head.id, changes)
         if outcome.kind != "done":
-            if outcome.message == NO_OPERATION:
+            if outcome.message == NO_CONTENT_EDITS:
                 raise ProposalFailed("Could not propose: this server takes no content through its API.")
             raise outcome.error or _failure(outcome.kind, f"Could not propose: {outcome.message}")
         # The revision of this edit, not the newest revision, so that the next edit does not replace later edits of others.
-        made = at.revision_ref(outcome.revision) if outcome.revision is not None else at
-        self._head = await SpaceReader(self.live.send, self.download, made).revision()
+        edited = at.revision_ref(outcome.revision) if outcome.revision is not None else at
+        self._head = await SpaceReader(self.live.send, self.download, edited).revision()
         if outcome.replaced_revision is not None:
             raise ProposalFailed(
                 f"Could not complete the proposal: {MAYBE_OVERWRITTEN[:1].lower()}{MAYBE_OVERWRITTEN[1:]} Then propose again."
@@ -270,32 +270,32 @@ class _Sender:
     proposal: Proposal
     plan: ProposalPlan
     ids: dict[str, str] = field(default_factory=dict)
-    """IDs of new pages on the server, by their names in the plan."""
+    """IDs of new pages on the server, by their IDs in the plan."""
     file_ids: dict[str, str] = field(default_factory=dict)
     """IDs of new files by path."""
     _changes: list[ContentEdit] = field(default_factory=list)
-    _inserted: list[tuple[str, str | None, str]] = field(default_factory=list)
-    """New pages of the current edit: name, parent and title."""
+    _inserted: list[TreeStep] = field(default_factory=list)
+    """Insertions in the current edit."""
     _size: int = 0
     _pending: dict[str, str] = field(default_factory=dict)
-    """Texts with links to pages that do not exist yet, by the name of the page with the text. They are sent again when all
+    """Texts with links to pages that do not exist yet, by the ID of the page with the text. They are sent again when all
     pages exist."""
 
     async def send(self) -> None:
         await self._send_files()
         moves = {step.id: step for step in self.plan.steps if not step.is_new}
         for step in self.plan.steps:
-            if step.parent is not None and any(step.parent == name for name, _, _ in self._inserted):
+            if step.parent is not None and any(step.parent == inserted.id for inserted in self._inserted):
                 await self._flush()  # The parent is a new page whose ID is known only after its edit was sent.
             if step.is_new:
                 await self._insert(step)
             else:
                 await self._update(step.id, step)
-        for name in self.plan.edits:
-            if name not in moves:
-                await self._update(name, None)
-        for name in self.plan.deletions:
-            await self._add(DeletePage(page=name), 100)
+        for plan_id in self.plan.edits:
+            if plan_id not in moves:
+                await self._update(plan_id, None)
+        for plan_id in self.plan.deletions:
+            await self._add(DeletePage(page=plan_id), 100)
         await self._flush()
         await self._send_pending()
 
@@ -337,31 +337,33 @@ class _Sender:
             text = f"---\ntitle: {_quote_yaml(version.title)}\n---\n\n{text}"
         fields: dict[str, Any] = {name: value for name, value in page.fields().items() if value}
         slug = page_trees.page_slug(slug_source(PurePosixPath(version.path)))
-        parent = self.ids.get(step.parent, step.parent) if step.parent is not None else None
         change = InsertPage(
             document=DocumentBody(markdown=text),
             title=version.title[:300],
             slug=slug,
-            into=parent,
+            into=self._parent_id(step),
             at=step.at,
             **fields,
         )
-        await self._add(change, _size_of(text), (step.id, parent, version.title))
+        await self._add(change, _size_of(text), step)
 
-    async def _update(self, name: str, step: TreeStep | None) -> None:
-        change = self.plan.edits.get(name)
+    async def _update(self, plan_id: str, step: TreeStep | None) -> None:
+        change = self.plan.edits.get(plan_id)
         fields: dict[str, Any] = dict(change.fields) if change is not None else {}
         size = 200
         if change is not None and change.text is not None:
-            path = self.plan.targets.layout.paths.get(name, "")
-            text = self._prepare_text(name, path, change.text)
+            path = self.plan.targets.layout.paths.get(plan_id, "")
+            text = self._prepare_text(plan_id, path, change.text)
             fields["document"] = DocumentBody(markdown=text)
             size += _size_of(text)
         if step is not None:
-            fields |= {"into": self.ids.get(step.parent, step.parent) if step.parent else None, "at": step.at}
-        await self._add(UpdatePage(page=name, **fields), size)
+            fields |= {"into": self._parent_id(step), "at": step.at}
+        await self._add(UpdatePage(page=plan_id, **fields), size)
 
-    def _prepare_text(self, name: str, path: str, markdown: str) -> str:
+    def _parent_id(self, step: TreeStep) -> str | None:
+        return self.ids.get(step.parent, step.parent) if step.parent is not None else None
+
+    def _prepare_text(self, plan_id: str, path: str, markdown: str) -> str:
         """Return the text of a page, with IDs in the links to new pages and files that are already on the server. If other
         targets are not there yet, add the text to `_pending`."""
         targets = self.plan.targets
@@ -369,10 +371,10 @@ class _Sender:
         targets.pending = set()
         text = targets.with_new_targets(path, markdown)
         if targets.pending:
-            self._pending[name] = text
+            self._pending[plan_id] = text
         return text
 
-    async def _add(self, change: ContentEdit, size: int, inserted: tuple[str, str | None, str] | None = None) -> None:
+    async def _add(self, change: ContentEdit, size: int, inserted: TreeStep | None = None) -> None:
         if self._changes and (len(self._changes) >= MAX_CHANGES_PER_EDIT or self._size + size > MAX_EDIT_BYTES):
             await self._flush()
         self._changes.append(change)
@@ -388,29 +390,27 @@ class _Sender:
         head = await self.proposal.apply(self._changes)
         added_pages = [page for page in head.walk() if page.id not in page_ids_before]
         parent_ids = {page.id: _id(head.parent_of(page.id)) for page in added_pages}
-        for name, parent, title in self._inserted:
-            found = next(
-                (page for page in added_pages if parent_ids[page.id] == parent and page.title == single_line(title)),
-                None,
-            )
-            found = found or next((page for page in added_pages if parent_ids[page.id] == parent), None)
+        for step in self._inserted:
+            title, parent = single_line(self.plan.new_pages[step.id].title), self._parent_id(step)
+            siblings = [page for page in added_pages if parent_ids[page.id] == parent]
+            found = next((page for page in siblings if page.title == title), siblings[0] if siblings else None)
             if found is None:
                 raise ProposalFailed(
                     "Could not propose: the server does not show a new page. Propose again.", "unknown"
                 )
             added_pages.remove(found)
-            self.ids[name] = found.id
+            self.ids[step.id] = found.id
         self._changes, self._inserted, self._size = [], [], 0
 
     async def _send_pending(self) -> None:
         self.plan.targets.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
-        for name, text in self._pending.items():
-            version = self.plan.new_pages.get(name)
-            path = version.path if version is not None else self.plan.targets.layout.paths.get(name, "")
+        for plan_id, text in self._pending.items():
+            version = self.plan.new_pages.get(plan_id)
+            path = version.path if version is not None else self.plan.targets.layout.paths.get(plan_id, "")
             changed = self.plan.targets.with_new_targets(path, text)
             if changed != text:
                 document = DocumentBody(markdown=changed)
-                await self._add(UpdatePage(page=self.ids.get(name, name), document=document), _size_of(changed))
+                await self._add(UpdatePage(page=self.ids.get(plan_id, plan_id), document=document), _size_of(changed))
         await self._flush()
 
 

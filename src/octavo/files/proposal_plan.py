@@ -375,7 +375,7 @@ class FolderLinkTargets:
     """The targets of links between files in a folder, and how the server names them."""
 
     layout: FolderLayout
-    """The layout of the change request in the folder."""
+    """The paths that the pages and files of the change request have in the folder."""
     new_pages: Mapping[str, str] = field(default_factory=dict)
     """IDs of new pages that the server has by now, by path."""
     new_files: Mapping[str, str] = field(default_factory=dict)

@@ -32,7 +32,7 @@ STATE_FOLDER = ".octavo"
 SCHEMA = "octavo.files/1"
 CONFLICTS_FOLDER = f"{STATE_FOLDER}/conflicts"
 """Folder of the copies of files that a pull or a restore replaced."""
-MAX_STATE = 64 << 20
+MAX_STATE_BYTES = 64 << 20
 MAX_TEXT_BYTES = 64 << 20
 """Largest text that is read from `.octavo/base`, in bytes."""
 FileKind = Literal["page", "summary", "reusable", "variables", "file"]
@@ -115,7 +115,7 @@ class PulledFolder:
         """Return the pulled folder at `top`. Raises NotPulled."""
         path = top / STATE_FOLDER / "state.json"
         try:
-            if path.stat().st_size > MAX_STATE:
+            if path.stat().st_size > MAX_STATE_BYTES:
                 raise ValueError("it is too large")
             state = parse_json(path.read_bytes())
             if not isinstance(state, dict) or state.get("schema") != SCHEMA:

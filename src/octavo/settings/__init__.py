@@ -59,7 +59,7 @@ class Settings:
     """True if pages show small pictures. If False, they show frames, and enter opens the picture."""
     reorders_right_to_left: bool = False
     """True if Octavo reorders right-to-left text. If False, the terminal does."""
-    undo_seconds: float = table.UNDO_SECONDS
+    undo_seconds: float = table.DEFAULT_UNDO_SECONDS
     """Seconds in which a comment can be undone before it is sent, 0 to 30."""
     editor: tuple[str, ...] = ()
     """Command of the external editor with its arguments. Empty if none is set."""
@@ -133,7 +133,7 @@ def read_each(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str, SetVal
         motion=values.get(table.MOTION, environ.get("ACCESSIBLE", "") in ("", "0")),
         thumbnails=values.get(table.THUMBNAILS, False),
         reorders_right_to_left=values.reorders_right_to_left(),
-        undo_seconds=values.get(table.UNDO, table.UNDO_SECONDS),
+        undo_seconds=values.get(table.UNDO, table.DEFAULT_UNDO_SECONDS),
         editor=values.get(table.EDITOR, ()),
         quick_replies=values.get(table.QUICK_REPLIES, ()),
         ca_file=values.get(table.CA_FILE, None),
@@ -173,9 +173,9 @@ class _Values:
         for name in self._environ:
             own = name.removeprefix("OCTAVO_")
             # Other programs may use the prefix. Report only a name that is similar to a setting.
-            if own != name and own not in variables and (meant := did_you_mean(own, variables)):
+            if own != name and own not in variables and (suggestion := did_you_mean(own, variables)):
                 self.problems.append(
-                    f"Octavo ignores the variable {name[:60]}.{meant.replace('mean ', 'mean OCTAVO_')}"
+                    f"Octavo ignores the variable {name[:60]}.{suggestion.replace('mean ', 'mean OCTAVO_')}"
                 )
 
     def get(self, setting: Setting[V], default: T) -> V | T:
@@ -191,7 +191,7 @@ class _Values:
         try:
             valid = setting.validate(value, partial(self._report_ignored, source_name))
         except InvalidValueError as error:
-            self._report(source_name, why=f"{error}.{error.meant} Octavo uses the default.")
+            self._report(source_name, why=f"{error}.{error.suggestion} Octavo uses the default.")
             return default
         self.found[setting.name] = SetValue(
             valid if isinstance(valid, (bool, float)) else value,

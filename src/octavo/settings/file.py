@@ -232,10 +232,10 @@ class InvalidValueError(ValueError):
     """A value is invalid. The message is the rest of a sentence that starts with the setting, such as `must be a
     number`."""
 
-    def __init__(self, why: str, meant: str = "") -> None:
-        """`meant` is a sentence with the most similar valid value, or empty."""
+    def __init__(self, why: str, suggestion: str = "") -> None:
+        """`suggestion` is a sentence with the most similar valid value, or empty."""
         super().__init__(why)
-        self.meant = meant
+        self.suggestion = suggestion
 
 
 Ignore = Callable[..., None]

@@ -40,7 +40,7 @@ _MASKED_BY_DEFAULT = ("vale", "lines", "checkstyle")
 """Formats of linters for prose. Without the setting `mask`, these linters get spaces in place of tags. Other linters would
 report these spaces."""
 _LINTER_FIELDS = ("name", "command", "format", "columns", "folder", "mask", "spaces", "auto", "env", "blocks")
-_SECRETS = re.compile(r"OCTAVO_", re.IGNORECASE)
+_OWN_PREFIX = re.compile(r"OCTAVO_", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
@@ -94,15 +94,15 @@ def _hook_problems(section: Section) -> Iterator[tuple[str, str]]:
     yield from _unknown_fields(section, "hook", _HOOK_FIELDS)
     event = section.get("on")
     if event not in EVENTS:
-        meant = did_you_mean(event, EVENTS) if isinstance(event, str) else ""
-        yield "on", f"must be one of {', '.join(EVENTS)}, not {quoted(event)}.{meant}".removesuffix(".")
+        suggestion = did_you_mean(event, EVENTS) if isinstance(event, str) else ""
+        yield "on", f"must be one of {', '.join(EVENTS)}, not {quoted(event)}.{suggestion}".removesuffix(".")
     yield from _command_problems(section.get("command"), HOOK_PLACEHOLDERS, '["notify", "{ref}"]')
 
 
 def _unknown_fields(section: Section, kind: str, fields: Collection[str]) -> Iterator[tuple[str, str]]:
     for unknown in section.keys() - set(fields):
-        meant = did_you_mean(unknown, fields)
-        yield unknown[:MAX_NAME_LENGTH], f"is not a field of a {kind}.{meant} The fields are {', '.join(fields)}"
+        suggestion = did_you_mean(unknown, fields)
+        yield unknown[:MAX_NAME_LENGTH], f"is not a field of a {kind}.{suggestion} The fields are {', '.join(fields)}"
 
 
 def _command_problems(command: object, placeholders: Collection[str], example: str) -> Iterator[tuple[str, str]]:
@@ -282,8 +282,8 @@ def _choice(
 ) -> Iterator[tuple[str, str]]:
     value = section.get(field)
     if value not in choices and (needed or value is not None):
-        meant = did_you_mean(value, choices) if isinstance(value, str) else ""
-        yield field, f"must be one of {', '.join(choices)}.{meant}".removesuffix(".")
+        suggestion = did_you_mean(value, choices) if isinstance(value, str) else ""
+        yield field, f"must be one of {', '.join(choices)}.{suggestion}".removesuffix(".")
 
 
 def _is_command(value: object) -> TypeGuard[list[str]]:
@@ -296,4 +296,4 @@ def _is_line(value: object) -> bool:
 
 def _is_allowed(variable: str) -> bool:
     """Return whether a linter can get an environment variable. Variables of Octavo are excluded: one has the API key."""
-    return bool(_VARIABLE.fullmatch(variable)) and not _SECRETS.match(variable)
+    return bool(_VARIABLE.fullmatch(variable)) and not _OWN_PREFIX.match(variable)

@@ -29,7 +29,7 @@ THEMES = (
     *("rose-pine-moon", "solarized-dark", "solarized-light", "tokyo-night"),
 )
 """All themes, as the theme picker lists them."""
-UNDO_SECONDS = 5.0
+DEFAULT_UNDO_SECONDS = 5.0
 MAX_UNDO_SECONDS = 30.0
 InboxReason = Literal[
     "not sent",
@@ -55,7 +55,7 @@ _FORMER_REASONS = {
 _MAX_FILTERS = 20
 """Maximum number of inbox filters."""
 _FILTER_FIELDS = ("reasons", "space", "words")
-_MAX_TEXT = 1000
+_MAX_TEXT_LENGTH = 1000
 _MAX_REPLIES = 50
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _REORDERED_BY = ("auto", "terminal", "octavo")
@@ -108,8 +108,8 @@ def _theme(value: Any, ignore: Ignore) -> str:
     if not isinstance(value, str):
         raise InvalidValueError(f"must be the name of a theme, not {quoted(value)}. {themes}")
     if value not in THEMES:
-        meant = did_you_mean(value[:MAX_NAME_LENGTH], THEMES)
-        raise InvalidValueError(f"is {quoted(value)}, which is not a theme.{meant} {themes}")
+        suggestion = did_you_mean(value[:MAX_NAME_LENGTH], THEMES)
+        raise InvalidValueError(f"is {quoted(value)}, which is not a theme.{suggestion} {themes}")
     return value
 
 
@@ -129,8 +129,8 @@ def _choice_of(words: tuple[str, ...]) -> Callable[[Any, Ignore], str]:
     def validate(value: Any, ignore: Ignore) -> str:
         if isinstance(value, str) and value in words:
             return value
-        meant = did_you_mean(value[:MAX_NAME_LENGTH], words) if isinstance(value, str) else ""
-        raise InvalidValueError(f"must be {', '.join(words[:-1])}, or {words[-1]}, not {quoted(value)}", meant)
+        suggestion = did_you_mean(value[:MAX_NAME_LENGTH], words) if isinstance(value, str) else ""
+        raise InvalidValueError(f"must be {', '.join(words[:-1])}, or {words[-1]}, not {quoted(value)}", suggestion)
 
     return validate
 
@@ -147,7 +147,7 @@ def _seconds(value: Any, ignore: Ignore) -> float:
 
 def _command(value: Any, ignore: Ignore) -> tuple[str, ...]:
     command: tuple[str, ...] = ()
-    if isinstance(value, str) and len(value) <= _MAX_TEXT:
+    if isinstance(value, str) and len(value) <= _MAX_TEXT_LENGTH:
         with suppress(ValueError):
             command = tuple(shlex.split(value))
     if not command:
@@ -158,9 +158,9 @@ def _command(value: Any, ignore: Ignore) -> tuple[str, ...]:
 def _replies(value: Any, ignore: Ignore) -> tuple[str, ...]:
     if not isinstance(value, list) or len(value) > _MAX_REPLIES:
         raise InvalidValueError(f"must be a list of at most {_MAX_REPLIES} replies")
-    if all(isinstance(each, str) and len(each.strip()) > 0 and len(each) <= _MAX_TEXT for each in value):
+    if all(isinstance(each, str) and len(each.strip()) > 0 and len(each) <= _MAX_TEXT_LENGTH for each in value):
         return tuple(dict.fromkeys(each.strip() for each in value))
-    raise InvalidValueError(f"must be a list of replies, each 1 to {_MAX_TEXT} characters long")
+    raise InvalidValueError(f"must be a list of replies, each 1 to {_MAX_TEXT_LENGTH} characters long")
 
 
 def _certificates(value: Any, ignore: Ignore) -> Path:
@@ -219,11 +219,11 @@ def _filter_problems(section: object) -> Iterator[tuple[str, str]]:
                 if isinstance(reasons, list)
                 else "must be a list of reasons"
             )
-            meant = did_you_mean(each, INBOX_REASONS) if isinstance(each, str) else ""
-            yield "reasons", f"{has}.{meant} The valid reasons are {', '.join(INBOX_REASONS)}"
+            suggestion = did_you_mean(each, INBOX_REASONS) if isinstance(each, str) else ""
+            yield "reasons", f"{has}.{suggestion} The valid reasons are {', '.join(INBOX_REASONS)}"
     for name in ("space", "words"):
         value = section.get(name, "")
-        if not (isinstance(value, str) and value.isprintable() and len(value) <= _MAX_TEXT):
+        if not (isinstance(value, str) and value.isprintable() and len(value) <= _MAX_TEXT_LENGTH):
             yield name, f"must be one line of text, not {quoted(value)}"
 
 
@@ -249,8 +249,8 @@ def _keys(value: Any, ignore: Ignore) -> Mapping[str, str]:
 def _why_not_assignable(command_id: str, keys: object, ids: Collection[str]) -> str:
     """Return why `keys` cannot be assigned to a command. Empty if they can be."""
     if command_id not in ids:
-        meant = did_you_mean(command_id[:MAX_NAME_LENGTH], ids)
-        return f"is not a command ID.{meant} To list the command IDs, run octavo help keys"
+        suggestion = did_you_mean(command_id[:MAX_NAME_LENGTH], ids)
+        return f"is not a command ID.{suggestion} To list the command IDs, run octavo help keys"
     return why_not_keys(keys)
 
 
@@ -283,7 +283,7 @@ RIGHT_TO_LEFT = Setting(
 UNDO = Setting(
     "undo_seconds",
     "number",
-    f"{UNDO_SECONDS:g}",
+    f"{DEFAULT_UNDO_SECONDS:g}",
     f"Seconds during which u can cancel a comment, 0 to {MAX_UNDO_SECONDS:g}",
     _seconds,
     "5",

@@ -150,7 +150,7 @@ def _validate(setting: Setting[Any], values: Sequence[str]) -> bool | float | st
     except UnicodeEncodeError:
         reasons = ["must be UTF-8 text"]
     except InvalidValueError as error:
-        reasons = [f"{error}.{error.meant}"]
+        reasons = [f"{error}.{error.suggestion}"]
     if reasons:
         reason = reasons[0].removesuffix(".")
         raise Failure(f"Could not set {setting.name}: the value {reason}{'' if reason.endswith('?') else '.'}", USAGE)

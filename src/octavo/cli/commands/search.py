@@ -18,7 +18,7 @@ from octavo.api.errors import NotFound
 from octavo.api.folding import fold, with_formulas
 from octavo.api.operation import ChangeRequestRef, Discussion, OrganizationRef, read_pages
 from octavo.api.safety import safe_line
-from octavo.api.search import MAX_QUERY
+from octavo.api.search import MAX_QUERY_LENGTH
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.output import Column, Output, Row, add_limit_options, add_output_options, declare_fields
@@ -76,8 +76,8 @@ class Search:
         options = self._options
         if not self._words.strip():
             raise Failure("Could not search: there are no words. Write the words to find.", USAGE)
-        if len(self._words) > MAX_QUERY:
-            raise Failure(f"Could not search: use at most {MAX_QUERY} characters.", USAGE)
+        if len(self._words) > MAX_QUERY_LENGTH:
+            raise Failure(f"Could not search: use at most {MAX_QUERY_LENGTH} characters.", USAGE)
         with Output(options, FIELDS, COLUMNS) as output:
             chosen = await self._references.chosen_space()
             self._spaces = (chosen,) if chosen is not None else await self._references.spaces()

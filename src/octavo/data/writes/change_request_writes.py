@@ -14,7 +14,7 @@ from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewers, Review
-from octavo.data.access import NO_METHOD
+from octavo.data.access import NO_METHOD_STATUSES
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.change_request_kinds import MergeBasis, review_target_changed, status_name
@@ -168,7 +168,7 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) ->
     if sent.kind == "changed":
         live.refresh_affected(op)  # The shown status is outdated.
     refusal = sent.refusal
-    if isinstance(refusal, NotFound) or (refusal is not None and refusal.status in NO_METHOD):
+    if isinstance(refusal, NotFound) or (refusal is not None and refusal.status in NO_METHOD_STATUSES):
         # The check has just read the change request. So 404 means that the server does not have the operation.
         live.has_draft_status = False
         return SendResult("refused", NO_DRAFTS)

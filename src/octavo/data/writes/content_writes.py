@@ -28,7 +28,7 @@ _MAX_ATTEMPTS = 3
 MAYBE_OVERWRITTEN = "Someone else saved at the same time, and this edit may have replaced their text. Check the diff."
 MAX_CHANGES_PER_EDIT = 50
 """Maximum number of changes that the server accepts in one edit."""
-NO_OPERATION = "This server does not support editing content. Edit pages in the browser."
+NO_CONTENT_EDITS = "This server does not support editing content. Edit pages in the browser."
 EDITABLE_FIELDS = ("title", "slug", "emoji", "icon", "description", "hidden", "no_index", "no_robots_index")
 """Fields of a page that an edit can change."""
 NEVER_NONE_FIELDS = frozenset({"title", "slug", "hidden", "no_index", "no_robots_index"})
@@ -76,8 +76,8 @@ async def edit(
     if sent.kind == "changed":
         live.refresh_affected(op)  # The revision on screen is outdated.
     elif isinstance(sent.refusal, NotFound) and await _all_pages_exist(live.send, op):
-        live.availability.mark_unavailable(op, NO_OPERATION)
-        return SendResult("refused", NO_OPERATION)
+        live.availability.mark_unavailable(op, NO_CONTENT_EDITS)
+        return SendResult("refused", NO_CONTENT_EDITS)
     return sent
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CLOSED = "Octavo was closed before the response arrived. Before retrying, Octavo will check whether the server received the change."
-LOST = "The response was lost. Before retrying, Octavo will check whether the server received the change."
+RESPONSE_LOST = "The response was lost. Before retrying, Octavo will check whether the server received the change."
 FIRST_SEARCH_DELAY = timedelta(seconds=1)
 """Delay before the first search for a lost write, which may still arrive."""
 MAX_SINGLE_READS = 3
@@ -191,12 +191,12 @@ class OutboxDelivery:
             await self._confirm(entry, result.remote_id)
         elif entry.may_arrive_until is not None and now < entry.may_arrive_until:
             due = min(entry.may_arrive_until, now + max(FIRST_SEARCH_DELAY, 2 * (now - (entry.started_at or now))))
-            await self._entries.step(entry.id, partial(machine.schedule_search, due_at=due, reason=LOST))
+            await self._entries.step(entry.id, partial(machine.schedule_search, due_at=due, reason=RESPONSE_LOST))
         else:
             await self._entries.step(entry.id, partial(machine.mark_not_found, now=self._entries.now()))
 
     async def record_lost_response(
-        self, entry: OutboxEntry, reason: str = LOST, delay: timedelta = FIRST_SEARCH_DELAY
+        self, entry: OutboxEntry, reason: str = RESPONSE_LOST, delay: timedelta = FIRST_SEARCH_DELAY
     ) -> None:
         """Store that the response to a sent entry was lost. Octavo searches for the write after `delay`."""
         now = self._entries.now()

@@ -36,9 +36,9 @@ T = TypeVar("T")
 
 SEARCH_INTERVAL, SEARCH_SECONDS = 2.0, 60.0
 """Seconds between two searches for a lost write, and seconds after its request in which Octavo searches."""
-STALE_SECONDS = 180.0
+MAX_LOCK_AGE_SECONDS = 180.0
 """Age in seconds after which a lock is ignored, because the instance that stored it must have ended."""
-_SENDING = "direct"
+_SENDING_LOCK = "direct"
 """Name of the lock file that each instance holds, shared with others, while it sends a direct write."""
 _POLL_SECONDS = 0.1
 """Seconds between two checks of a write of another instance."""
@@ -66,7 +66,7 @@ async def lock_write(
     `later_writes`. Raises NotSaved.
     """
     record = _encode(attempt, later_writes)
-    stop_sending = state.try_lock(_SENDING, shared=True)
+    stop_sending = state.try_lock(_SENDING_LOCK, shared=True)
     assert stop_sending is not None, "a shared lock is always available"
     try:
         has_lock = deletes_lock = await state.write(lambda db: _insert_lock(db, state, lock_name, record))
@@ -77,7 +77,9 @@ async def lock_write(
             raise
         finally:
             if deletes_lock:
-                with suppress(NotSaved):  # do not hide the result of the write; the lock expires after `STALE_SECONDS`
+                with suppress(
+                    NotSaved
+                ):  # do not hide the result of the write; the lock expires after `MAX_LOCK_AGE_SECONDS`
                     await delete_lock(state, lock_name)
     finally:
         stop_sending()
@@ -345,7 +347,7 @@ async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[An
 async def _wait_for_senders(state: StateDb, write: UnfinishedWrite) -> None:
     """Wait while other instances send direct writes, because `write` may be one of them. Raises NotSaved."""
     while _is_unfinished(state, write):
-        if (unlock := state.try_lock(_SENDING)) is not None:
+        if (unlock := state.try_lock(_SENDING_LOCK)) is not None:
             unlock()
             return
         await state.sleep(SEARCH_INTERVAL)
@@ -356,7 +358,8 @@ def _insert_lock(db: sqlite3.Connection, state: StateDb, lock_name: str, record:
     now, row = state.now().timestamp(), (state.namespace, lock_name)
     # A lock from the future is stale too: the clock was set back.
     db.execute(
-        "DELETE FROM once WHERE namespace = ? AND name = ? AND abs(started_at - ?) > ?", (*row, now, STALE_SECONDS)
+        "DELETE FROM once WHERE namespace = ? AND name = ? AND abs(started_at - ?) > ?",
+        (*row, now, MAX_LOCK_AGE_SECONDS),
     )
     insert = "INSERT OR IGNORE INTO once (namespace, name, started_at, attempt) VALUES (?, ?, ?, ?)"
     return db.execute(insert, (*row, now, record)).rowcount == 1

@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from textual.widget import Widget
 
-from octavo.api.activity import KEY, Activity
+from octavo.api.activity import READING_KEY, Activity
 from octavo.api.errors import ApiError, NotSent, Unreachable
 from octavo.api.operation import Listing, ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
@@ -261,7 +261,7 @@ class Connection:
 
     def update(self) -> None:
         """Update the top bar if the style of the status has changed. Report an unreadable or rejected API key once."""
-        if (last := self._last_request) is not None and last.method == KEY and last.error not in self._reported:
+        if (last := self._last_request) is not None and last.method == READING_KEY and last.error not in self._reported:
             self._reported.add(last.error)
             self._app.say(last.error, tone="failed", seconds=KEY_ERROR_SECONDS)
         if last is not None and last.status == 401 and _KEY_REJECTED not in self._reported:
@@ -280,7 +280,7 @@ def _padded_age(moment: datetime) -> str:
 def _connection_problem(last: Activity) -> str:
     """Return the problem of the `last` request in two words. Empty if there is none."""
     if last.status is None:
-        return _NO_API_KEY if last.method == KEY else "offline"
+        return _NO_API_KEY if last.method == READING_KEY else "offline"
     return "server error" if last.status >= 500 else {401: _KEY_REJECTED, 429: "rate limited"}.get(last.status, "")
 
 

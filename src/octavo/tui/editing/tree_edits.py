@@ -14,7 +14,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, Page, PageTree, UpdatePage
 from octavo.api.errors import ApiError
 from octavo.api.operation import ContentRef, SpaceRef
-from octavo.data.writes.content_writes import NO_OPERATION, edit
+from octavo.data.writes.content_writes import NO_CONTENT_EDITS, edit
 from octavo.tui.core.dialog_draft import DRAFT_SAVED, DialogDraft
 from octavo.tui.core.shell import Shell, explained
 from octavo.tui.core.write_queue import show_progress
@@ -283,7 +283,7 @@ class TreeEdit:
                 page = await self._find_new_page(change_request, loaded.tree)
                 hint = " Press e to write the text of the page." if page else ""
         title = f"#{change_request.number} {change_request.title}"
-        can_retry = outcome.kind == "refused" and outcome.message != NO_OPERATION
+        can_retry = outcome.kind == "refused" and outcome.message != NO_CONTENT_EDITS
         if can_retry and show_refusal is not None and show_refusal(outcome.message, change_request):
             return
         if outcome.kind != "done":

@@ -24,7 +24,7 @@ from pydantic.fields import FieldInfo
 from octavo.api.labels import field_label, label
 from octavo.api.operation import SPECS, Operation, camel
 from octavo.api.storage import FromFile
-from octavo.api.text import COLOUR, FORMS, Id, KnownValues, Secret
+from octavo.api.text import COLOUR, PATTERN_DESCRIPTIONS, Id, KnownValues, Secret
 from octavo.documents import yaml_values
 from octavo.tui.core.item_info import annotation_parts
 from octavo.tui.widgets.short_texts import plural
@@ -391,7 +391,7 @@ def _with_limits(field: FormField, limits: Sequence[Any]) -> FormField:
                 changes |= {
                     "min_length": limit.min_length,
                     "max_length": limit.max_length,
-                    "format": FORMS.get(str(limit.pattern), ""),
+                    "format": PATTERN_DESCRIPTIONS.get(str(limit.pattern), ""),
                 }
             case MinLen():
                 changes["min_length"] = limit.min_length

@@ -20,7 +20,7 @@ from octavo.data.state_db import NotSaved
 from octavo.data.writes import change_request_writes
 from octavo.data.writes.change_request_writes import NO_DRAFTS, toggle_draft
 from octavo.data.writes.direct import (
-    STALE_SECONDS,
+    MAX_LOCK_AGE_SECONDS,
     SendResult,
     UnfinishedWrite,
     delete_lock,
@@ -179,7 +179,7 @@ async def _report(app: Shell, session: Session, write: UnfinishedWrite) -> None:
             ago = short_age(write.began_at, session.state.now())
             message = _suggestions_message(result, ago) if merge is None else _merge_message(merge, name, result, ago)
             app.say(message, tone="done" if result.kind == "done" else "care", seconds=20)
-        elif abs((session.state.now() - write.began_at).total_seconds()) >= STALE_SECONDS:
+        elif abs((session.state.now() - write.began_at).total_seconds()) >= MAX_LOCK_AGE_SECONDS:
             await delete_lock(session.state, write.lock_name)
 
 
