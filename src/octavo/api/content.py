@@ -112,6 +112,11 @@ class PageTree(Model):
         trail = self.path_to(page_id)
         return trail[-2] if len(trail) > 1 else None
 
+    def parent_id(self, page_id: str) -> str | None:
+        """Return the id of the parent of the page with an id. None for a page at the root."""
+        parent = self.parent_of(page_id)
+        return parent.id if parent is not None else None
+
     def siblings(self, page_id: str) -> tuple[Page, ...]:
         """Return all pages with the same parent as the page with an id, including that page."""
         above = self.parent_of(page_id)

@@ -104,7 +104,10 @@ class _PartialValue:
     def remove(self, error: ValidationError) -> None:
         """Remove the unreadable parts. Raises `error` if the whole value is unreadable."""
         found = error.errors(include_url=False, include_context=False, include_input=False)
-        paths = {_plain_path(wrong) for wrong in _likely_errors([self._locate_error(each) for each in found])}
+        paths = {
+            tuple(step for step in wrong.path if not isinstance(step, _Shape))
+            for wrong in _likely_errors([self._locate_error(each) for each in found])
+        }
         if () in paths:
             raise error
         self._remove_paths(paths)
@@ -165,10 +168,6 @@ def _likely_errors(found: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
         for wrong in found
         if all(not isinstance(step, _Shape) or chosen[wrong.path[:end]] == step for end, step in enumerate(wrong.path))
     ]
-
-
-def _plain_path(wrong: _UnreadablePart) -> tuple[int | str, ...]:
-    return tuple(step for step in wrong.path if not isinstance(step, _Shape))
 
 
 def _containers(value: Any) -> Iterator[Any]:

@@ -32,11 +32,9 @@ SafeJson = Annotated[Any, AfterValidator(safe_json)]
 """An untrusted JSON value without a pydantic model, with all strings sanitized."""
 
 
-def _with_zone(moment: datetime) -> datetime:
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
-Moment = Annotated[datetime, AfterValidator(_with_zone)]
+Moment = Annotated[
+    datetime, AfterValidator(lambda moment: moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
+]
 """A time with a zone, because times with and without a zone cannot be compared. UTC if the server sends no zone."""
 
 Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]

@@ -83,7 +83,9 @@ class OfflinePlanner:
 
     def on_response(self, want: Want, value: Any) -> Iterator[Want]:
         """Pin a response, and return the wants that follow from it."""
-        self._pin(want.url)
+        if want.url not in self._pinned:
+            self._pinned.add(want.url)
+            self._cache.pin(self.owner, want.url)
         if isinstance(value, ListPage) and isinstance(want.op, Listing) and want.min_items and value.next is not None:
             self.incomplete[want] = f"Only the first {len(value.items)} items are available offline."
         return self._prepare_wants(self._wants_following(want.op, value))
@@ -136,11 +138,6 @@ class OfflinePlanner:
                 self._cache.put(want.op, empty)  # no request is needed for the replies of a thread without replies
                 self._cache.put_version(want.url, want.stamp)
             yield replace(want, needs_value=True)
-
-    def _pin(self, url: str) -> None:
-        if url not in self._pinned:
-            self._pinned.add(url)
-            self._cache.pin(self.owner, url)
 
 
 def owner_of(space_id: str) -> str:

@@ -55,7 +55,7 @@ def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry])
             entry.id = ids.get(path) or (f"{NEW_PAGE}{path}" if path else f"text:{number}:{entry.title}")
         else:
             entry.id = ""
-    for same in (_title_and_target, lambda entry: entry.title, lambda entry: entry.target):
+    for same in (lambda entry: (entry.title, entry.target), lambda entry: entry.title, lambda entry: entry.target):
         for entry in all_entries:
             if entry.kind in others and not entry.id:
                 _take_id(entry, others[entry.kind], same)
@@ -77,10 +77,6 @@ def set_server_ids(base: Entries, local: Entries, server: Entries) -> None:
     new_ids = dict(zip(before, (entry.id for entry in walk_entries(base)), strict=True))
     for entry in walk_entries(local):
         entry.id = new_ids.get(entry.id, entry.id)
-
-
-def _title_and_target(entry: Entry) -> object:
-    return entry.title, entry.target
 
 
 def _take_id(entry: Entry, others: list[Entry], same: Callable[[Entry], object]) -> None:

@@ -23,7 +23,6 @@ from octavo.api.content import (
     InsertFiles,
     InsertPage,
     NewFile,
-    Page,
     Revision,
     UpdatePage,
 )
@@ -389,7 +388,7 @@ class _Sender:
         page_ids_before = {page.id for page in self._head.walk()}
         head = await self.proposal.apply(self._changes)
         added_pages = [page for page in head.walk() if page.id not in page_ids_before]
-        parent_ids = {page.id: _id(head.parent_of(page.id)) for page in added_pages}
+        parent_ids = {page.id: head.parent_id(page.id) for page in added_pages}
         for step in self._inserted:
             title, parent = single_line(self.plan.new_pages[step.id].title), self._parent_id(step)
             siblings = [page for page in added_pages if parent_ids[page.id] == parent]
@@ -416,10 +415,6 @@ class _Sender:
 
 def _size_of(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
-
-
-def _id(page: Page | None) -> str | None:
-    return page.id if page is not None else None
 
 
 def _quote_yaml(title: str) -> str:

@@ -137,7 +137,7 @@ def read_each(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str, SetVal
         editor=values.get(table.EDITOR, ()),
         quick_replies=values.get(table.QUICK_REPLIES, ()),
         ca_file=values.get(table.CA_FILE, None),
-        has_light_background=_has_light_background(environ),
+        has_light_background=environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15"),
         inbox_filters=values.get(table.INBOX, ()),
         keys=values.get(table.KEYS, {}),
         linters=values.get(table.LINTERS, ()),
@@ -237,10 +237,6 @@ class _Values:
 
     def _report(self, *names: str, why: str) -> None:
         self.problems.append(f"{self.location(*names)} {why}")
-
-
-def _has_light_background(environ: Mapping[str, str]) -> bool:
-    return environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
 
 
 def _keeps_letter_order(environ: Mapping[str, str]) -> bool:

@@ -310,10 +310,8 @@ async def _contains_update(send: Send, op: content.Edit, change: UpdatePage, pag
     changed = _SETTINGS & change.model_fields_set
     if any(_canonical(getattr(change, name)) != _canonical(getattr(page, name)) for name in changed):
         return False
-    if "into" in change.model_fields_set:
-        parent = after.parent_of(page.id)
-        if (parent and parent.id) != change.into:
-            return False
+    if "into" in change.model_fields_set and after.parent_id(page.id) != change.into:
+        return False
     if change.document is None or change.document.markdown is None:
         return True
     stored = await send(content.GetRawPage(at=op.at.revision_ref(after.id), page_id=page.id, format="markdown"))

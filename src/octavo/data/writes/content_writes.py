@@ -301,13 +301,9 @@ async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, c
         if earlier.pages:
             raise _CannotRestore("this server cannot restore a page together with its subpages")
         return content.InsertPage(document=document, into=parent, at=position, **fields)
-    if _id(head_revision.parent_of(earlier.id)) != _id(earlier_revision.parent_of(earlier.id)):
+    if head_revision.parent_id(earlier.id) != earlier_revision.parent_id(earlier.id):
         fields |= {"into": parent, "at": position}
     return content.UpdatePage(page=earlier.id, document=document, **fields)
-
-
-def _id(page: Page | None) -> str | None:
-    return page.id if page is not None else None
 
 
 def _changed_fields(earlier: Page, current: Page | None) -> dict[str, Any]:

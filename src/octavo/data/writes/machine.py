@@ -194,16 +194,9 @@ async def _no_check(send: Send, attempt: Attempt[Any]) -> Check:
     return Ready()
 
 
-def _no_facts(op: Operation[Any]) -> WriteFacts:
-    return WriteFacts()
-
-
 def no_undo(reason: str) -> Callable[[Operation[Any], Basis], str]:
     """Return the function `undo` of a write that cannot be undone."""
     return lambda op, basis: reason
-
-
-_NO_UNDO = no_undo("")
 
 
 def _default_lock_name(op: Operation[Any], basis: Basis) -> str:
@@ -219,9 +212,9 @@ class WriteKind(Generic[W]):
     Raises ApiError."""
     check: Callable[[Send, Attempt[W]], Awaitable[Check]] = _no_check
     """Compares the target with the basis before the write is sent. Raises ApiError."""
-    facts: Callable[[W], WriteFacts] = _no_facts
+    facts: Callable[[W], WriteFacts] = lambda op: WriteFacts()
     """Returns the properties of the write. Needed only for durable writes."""
-    undo: Callable[[W, Basis], Operation[Any] | str] = _NO_UNDO
+    undo: Callable[[W, Basis], Operation[Any] | str] = lambda op, basis: ""
     """Returns the operation that undoes the write, or a sentence that says why it cannot be undone. Called only for
     durable writes."""
     is_durable: bool = False
