@@ -26,16 +26,16 @@ def write_private(path: Path, text: str | bytes) -> None:
     """Replace the file with `text`, completely and durably, with mode 0600. Raises OSError."""
     create_private_folder(path.parent)
     # Not a function of `tempfile`, whose import would delay the first picture by 4 ms.
-    new = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
-    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    temporary_path = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
+    handle = os.open(temporary_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(text if isinstance(text, bytes) else text.encode())
             file.flush()
             os.fsync(file.fileno())
-        os.replace(new, path)
+        os.replace(temporary_path, path)
     except BaseException:
-        new.unlink(missing_ok=True)
+        temporary_path.unlink(missing_ok=True)
         raise
     folder = os.open(path.parent, os.O_RDONLY)
     try:

@@ -153,7 +153,7 @@ def word_part_starts(text: str) -> list[int]:
 def word_parts(text: str) -> str:
     """Return the parts of words, and the ends of words with several parts: `getStationId` -> `get Station Id StationId`.
     Words without parts are left out."""
-    found: dict[str, None] = {}
+    parts_of_words: dict[str, None] = {}
     for word in _WORD.findall(text):
         if (
             word.islower()
@@ -164,8 +164,8 @@ def word_parts(text: str) -> str:
             continue
         if len(starts) < MAX_WORD_PARTS:
             pieces = [word[start:end] for start, end in zip([0, *starts], [*starts, len(word)], strict=True)]
-            found[" ".join([*pieces, *(word[start:] for start in starts[:-1])])] = None
-    return " ".join(found)
+            parts_of_words[" ".join([*pieces, *(word[start:] for start in starts[:-1])])] = None
+    return " ".join(parts_of_words)
 
 
 def encode_mention(address: str) -> str:
@@ -217,24 +217,24 @@ def _replace(
 ) -> tuple[str, tuple[Range, ...]]:
     """Return `text` with the matches of `pattern` replaced, and the new ranges of `marks`."""
     pieces: list[str] = []
-    moved = list(marks)
-    last = shift = 0
-    for found in pattern.finditer(text):
-        new = replacement(found)
-        pieces += [text[last : found.start()], new]
-        last = found.end()
-        start, end = found.start() + shift, found.end() + shift
-        change = len(new) - (end - start)
-        moved = [
+    new_marks = list(marks)
+    end_of_last = shift = 0
+    for match in pattern.finditer(text):
+        inserted = replacement(match)
+        pieces += [text[end_of_last : match.start()], inserted]
+        end_of_last = match.end()
+        start, end = match.start() + shift, match.end() + shift
+        growth = len(inserted) - (end - start)
+        new_marks = [
             each
             if each.end <= start
-            else Range(each.start + change, each.end + change)
+            else Range(each.start + growth, each.end + growth)
             if each.start >= end
-            else Range(min(each.start, start), max(each.end, end) + change)
-            for each in moved
+            else Range(min(each.start, start), max(each.end, end) + growth)
+            for each in new_marks
         ]
-        shift += change
-    return "".join([*pieces, text[last:]]), tuple(dict.fromkeys(moved))
+        shift += growth
+    return "".join([*pieces, text[end_of_last:]]), tuple(dict.fromkeys(new_marks))
 
 
 def _address(found: str) -> str:

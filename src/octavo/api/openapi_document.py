@@ -284,16 +284,16 @@ def _may_be_null(schema: Json) -> bool:
 
 def _referenced_names(value: Any, described: Json) -> set[str]:
     """Return the names of all definitions that `value` refers to, directly or through other definitions."""
-    found: set[str] = set()
+    names: set[str] = set()
     pending = [value]
     while pending:
         each = pending.pop()
         if isinstance(each, dict | list):
             pending += each.values() if isinstance(each, dict) else each
-        elif isinstance(each, str) and each.startswith(_SCHEMAS) and (name := each.removeprefix(_SCHEMAS)) not in found:
-            found.add(name)
+        elif isinstance(each, str) and each.startswith(_SCHEMAS) and (name := each.removeprefix(_SCHEMAS)) not in names:
+            names.add(name)
             pending.append(described[name])
-    return found
+    return names
 
 
 def _without_null(schema: Json) -> Json:

@@ -73,23 +73,23 @@ def json_of(body: bytes) -> Any:
 
 def _readable(body: bytes) -> bytes:
     """Return `body` with `TOO_DEEP` for values that are nested too deeply, and null for numbers that are too long."""
-    parts: list[bytes] = []
+    pieces: list[bytes] = []
     depth = start = 0
-    for found in _PART.finditer(body):
-        match found[0][:1]:
+    for match in _PART.finditer(body):
+        match match[0][:1]:
             case b"[" | b"{":
                 depth += 1
                 if depth == MAX_DEPTH + 1:
-                    parts.append(body[start : found.start()])
+                    pieces.append(body[start : match.start()])
             case b"]" | b"}":
                 if depth == MAX_DEPTH + 1:
-                    parts.append(f'"{TOO_DEEP}"'.encode())
-                    start = found.end()
+                    pieces.append(f'"{TOO_DEEP}"'.encode())
+                    start = match.end()
                 depth -= 1
             case sign if sign != b'"' and depth <= MAX_DEPTH:
-                parts += [body[start : found.start()], b"null"]
-                start = found.end()
-    return b"".join([*parts, body[start:]]) if depth <= MAX_DEPTH else body
+                pieces += [body[start : match.start()], b"null"]
+                start = match.end()
+    return b"".join([*pieces, body[start:]]) if depth <= MAX_DEPTH else body
 
 
 class _PartialValue:
@@ -130,15 +130,15 @@ class _PartialValue:
         for path in sorted(paths, key=len):
             if any(path[:end] in paths for end in range(len(path))):
                 continue  # The part was already removed together with its parent.
-            *parents_path, last = path
+            *parents_path, key = path
             parent: Any = self.value
-            for part in parents_path:
-                parent = parent[part]
-            value = parent[last]
+            for step in parents_path:
+                parent = parent[step]
+            value = parent[key]
             if isinstance(parent, dict):
-                del parent[last]
+                del parent[key]
             else:
-                parent[last] = _REMOVED
+                parent[key] = _REMOVED
                 lists[id(parent)] = parent
             if value is None and isinstance(parent, dict):
                 continue  # A removed null loses no data, so it is not counted.
@@ -148,13 +148,13 @@ class _PartialValue:
             each[:] = (item for item in each if item is not _REMOVED)
 
 
-def _likely_errors(found: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
+def _likely_errors(errors: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
     """Return the errors that count. For a value with several possible shapes, only the errors of the most similar shape
     count."""
     shapes: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
     """The possible shapes of each value, by the path of the value. True for a shape that contradicts the tag of the
     value."""
-    for path, kind in found:
+    for path, kind in errors:
         for end, step in enumerate(path):
             if isinstance(step, _Shape):
                 depth_below = len(path) - end - 1
@@ -164,9 +164,9 @@ def _likely_errors(found: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
                 shapes[path[:end]][step] = shapes[path[:end]].get(step, False) or is_other_shape
     chosen = {value: min(candidates, key=lambda shape: candidates[shape]) for value, candidates in shapes.items()}
     return [
-        wrong
-        for wrong in found
-        if all(not isinstance(step, _Shape) or chosen[wrong.path[:end]] == step for end, step in enumerate(wrong.path))
+        error
+        for error in errors
+        if all(not isinstance(step, _Shape) or chosen[error.path[:end]] == step for end, step in enumerate(error.path))
     ]
 
 

@@ -93,14 +93,14 @@ def encode(op: Operation[Any]) -> Request:
 def decode(request: Request) -> Operation[Any]:
     """Return the operation for a request. Raises NoSuchOperation, NothingChanged, or pydantic's ValidationError."""
     path, _, query = request.url.partition("?")
-    found = _find_routes(path)
-    if all(route.spec.method != request.method for route, _ in found):
+    matching_routes = _find_routes(path)
+    if all(route.spec.method != request.method for route, _ in matching_routes):
         load()  # The operation may be in an area that is not imported yet.
-        found = _find_routes(path)
-    for route, values in found:
+        matching_routes = _find_routes(path)
+    for route, values in matching_routes:
         if route.spec.method == request.method:
             return _decode_operation(route, values, query, request.body)
-    raise NoSuchOperation(request.method, path, tuple(dict.fromkeys(route.spec.method for route, _ in found)))
+    raise NoSuchOperation(request.method, path, tuple(dict.fromkeys(route.spec.method for route, _ in matching_routes)))
 
 
 def operation_for_route(route: Route, values: dict[str, Any]) -> Operation[Any]:
@@ -166,14 +166,14 @@ def _find_routes(path: str) -> list[tuple[Route, dict[str, str]]]:
 
     Only imported areas are searched. A match is enough, because no path matches routes of two areas.
     """
-    found = [
+    matching_routes = [
         (route, {name: unquote(value) for name, value in match.groupdict().items()})
         for spec in tuple(SPECS.values())  # a copy, because another thread may import an area
         if not spec.repeats_request
         for route, pattern in _patterns(spec)
         if (match := pattern.fullmatch(path))
     ]
-    return sorted(found, key=lambda each: each[0].path.count("{"))
+    return sorted(matching_routes, key=lambda each: each[0].path.count("{"))
 
 
 @cache
@@ -312,13 +312,13 @@ def _field(error: ErrorDetails, given: Any) -> str:
     An error path of pydantic also has the names of tried types, which are not in the body and left out. Two other names
     may not be in the body either: the first name, which may be a parameter, and the name of a missing field.
     """
-    parts, path, value = error["loc"], "", given
-    for depth, part in enumerate(parts):
-        is_in_body = isinstance(value, list) if isinstance(part, int) else isinstance(value, dict) and part in value
-        if isinstance(part, int):
-            path += f"[{part}]"
-        elif is_in_body or depth == 0 or (depth == len(parts) - 1 and error["type"] == "missing"):
-            path += f".{part}" if path else part
+    steps, path, value = error["loc"], "", given
+    for depth, step in enumerate(steps):
+        is_in_body = isinstance(value, list) if isinstance(step, int) else isinstance(value, dict) and step in value
+        if isinstance(step, int):
+            path += f"[{step}]"
+        elif is_in_body or depth == 0 or (depth == len(steps) - 1 and error["type"] == "missing"):
+            path += f".{step}" if path else step
         if is_in_body:
-            value = value[part]
+            value = value[step]
     return path

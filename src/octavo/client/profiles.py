@@ -341,15 +341,15 @@ def resolve(
 
 def profile_named(profiles: Profiles, name: str) -> Profile:
     """Return the profile `name`. Raises ValueError with a sentence if it does not exist."""
-    found = profiles.entries.get(name)
-    if found is None:
+    named_profile = profiles.entries.get(name)
+    if named_profile is None:
         names = ", ".join(profiles.entries) or "none yet"
         # The unreadable file may contain the profile, so do not suggest to sign in.
         step = profiles.problem or "Sign in to create a profile."
         raise ValueError(
             f"The profile {safe_line(name)!r} does not exist.{did_you_mean(name, profiles.entries)} Profiles: {names}. {step}"
         )
-    return found
+    return named_profile
 
 
 def _read_profile(name: str, values: Mapping[str, Any]) -> Profile:

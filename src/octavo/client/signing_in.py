@@ -267,12 +267,12 @@ def _as_clause(sentence: str) -> str:
 async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]:
     """Return the organizations that the token can read. If they could not be loaded, return none, and a sentence that
     says why."""
-    found: list[Organization] = []
+    readable_organizations: list[Organization] = []
     try:
         async with aclosing(client.pages(organizations.List(limit=MAX_ORGANIZATIONS))) as pages:
             async for page in pages:
-                found += page.items
-                if len(found) >= MAX_ORGANIZATIONS:
+                readable_organizations += page.items
+                if len(readable_organizations) >= MAX_ORGANIZATIONS:
                     break
     except Unauthorized:
         raise
@@ -280,7 +280,7 @@ async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]
         return (), "This API key does not have permission to list organizations."
     except ApiError as error:
         return (), f"Could not load your organizations: {error}"
-    return tuple(found), ""
+    return tuple(readable_organizations), ""
 
 
 def _free_name(saved: Profiles, origin: str, user: User) -> str:

@@ -171,21 +171,21 @@ class PageBlame:
         self, blame: Blame[ContentVersion], changes: Changes, at: RevisionRef | ChangeRequestRef, before: RevisionRef
     ) -> None:
         """Search the other pages of a version for blocks that the version moved from there to this page."""
-        others = {
+        changes_of_others = {
             change.page.id: change
             for change in changes.changes
             if change.page is not None and (change.type == "page_deleted" or _changes_text(change))
         }
-        others.pop(self._page_id, None)
-        if changes.more or len(others) > MAX_OTHER_PAGES:
+        changes_of_others.pop(self._page_id, None)
+        if changes.more or len(changes_of_others) > MAX_OTHER_PAGES:
             return
-        found: dict[str, tuple[Document, Document | None]] = {}
-        for page_id, change in others.items():
-            old = await self._document(before, page_id)
-            new = await self._document(at, page_id) if change.type != "page_deleted" else None
-            found[page_id] = (old or EMPTY_PAGE, new)
+        other_pages: dict[str, tuple[Document, Document | None]] = {}
+        for page_id, change in changes_of_others.items():
+            old_page = await self._document(before, page_id)
+            new_page = await self._document(at, page_id) if change.type != "page_deleted" else None
+            other_pages[page_id] = (old_page or EMPTY_PAGE, new_page)
             self.titles[page_id] = change.page.title if change.page is not None else ""
-        await asyncio.to_thread(blame.trace_to_other_pages, found)
+        await asyncio.to_thread(blame.trace_to_other_pages, other_pages)
 
     async def _document(self, at: ContentRef, page_id: str) -> Document | None:
         page = await find_page(self._live, get_page_source(at, page_id))

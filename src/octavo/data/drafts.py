@@ -255,13 +255,13 @@ StoredDraft = tuple[str, str, str, int, float]
 
 def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -> list[StoredDraft]:
     """Delete and return every version of the drafts with these keys."""
-    found: list[StoredDraft] = []
+    deleted: list[StoredDraft] = []
     for key in keys:
-        found += db.execute(
+        deleted += db.execute(
             "DELETE FROM drafts WHERE namespace = ? AND place = ? RETURNING place, writer, text, revision, saved_at",
             (namespace, key),
         ).fetchall()
-    return found
+    return deleted
 
 
 def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[StoredDraft]) -> None:

@@ -80,13 +80,13 @@ class InboxMarks:
 
     def group(self, rows: Iterable[InboxRow]) -> MarkedRows:
         """Group `rows` by their current marks."""
-        now, marks = self._state.now(), self._all()
+        now, all_marks = self._state.now(), self._all()
         active: list[InboxRow] = []
         snoozed: list[tuple[InboxRow, datetime | None]] = []
         done: list[InboxRow] = []
         unread: set[str] = set()
         for row in rows:
-            hiding_mark, read_mark = marks.get((row.key, False)), marks.get((row.key, True))
+            hiding_mark, read_mark = all_marks.get((row.key, False)), all_marks.get((row.key, True))
             if hiding_mark is None or not hiding_mark.hides(row.stamp, now):
                 active.append(row)
                 if read_mark is None or read_mark.stamp != row.stamp:
@@ -132,13 +132,13 @@ class InboxMarks:
 
     async def _mark(self, kind: MarkKind, rows: Iterable[InboxRow], until: datetime | None = None) -> None:
         now = self._state.now()
-        new: dict[tuple[str, bool], Mark | None] = {
+        new_marks: dict[tuple[str, bool], Mark | None] = {
             (row.key, kind == "read"): Mark(
                 row.key, kind, row.stamp, now, until, row.reason_text, row.title, row.context
             )
             for row in rows
         }
-        await self._put(new)
+        await self._put(new_marks)
         if (over := len(self._all()) - MAX_MARKS) > 0:
             oldest = sorted(self._all().items(), key=lambda each: each[1].marked_at)[:over]
             await self._put({mark_key: None for mark_key, _ in oldest})

@@ -476,10 +476,10 @@ class SearchIndex:
             self._evict(db)
             self.changed()
 
-    def _read(self, work: Callable[[sqlite3.Connection], R], nothing: R) -> R:
-        """Return the result of `work`, or `nothing` if the index cannot be used. Blocks: call this in a thread."""
+    def _read(self, work: Callable[[sqlite3.Connection], R], default: R) -> R:
+        """Return the result of `work`, or `default` if the index cannot be used. Blocks: call this in a thread."""
         if self.notice or self._closing:
-            return nothing
+            return default
         try:
             if self._path is None:
                 return self._writer.submit(work).result()
@@ -493,7 +493,7 @@ class SearchIndex:
             self._on_error(error)
         except OSError as error:
             self._give_up(str(error))
-        return nothing
+        return default
 
 
 class IndexedDocument(NamedTuple):
@@ -589,14 +589,14 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
             "INSERT INTO passages VALUES (NULL, ?, ?, ?, ?, ?)",
             (number, text_part.part, _SEPARATOR.join(text_part.path), text_part.anchor, text_part.nth),
         ).lastrowid
-        shown = _storable_text(text_part.text)
+        shown_text = _storable_text(text_part.text)
         title, context = _storable_text(text_part.title), _storable_text(text_part.context)
         columns = [fold_to_index_text(context), fold_to_index_text(f"{title} {_parts(title)}".rstrip())]
         # SQLite ignores case and accents of most letters itself. Then the text is indexed unchanged, and need not be stored
         # a second time to be shown.
-        is_simple = fold_for_search(shown) == shown.lower()
-        columns += [to_index_text(shown), ""] if is_simple else [fold_to_index_text(shown), shown]
-        columns.insert(3, fold_to_index_text(_parts(shown)))
+        is_simple = fold_for_search(shown_text) == shown_text.lower()
+        columns += [to_index_text(shown_text), ""] if is_simple else [fold_to_index_text(shown_text), shown_text]
+        columns.insert(3, fold_to_index_text(_parts(shown_text)))
         db.execute(
             "INSERT INTO texts (rowid, context, title, words, parts, shown) VALUES (?, ?, ?, ?, ?, ?)",
             (passage, *columns),

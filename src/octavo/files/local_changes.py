@@ -44,10 +44,10 @@ Entries = list[Entry]
 def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry]) -> None:
     """Set the ID of each entry. A page gets the ID that `ids` has for its path, or `NEW_PAGE` followed by its path. A
     group or link gets the ID of the matching entry in `known`. Other entries get an ID that no page of a space has."""
-    others: dict[str, list[Entry]] = {"group": [], "link": []}
+    unmatched_entries: dict[str, list[Entry]] = {"group": [], "link": []}
     for entry in walk_entries(list(known)):
-        if entry.kind in others:
-            others[entry.kind].append(entry)
+        if entry.kind in unmatched_entries:
+            unmatched_entries[entry.kind].append(entry)
     all_entries = list(walk_entries(entries))
     for number, entry in enumerate(all_entries):
         if entry.kind == "document":
@@ -57,12 +57,12 @@ def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry])
             entry.id = ""
     for same in (lambda entry: (entry.title, entry.target), lambda entry: entry.title, lambda entry: entry.target):
         for entry in all_entries:
-            if entry.kind in others and not entry.id:
-                _take_id(entry, others[entry.kind], same)
+            if entry.kind in unmatched_entries and not entry.id:
+                _take_id(entry, unmatched_entries[entry.kind], same)
     # If as many groups are new as are missing, they were renamed.
-    unknown = [entry for entry in all_entries if entry.kind == "group" and not entry.id]
-    if len(unknown) == len(others["group"]):
-        for entry, before in zip(unknown, others["group"], strict=True):
+    unmatched_groups = [entry for entry in all_entries if entry.kind == "group" and not entry.id]
+    if len(unmatched_groups) == len(unmatched_entries["group"]):
+        for entry, before in zip(unmatched_groups, unmatched_entries["group"], strict=True):
             entry.id = before.id
     for number, entry in enumerate(all_entries):
         entry.id = entry.id or f"{entry.kind}:{number}:{entry.title}"
@@ -193,16 +193,16 @@ def tree_steps(pages: Pages, order: PageOrder, new: Collection[str]) -> Iterator
         siblings = children.setdefault(parent, [])
         present = set(wanted)
         stays = unmoved_items([each for each in siblings if each in present], wanted)
-        before: str | None = None
+        previous: str | None = None
         for name in wanted:
             if name not in stays:
                 if name in parent_of:
                     children[parent_of[name]].remove(name)
-                at = siblings.index(before) + 1 if before is not None else 0
-                siblings.insert(at, name)
+                position = siblings.index(previous) + 1 if previous is not None else 0
+                siblings.insert(position, name)
                 parent_of[name] = parent
-                yield TreeStep(name, parent, at, name in new)
-            before = name
+                yield TreeStep(name, parent, position, name in new)
+            previous = name
         parents_to_visit += wanted
 
 
@@ -297,24 +297,24 @@ class LocalFiles:
 
     def changes(self) -> list[FileChange]:
         """Return the differences from the last pull, sorted by path."""
-        found: list[FileChange] = []
+        changes: list[FileChange] = []
         for file in self.folder.files.values():
-            now = self.current_path(file)
-            if now not in self.data:
-                found.append(FileChange("D", now, file.kind))
-            elif file.is_text and find_markers(self.text(now)):
-                found.append(FileChange("!", now, file.kind))
-            elif now != file.path:
-                found.append(FileChange("R", now, file.kind, file.path))
+            current_path = self.current_path(file)
+            if current_path not in self.data:
+                changes.append(FileChange("D", current_path, file.kind))
+            elif file.is_text and find_markers(self.text(current_path)):
+                changes.append(FileChange("!", current_path, file.kind))
+            elif current_path != file.path:
+                changes.append(FileChange("R", current_path, file.kind, file.path))
             elif self.is_changed(file):
-                found.append(FileChange("M", now, file.kind))
+                changes.append(FileChange("M", current_path, file.kind))
         tracked = {self.current_path(file) for file in self.folder.files.values()}
         for path in self.data.keys() - tracked:
             kind: FileKind = "page" if is_page_path(path) else "file"
             has_conflict = kind == "page" and find_markers(self.text(path))
-            found.append(FileChange("!" if has_conflict else "A", path, kind))
-        found += [FileChange("?", path, "page") for path in self.unlisted]
-        return sorted(found, key=lambda change: natural_order(change.path))
+            changes.append(FileChange("!" if has_conflict else "A", path, kind))
+        changes += [FileChange("?", path, "page") for path in self.unlisted]
+        return sorted(changes, key=lambda change: natural_order(change.path))
 
 
 def base_entries(folder: PulledFolder) -> Entries:
@@ -476,15 +476,15 @@ class _TextTraits:
         return shared + min(self.repeats, other.repeats) >= least and (self.words & other.words).total() >= least
 
 
-def _positions(entries: Entries, above: str = "") -> dict[str, tuple[str, str, str]]:
+def _positions(entries: Entries, parent_path: str = "") -> dict[str, tuple[str, str, str]]:
     """Return the positions of the pages in the table of contents, by path. A position is the title of the page, the path of
     the parent, and the path of the previous entry."""
     positions: dict[str, tuple[str, str, str]] = {}
-    before = ""
+    previous_path = ""
     for entry in entries:
         path = entry.path.as_posix() if entry.path is not None else entry.title
         if entry.path is not None:
-            positions[path] = (entry.title, above, before)
+            positions[path] = (entry.title, parent_path, previous_path)
         positions |= _positions(entry.children, path)
-        before = path
+        previous_path = path
     return positions

@@ -110,13 +110,11 @@ class Proposal:
         if not name:
             return await self._request_without_stored_id()
         at = ChangeRequestRef(space_id=self.folder.space, change_request_id=name)
-        found = await self.live.send(change_requests.Get(at=at))
-        if self.folder.proposal.get("isComplete") and found.revision != self.folder.proposal.get("revision"):
-            message = (
-                f"Could not propose: #{found.number} was edited since your last proposal. To add to it all the same"
-            )
-            raise ProposalFailed(f"{message}, run: octavo propose --into {found.number}", "blocked")
-        return found
+        change_request = await self.live.send(change_requests.Get(at=at))
+        if self.folder.proposal.get("isComplete") and change_request.revision != self.folder.proposal.get("revision"):
+            message = f"Could not propose: #{change_request.number} was edited since your last proposal. To add to it all the same"
+            raise ProposalFailed(f"{message}, run: octavo propose --into {change_request.number}", "blocked")
+        return change_request
 
     async def _request_without_stored_id(self) -> ChangeRequest | None:
         """Return the draft that an interrupted proposal created without storing its ID. None if there is no such draft

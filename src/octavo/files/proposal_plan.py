@@ -202,11 +202,11 @@ class ProposalPlanner:
             elif name.startswith(NEW_PAGE) and not is_utf8(self.local.data.get(name.removeprefix(NEW_PAGE), b"")):
                 plan.unsupported.append(f"{_path_of(entry)} text, which is not UTF-8")
                 left_out.add(name)
-        kept = set()
+        kept_ids = set()
         for name, old_entry in old_entries_by_id.items():
             if old_entry.kind != "document" and name not in entries_by_id:
                 plan.unsupported.append(f"{SUMMARY} deleted {old_entry.kind} “{old_entry.title}”")
-                kept.add(name)
+                kept_ids.add(name)
         missing = {
             name for name, file in self.baseline.pages.items() if self.local.current_path(file) not in self.local.data
         }
@@ -215,9 +215,9 @@ class ProposalPlanner:
                 plan.notes.append(
                     f"{file.path} is not in {SUMMARY}, but its file exists. To delete the page, delete the file."
                 )
-                kept.add(name)
+                kept_ids.add(name)
         local_entries = without_entries(self.local.entries, missing | left_out)
-        return with_missing_entries(local_entries, self.baseline.entries, kept)
+        return with_missing_entries(local_entries, self.baseline.entries, kept_ids)
 
     def _without_unknown_pages(self, entries: Entries) -> Entries:
         """Return the entries without documents that are no pages of the space, such as list items without a link."""

@@ -351,15 +351,15 @@ class SpaceReader:
     async def texts(self, pages: Iterable[Page], report: Callable[[int], object] = lambda done: None) -> dict[str, str]:
         """Return the Markdown of pages by their IDs, without pages whose Markdown the server does not return. `report` gets
         the number of texts read so far. Raises ApiError."""
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
 
         async def read(page: Page) -> None:
             if (text := await self.text(page)) is not None:
-                found[page.id] = text
-            report(len(found))
+                texts[page.id] = text
+            report(len(texts))
 
         await gather_bounded(read, list(pages))
-        return found
+        return texts
 
     async def file(self, file: File) -> bytes | None:
         """Return the bytes of a file. None if the server gives no link to it. Raises ApiError."""

@@ -151,18 +151,18 @@ def _comment_of(lines: list[str]) -> str:
 
 def _index_of_new_setting(lines: list[str]) -> int:
     end_of_settings = 0
-    for first, end, _ in _statements(lines):
-        if _is_header(lines[first]):
+    for start, end, _ in _statements(lines):
+        if _is_header(lines[start]):
             break
         end_of_settings = end
     else:
-        first = len(lines)
-    if end_of_settings or first == len(lines):
+        start = len(lines)
+    if end_of_settings or start == len(lines):
         # After the last setting, or at the end of a file without tables.
         return end_of_settings or len(lines) - (not lines[-1].strip())
-    while first > 0 and lines[first - 1].lstrip().startswith("#"):
-        first -= 1
-    return first
+    while start > 0 and lines[start - 1].lstrip().startswith("#"):
+        start -= 1
+    return start
 
 
 def _is_header(line: str) -> bool:

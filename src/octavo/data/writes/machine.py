@@ -621,31 +621,31 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
     """Yield each entry with the entry that must end first, or None."""
     moving = (entry for entry in entries if entry.state in ("queued", "sending", "unknown"))
     last_resolve = {entry.target: entry for entry in moving if entry.facts.only_resolves}
-    threads: dict[str, OutboxEntry] = {}
-    reviews: dict[str, OutboxEntry] = {}
-    targets: dict[tuple[str, str], OutboxEntry] = {}
-    places: dict[str, OutboxEntry] = {}
+    by_thread: dict[str, OutboxEntry] = {}
+    by_review: dict[str, OutboxEntry] = {}
+    by_target: dict[tuple[str, str], OutboxEntry] = {}
+    by_place: dict[str, OutboxEntry] = {}
     stuck: set[str] = set()
     """Ids of the entries that wait for the user, and of their dependent entries. Independent entries of the same place do
     not wait for these entries."""
     for entry in entries:
-        needed = threads.get(entry.facts.thread) or reviews.get(entry.review)
+        needed = by_thread.get(entry.facts.thread) or by_review.get(entry.review)
         later = last_resolve.get(entry.target)
         superseded_by = later if later is not None and later.id != entry.id and supersedes(later, entry) else None
-        yield entry, needed or superseded_by or targets.get(entry.target) or places.get(entry.ordering_key)
+        yield entry, needed or superseded_by or by_target.get(entry.target) or by_place.get(entry.ordering_key)
         if entry.state == "failed":
             continue
-        threads[entry.created_id] = entry
+        by_thread[entry.created_id] = entry
         if entry.review:
-            reviews.setdefault(entry.review, entry)
+            by_review.setdefault(entry.review, entry)
         if needed is not None and needed.id in stuck:
             stuck.add(entry.id)
         elif entry.delays_later_writes and superseded_by is None:
-            places.setdefault(entry.ordering_key, entry)
+            by_place.setdefault(entry.ordering_key, entry)
         elif entry.needs_user or entry.state == "pending":
             stuck.add(entry.id)
         elif superseded_by is None:
-            targets.setdefault(entry.target, entry)
+            by_target.setdefault(entry.target, entry)
 
 
 def _require_state(entry: OutboxEntry, *states: EntryState) -> OutboxEntry:
