@@ -11,7 +11,7 @@ import pytest
 
 from octavo.api import change_requests, content, reviews, spaces
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.errors import ApiError, Conflict, Forbidden, Lost, NotFound, NotSent, Outcome, Trace
+from octavo.api.errors import ApiError, Conflict, Forbidden, Lost, NotFound, NotSent, Outcome, Trace, rejected
 from octavo.api.operation import ChangeRequestRef, Operation, SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
@@ -169,6 +169,24 @@ async def test_conflict_is_reported_with_the_message_of_the_server(
     assert isinstance(outcome.error, Conflict)
     assert outcome.error.outcome is Outcome.REFUSED
     assert (await count_decisions(ask, kind, at, seen), count_requests(gate, kind)) == (0, 1)
+
+
+async def test_decision_is_searched_for_again_if_the_search_after_a_conflict_fails(
+    kind: str, decide: Decision, live: Live, gate: RequestGate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+) -> None:
+    """A proxy that sends a request twice returns the conflict of the second request."""
+
+    async def send_twice(op: Operation[Any]) -> Any:
+        response = await gate(op)
+        if isinstance(op, OPS[kind]):
+            gate.errors.append(Lost("The connection broke."))
+            raise rejected("It has changed.", Trace(status=409))
+        return response
+
+    live.send = send_twice
+    outcome = await decide()
+    assert (outcome.kind, outcome.message) == ("done", "")
+    assert (await count_decisions(ask, kind, at, seen), count_requests(gate, kind)) == (1, 1)
 
 
 @pytest.mark.parametrize("error", [Forbidden, NotFound])

@@ -232,13 +232,13 @@ class _DirectWrite(NamedTuple):
         sent_at = self.live.outbox.state.now()
         try:
             return SendResult("done", result=await send(attempt.op))
-        except Conflict as error:
-            found = await _search_for_result(self.live, self.kind, attempt, sent_at, lambda: False)
-            if found.kind == "done":
-                return found
-            error.outcome = Outcome.REFUSED  # Octavo has searched for the change, so it was not made.
-            return SendResult("refused", _failure(self.failure_prefix, error), error=error)
         except ApiError as error:
+            if isinstance(error, Conflict):
+                found = await _search_for_result(self.live, self.kind, attempt, sent_at, lambda: False)
+                if found.kind == "done":
+                    return found
+                if found.message == "":  # The search did not fail, so the change was not made.
+                    error.outcome = Outcome.REFUSED
             if classify_failure(error, was_sent=True) == "unknown":
                 self.on_search()
                 return await self._search_result(attempt, cause_of(error), sent_at)
