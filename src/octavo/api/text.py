@@ -118,10 +118,6 @@ WebAddress = Annotated[
 ]
 """An HTTP URL in a request."""
 
-COLOUR = r"^#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"
-Colour = Annotated[str, string_form(COLOUR, "a color, for example #346ddb")]
-"""A color as in CSS."""
-
 SubdomainName = Annotated[
     str,
     string_form(

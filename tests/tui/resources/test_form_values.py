@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from octavo.api import openapi, organizations
 from octavo.api.operation import SPECS, Model, Operation, SiteRef, Tagged, load
-from octavo.api.text import Colour, Id, Secret, WebAddress
+from octavo.api.text import Id, Secret, WebAddress
 from octavo.api.wire import encode, path_fields
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import YamlError
@@ -227,7 +227,7 @@ class NestedModel(Model):
     accurate: bool | None = None
 
 
-class AllKindsOfFields(Operation[None], put="/everything", repeats_request=True, nullable=("note", "level", "colour")):
+class AllKindsOfFields(Operation[None], put="/everything", repeats_request=True, nullable=("note", "level")):
     """An operation with a field of each kind."""
 
     at: SiteRef
@@ -241,7 +241,6 @@ class AllKindsOfFields(Operation[None], put="/everything", repeats_request=True,
     tides: tuple[Literal["spring", "neap"], ...] | None = None
     day: date | None = None
     moment: datetime | None = None
-    colour: Colour | None = None
     key: Annotated[str, Field(min_length=4), Secret()] | None = None
     station: Id | None = None
     stations: tuple[Id, ...] | Literal["all"] | None = None
@@ -263,7 +262,6 @@ ALL_TEXTS: dict[str, str | None] = {
     "tides": "neap\nspring",
     "day": "2026-11-23",
     "moment": "2026-11-23T18:30:00Z",
-    "colour": "#346ddb",
     "key": "s3cret",
     "station": "st-1",
     "stations": "st-1\nst-2",
@@ -289,7 +287,6 @@ def test_declared_field_of_an_operation_is_in_its_form() -> None:
         "tides": "choices",
         "day": "date",
         "moment": "date",
-        "colour": "colour",
         "key": "secret",
         "station": "reference",
         "stations": "list",
@@ -367,7 +364,6 @@ def test_text_is_converted_to_the_values_of_the_model() -> None:
         ("share", "half", "Share must be a number."),
         ("day", "yesterday", "Day must be a date, for example 2026-11-23."),
         ("moment", "now", "Moment must be a date and time, for example 2026-11-23 or 2026-11-23T18:30Z."),
-        ("colour", "red", "Colour must be a color, for example #346ddb."),
         ("key", "s3c", "Key must have at least 4 characters."),
         ("tides", "neap\nebb", "Line 2 must be one of 'spring' or 'neap'."),
         (
@@ -431,7 +427,7 @@ def test_change_in_a_nested_model_sends_the_whole_model() -> None:
 
 def test_field_in_a_server_error_is_found() -> None:
     assert field_in_error("sourceURL is wrong: gauge.name must be text.", ALL_FIELDS) == "gauge.name"
-    assert field_in_error("colour must be a colour.", ALL_FIELDS) == "colour"
+    assert field_in_error("level must be low or high.", ALL_FIELDS) == "level"
     assert field_in_error("The entitlement is used up.", ALL_FIELDS) == FORM
     assert field_in_error("headers.X-Shore may not be sent.", ALL_FIELDS) == "headers"
 

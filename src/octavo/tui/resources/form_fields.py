@@ -24,7 +24,7 @@ from pydantic.fields import FieldInfo
 from octavo.api.labels import field_label, label
 from octavo.api.operation import SPECS, Operation, camel
 from octavo.api.storage import FromFile
-from octavo.api.text import COLOUR, PATTERN_DESCRIPTIONS, Id, KnownValues, Secret
+from octavo.api.text import PATTERN_DESCRIPTIONS, Id, KnownValues, Secret
 from octavo.documents import yaml_values
 from octavo.tui.core.item_info import annotation_parts
 from octavo.tui.widgets.short_texts import plural
@@ -37,7 +37,6 @@ FieldKind = Literal[
     "choice",
     "choices",
     "date",
-    "colour",
     "secret",
     "reference",
     "list",
@@ -223,8 +222,6 @@ def _scalar_field(field: FormField, annotation: _Annotation) -> FormField:
     pattern = _pattern(annotation.limits)
     if _is_id(annotation):
         return replace(limited, kind="reference")
-    if pattern == COLOUR:
-        return replace(limited, kind="colour")
     is_long = pattern is None and (limited.max_length is None or limited.max_length > _MULTILINE_LENGTH)
     return replace(limited, kind="text" if is_long else "line")
 

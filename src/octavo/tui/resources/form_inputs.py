@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.color import Color, ColorParseError
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Input, TextArea
 
 from octavo.api import permissions
 from octavo.api.errors import ApiError
@@ -127,8 +126,6 @@ class FieldRow(Vertical):
             self.input = self._build_input()
             self._initial_input_text = self._input_text
             yield self.input
-            if self.field.kind == "colour":
-                yield Static("", classes="form--swatch")
         yield ChangingText("", classes="form--wrong")
 
     def _build_input(self) -> Widget:
@@ -193,12 +190,6 @@ class FieldRow(Vertical):
         self.set_class(changed, "-changed")
         sign = Content("+ ") if changed else Content("  ")
         self.query_one(".form--label", ChangingText).update(sign + safe(self.field.label))
-        for swatch in self.query(".form--swatch").results(Static):
-            try:
-                swatch.styles.background = Color.parse(self.text.strip())
-                swatch.display = bool(self.text.strip())
-            except ColorParseError:
-                swatch.display = False
 
     def set_revealed(self, is_revealed: bool) -> None:
         """Show hidden text, or hide it again."""
