@@ -149,8 +149,8 @@ class _PartialValue:
 
 
 def _likely_errors(errors: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
-    """Return the errors that count. For a value with several possible shapes, only the errors of the most similar shape
-    count."""
+    """Return the errors that apply. For a value with several possible shapes, pydantic reports errors for each shape. Only
+    those of the most similar shape apply."""
     shapes: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
     """The possible shapes of each value, by the path of the value. True for a shape that contradicts the tag of the
     value."""

@@ -89,8 +89,8 @@ class Availability:
         self._missing.setdefault(type(op), {})[path or path_template(op)] = reason
 
     async def _unavailability(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
-        """Return the reason why an operation is unavailable, and the only path where it is unavailable, or an empty text for
-        all. None if the error concerns only the values of this request."""
+        """Return why an operation is unavailable, and the only path where it is unavailable: an empty text stands for all
+        paths. None if the error concerns only the values of this request."""
         if error.status == PAYMENT_REQUIRED:
             return f"Your plan does not include this feature: {error}", url_path(op)
         if error.status in NO_METHOD_STATUSES or (isinstance(error, NotFound) and await self._is_only_list_missing(op)):

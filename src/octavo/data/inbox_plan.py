@@ -237,10 +237,9 @@ class InboxPlanner:
         self.finished: list[FinishedWrite] = []
         self._at, self._responses, self._version_of, self._now = at, responses, version_of, now
         self._wants_of_lists: dict[str, Want] = {}
-        """The wants that follow from the lists of the organization, by URL. Computed for `_computed_for` and
-        `_computed_from`."""
+        """The wants that follow from the lists of the organization, by URL."""
         self._computed_for = ""
-        """Id of the user."""
+        """Id of the user for whom `_wants_of_lists` was computed."""
         self._computed_from: Lists = ()
         self._mine: set[Discussion] = set()
         """The change requests of the user."""

@@ -210,7 +210,7 @@ def wants_of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Chang
             titles[change.page.id] = change.page.title or "Untitled"
     both_sides = revisions_compared(at.space, listed)
     without_page = ("page_created", "page_deleted")
-    """The change after which the old side, and the new side, does not have the page."""
+    """The type of change whose page is missing on the old side, and the type whose page is missing on the new side."""
     for page, types in kinds.items():
         refs: Any = "stable" if "page_moved" in types else None
         for side, change_without_page in zip(both_sides, without_page, strict=False):
@@ -225,10 +225,8 @@ def revisions_compared(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentR
     """Return the base and the head of a change request, which a diff compares. Empty if the base is unknown."""
     if not listed.base:
         return ()
-    old = space.revision_ref(listed.base)
-    if not listed.revision:
-        return old, listed.ref(space)
-    return old, space.revision_ref(listed.revision)
+    head = space.revision_ref(listed.revision) if listed.revision else listed.ref(space)
+    return space.revision_ref(listed.base), head
 
 
 def _threads(owner: str, at: Discussion, stamp: str, label: str, *, has_stamp: bool = True) -> Want:

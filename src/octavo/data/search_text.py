@@ -251,8 +251,8 @@ def sections(markdown: str, title: str) -> Iterator[DocumentText]:
 
 
 def _lines(markdown: str) -> Iterator[tuple[int, str]]:
-    """Yield each line of a page with its level: 1 to 6 for a heading, 0 for text, and -1 for code, the labels of a diagram
-    and a formula (in one line). Front matter and code fences are left out."""
+    """Yield the lines of a page with their levels: 1 to 6 for a heading, 0 for text, and -1 for code, labels of diagrams
+    and formulas. A formula of several lines is yielded as one line. Front matter and code fences are left out."""
     lines = markdown.split("\n")
     start = 0
     if lines[0].rstrip() == "---":

@@ -15,7 +15,8 @@ from octavo.untrusted_input import parse_toml, read_toml_text
 
 FILE = "config.toml"
 _MAX_LINES = 300
-"""Maximum number of lines of a file with syntax errors. A longer file is not used at all."""
+"""Maximum number of lines of a statement, and of a file with syntax errors. A longer file with errors is not used at
+all."""
 
 
 class SettingsFile:

@@ -245,7 +245,8 @@ class _DirectWrite(NamedTuple):
             return SendResult("refused", _failure(self.failure_prefix, error), error=error)
 
     async def follow(self, attempt: Attempt[Any]) -> SendResult[Any]:
-        """Search for the result of the equal write that has the lock, with the stored baseline of that write."""
+        """Search for the result of an equal write that is being sent and has the lock. Use the stored baseline of that
+        write."""
         state, began_at = self.live.outbox.state, self.live.outbox.state.now()
         self.on_search()
         for _ in range(int(SEARCH_SECONDS / _POLL_SECONDS)):
