@@ -89,8 +89,8 @@ def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
 
 
 def anchored_blocks(document: Document) -> dict[str, Block]:
-    """Return the block that each anchor of a page leads to. If several blocks have an anchor, it leads to a heading, else
-    to a block with a title, else to an HTML element with an id."""
+    """Return the block that each anchor of a page leads to. If several blocks have the same anchor, a heading comes
+    first, then a block with a title, then an HTML element with an id."""
     found: dict[str, Block] = {}
     for heading in document.headings:
         found.setdefault(heading.anchor, heading.block)

@@ -357,9 +357,9 @@ class BlockTree:
         return self.root
 
     def open_sibling(self, key: str, *parents: str) -> DraftBlock | None:
-        """Return the innermost open block with `key`, which ends where its next sibling begins. None if there is no such
-        block. Also None if a Markdown container or a block with a key of `parents` was opened inside it, because a new
-        block with `key` is then nested."""
+        """Return the innermost open block with `key`, which ends where its next sibling begins. None if there is no
+        such block. Also None if a new block is nested in that block: if a Markdown container or a block with a key of
+        `parents` was opened inside it."""
         for open_key, draft in reversed(self._open):
             if open_key == key:
                 return draft

@@ -87,8 +87,8 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hashable]]:
     """Return a key for each block of each side. Blocks with equal keys can be aligned.
 
-    Headings with the same text have equal keys, even if their levels differ. Exception: if one side has more of these
-    headings, a heading that each side has exactly once with the same level has a key of its own.
+    Headings with the same text have equal keys, even if their levels differ. If one side has more headings with this
+    text than the other, a heading that occurs exactly once on each side with the same level has a key of its own.
     """
     headings = [[node for node in side if node.block.kind == "heading"] for side in (old, new)]
     old_texts, new_texts = (Counter(node.text for node in side) for side in headings)

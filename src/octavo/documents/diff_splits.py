@@ -138,8 +138,8 @@ def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[
     texts. A group is a range of indexes of old texts and a range of indexes of new texts.
 
     Groups may overlap. Groups with the largest share of equal words come first. Among equal shares, groups in the
-    middle come first: the caller joins one group and then searches before and after it, so a page with many splits is
-    halved at each step.
+    middle come first. The caller joins one group, and then searches before and after the group, so that a page with
+    many splits is halved at each step.
     """
     shared: Counter[tuple[int, int]] = Counter()
     for each in ranges:

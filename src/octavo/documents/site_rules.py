@@ -320,8 +320,8 @@ def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, ChainE
 
 
 def _targets_by_path(targets: Mapping[str, str | None], site: str) -> dict[str, str | None]:
-    """Return the targets by the paths of their sources. Servers ignore a slash at the end of a path, so of two sources
-    that differ only in it, the source without the slash counts."""
+    """Return the targets by the paths of their sources. Servers ignore a slash at the end of a path. If two sources
+    differ only in this slash, the source without the slash counts."""
     by_path: dict[str, str | None] = {}
     for source, target in targets.items():
         path = path_on_site(source, site)

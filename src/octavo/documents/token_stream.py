@@ -179,8 +179,8 @@ class _InlineState(StateInline):
 
 
 class _FootnoteDefinitions(dict[str, Any]):
-    """Footnote numbers by label, -1 for a definition that has no number yet. -1 never replaces a number when a part of
-    the source is parsed again."""
+    """The numbers of footnotes by label. A definition without a number has -1, which never replaces a number when a
+    part of the source is parsed again."""
 
     def __setitem__(self, name: str, value: Any) -> None:
         if value != -1 or name not in self:

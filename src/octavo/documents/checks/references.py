@@ -224,8 +224,11 @@ def _most_similar(name: str, names: Iterable[str]) -> str | None:
 
 
 def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | None:
-    """Return the path that `path` probably means: the same file name in the folder of the page at `start`, else the
-    only path with this file name, else the most similar path. None if there is none."""
+    """Return the path that `path` probably means. None if there is none.
+
+    A file of the same name in the folder of the page at `start` is preferred, then the only file of this name, then the
+    most similar path.
+    """
     candidates = list(paths)
     name = posixpath.basename(path).lower()
     same_name = [each for each in candidates if posixpath.basename(each).lower() == name]

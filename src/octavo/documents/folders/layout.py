@@ -157,8 +157,8 @@ def with_front_matter(lines: Sequence[str], body: str, gap: str) -> str:
 
 
 def _matter_of(page: Page, cover: str) -> Iterator[tuple[str, Any]]:
-    """Yield the fields of the front matter of a page: each value that differs from its default, and the position of the
-    cover, if the page has one."""
+    """Yield the fields of the front matter of a page whose values differ from the defaults. A page with a cover also
+    has the position of the cover."""
     if page.description:
         yield "description", page.description
     for name, key in _FLAGS.items():

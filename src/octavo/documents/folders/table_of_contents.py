@@ -321,8 +321,8 @@ def _link_repeated_files(folder: Folder, root: list[Entry]) -> None:
 
 
 def _page_entry(folder: Folder, path: Path, entries: list[Entry]) -> Entry:
-    """Return the entry of a page among the entries that lead to its file: the first with the title of the page, else
-    the first. Entries with an anchor come last."""
+    """Return one of the entries that lead to the file of a page: the first with the title of the page, or else the
+    first. Entries with an anchor come last."""
     candidates = [each for each in entries if not each.target] or entries
     if len(candidates) == 1 or not folder.has_file(path):
         return candidates[0]

@@ -131,8 +131,8 @@ def _nearest_kept(side: TreeVersion, page: str | None, deciding_sides: dict[str,
 def _break_cycles(
     main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], result_order: PageOrder
 ) -> None:
-    """Break each cycle that the moves of both sides make together: move a page that the change request moved back to
-    its place on main. Every cycle has such a page, because no tree alone has a cycle."""
+    """Break the cycles that the moves of both sides make together. In each cycle, a page that the change request moved
+    goes back to its place on main. Every cycle has such a page, because the tree of one side has no cycle."""
     acyclic: set[str] = set()
     for start in parents:
         path: list[str] = []
@@ -437,8 +437,8 @@ def shows_all_changes(
     """Return whether the three revisions show every change that the server lists for the change request. If not, main
     may lack changes although `is_on_main` is True.
 
-    A revision does not show a file replaced at the same URL, new reusable content without a document id, or a field
-    that Octavo does not know. `texts` are those given to `predict_merge`.
+    Revisions do not show three changes: a new file at the same URL, other reusable content without a document id, and a
+    field that Octavo does not know. `texts` are those given to `predict_merge`.
     """
     base, _, request = revisions
     shown = {_change_key(change) for change in changes_between(base, request)}
