@@ -253,7 +253,7 @@ class ChangeKinds:
                 kinds |= _STEP_NUMBER
             if kinds:
                 self._by_entry[id(entry)] = kinds
-                self._counts[leading_kind(kinds)] += not _is_departure(entry)
+                self._counts[leading_kind(kinds)] += not isinstance(entry, MovedBlock) or entry.is_arrival
             inside, container = _inner_entries(entry)
             if inside:
                 self._add(
@@ -261,10 +261,6 @@ class ChangeKinds:
                     is_in_warning=is_in_warning or any(map(_is_warning, container)),
                     are_steps=any(map(_has_steps, container)),
                 )
-
-
-def _is_departure(entry: Entry) -> bool:
-    return isinstance(entry, MovedBlock) and not entry.is_arrival
 
 
 def _inner_entries(entry: Entry) -> tuple[Sequence[Entry], tuple[Block, ...]]:

@@ -68,7 +68,8 @@ def diff(old: Document, new: Document) -> Diff:
     result = Diff(changed, changed_metadata(old.metadata, new.metadata), size=size)
     if not result.is_empty or old.source == new.source:
         return result
-    return replace(result, unseen_lines=_count_differing_lines(old.source, new.source))
+    ranges = diff_ranges(old.source.split("\n"), new.source.split("\n"))
+    return replace(result, unseen_lines=sum(max(i2 - i1, j2 - j1) for equal, i1, i2, j1, j2 in ranges if not equal))
 
 
 def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DiffStep]:
@@ -225,13 +226,6 @@ def _compare_cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
         others = tuple(other for other in others if other.name != "value")
     found = diff_runs(old_cell.runs if old_cell else (), new_cell.runs if new_cell else ())
     return CellChange(old_cell, new_cell, found if found.kinds else None, others)
-
-
-def _count_differing_lines(old: str, new: str) -> int:
-    differing = (
-        changed_range for changed_range in diff_ranges(old.split("\n"), new.split("\n")) if not changed_range.equal
-    )
-    return sum(max(each.i2 - each.i1, each.j2 - each.j1) for each in differing)
 
 
 Word = tuple[Literal["same", "ins", "del"], str]

@@ -431,7 +431,8 @@ def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:
         if not is_edit or _is_heading(step):
             found += _join_replaced(run)
             run = []
-        if is_edit and (not _is_heading(step) or _is_renamed(step)):
+        is_renamed = isinstance(step.parts, TextChange) and step.parts.changed > _MIN_RENAMED_SHARE
+        if is_edit and (not _is_heading(step) or is_renamed):
             run.append(step)
         else:
             found.append(step)
@@ -450,10 +451,6 @@ def _is_whole_edit(step: DiffStep) -> bool:
 
 def _is_heading(step: DiffStep) -> bool:
     return all(node is not None and node.kind == "heading" for node in (step.old, step.new))
-
-
-def _is_renamed(step: DiffStep) -> bool:
-    return isinstance(step.parts, TextChange) and step.parts.changed > _MIN_RENAMED_SHARE
 
 
 def _join_replaced(run: list[DiffStep]) -> list[DiffStep]:

@@ -130,7 +130,8 @@ def _rewrite_step(
             inside.append(DiffStep("removed", old=before))
         else:
             inside.append(compare(before, after))
-    note = f"same operation, now {_kinds_text(others) if is_removed else 'in one block'}"
+    other_kinds = ", ".join(dict.fromkeys(node.kind for node in others))
+    note = f"same operation, now {other_kinds if is_removed else 'in one block'}"
     return DiffStep("restructured", old_nodes=old, new_nodes=new, note=note, inside=inside)
 
 
@@ -241,7 +242,3 @@ def _tab_titles(node: Node) -> Iterator[str]:
 
 def _comparable_title(title: str) -> str:
     return " ".join(_WORD.findall(fold(title)))
-
-
-def _kinds_text(nodes: Iterable[Node]) -> str:
-    return ", ".join(dict.fromkeys(node.kind for node in nodes))

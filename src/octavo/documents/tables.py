@@ -119,7 +119,8 @@ class HtmlTable:
             if self._cell:
                 _add_cell_text(self._cell.builder, piece.text)
             elif piece.text.strip():
-                self._add_outside_text(piece.text)
+                self._caption = self._caption or RunBuilder()
+                self._caption.add_html_text(piece.text)
         elif tag.name == "table":
             self._depth += -1 if tag.is_closing else 1
             if self._table is None:
@@ -164,10 +165,6 @@ class HtmlTable:
             self._cell.builder.add_line_break()
         elif not tag.is_closing:
             self._cell.builder.add_text(" | ")
-
-    def _add_outside_text(self, text: str) -> None:
-        self._caption = self._caption or RunBuilder()
-        self._caption.add_html_text(text)
 
     def _column(self, head: list[_Cell], index: int) -> TableColumn:
         if index >= len(head):
