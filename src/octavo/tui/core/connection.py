@@ -154,7 +154,8 @@ class Subscriptions:
 
 
 def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
-    """Add the age of the data to the error of a snapshot if the server could not be reached."""
+    """Return a snapshot with the age of its data in its error, if the server could not be reached. Return any other
+    snapshot as it is."""
     if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
         return snapshot
     error = copy(snapshot.error)

@@ -60,7 +60,7 @@ class DialogDraft:
         self._app.background(self._save_or_report(self.save(text), is_reported))
 
     def autosave_now(self, text: str) -> None:
-        """Like `autosave`, but save before this method returns, because the app quits."""
+        """Save `text` before this method returns, because the app quits. Show an error as `autosave` does."""
         is_reported = self.key in self._drafts.late_keys()
         if (error := save_error(self.save_now, text)) and not is_reported:
             self._app.say(error, tone="failed")

@@ -316,8 +316,8 @@ class DiffView(Reader):
 
     def before_painting(self) -> None:
         super().before_painting()
-        rows = self.viewport.visible_rows
-        visible_keys = {row[2].block.key for row in rows if row[2].block and row[2].block.kind == "thread"}
+        visible_blocks = (row.line.block for row in self.viewport.visible_rows)
+        visible_keys = {block.key for block in visible_blocks if block is not None and block.kind == "thread"}
         incomplete_keys = {
             thread.key for thread in self.contents.all_threads if thread.reply_count > len(thread.shown_replies)
         }
@@ -330,12 +330,12 @@ class DiffView(Reader):
 
     def open_clickable(self, clickable: ClickableSpan, in_browser: bool) -> None:
         rows = self.viewport.visible_rows
-        if clickable.line < len(rows) and self.navigation.open_row(rows[clickable.line][0], clickable.target):
+        if clickable.line < len(rows) and self.navigation.open_row(rows[clickable.line].unit_index, clickable.target):
             return
         if clickable.kind == "fold" and clickable.target.startswith("fold "):
             self.navigation.open_fold(clickable.target)
         elif clickable.kind in ("fold", "tab") and (compared := self.contents.page.compared) is not None:
-            block, unit = compared.find(clickable.target), rows[clickable.line][0]
+            block, unit = compared.find(clickable.target), rows[clickable.line].unit_index
             if block is not None and clickable.kind == "tab" and clickable.clickable.index < len(block.children):
                 self.viewport.choose_tab(block.children[clickable.clickable.index], unit)
             elif block is not None:

@@ -78,8 +78,8 @@ class PageNavigation:
         self._waiting_position = self.position()
 
     def defer_after_waiting_moves(self, step: int, move: Callable[[], object]) -> bool:
-        """Let a move down wait if earlier moves wait until the page is parsed, and return True. A move up cancels the
-        moves that wait. Return False if the move can be made now."""
+        """Return True if a move down must wait, because earlier moves wait until the page is parsed. The move is then
+        repeated after them. A move up never waits, and cancels the moves that wait."""
         if step < 0:
             self.cancel_waiting_moves()
         elif self.waiting_moves():

@@ -76,7 +76,7 @@ class PageLinks:
 
     def _toggle(self, clickable: ClickableSpan) -> None:
         rows = self.pane.viewport.visible_rows
-        here = rows[clickable.line][0] if clickable.line < len(rows) else 0
+        here = rows[clickable.line].unit_index if clickable.line < len(rows) else 0
         for unit in (here, *range(len(self.pane.viewport.virtual_lines))):
             each = self.pane.viewport.virtual_lines.units[unit]
             path = path_to_block(each.content, clickable.target)

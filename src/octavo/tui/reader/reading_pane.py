@@ -22,7 +22,7 @@ from octavo.documents.blocks import Block
 from octavo.tui.core.external_links import copy_text
 from octavo.tui.reader.block_cursor import BlockCursor, Clickables
 from octavo.tui.reader.find_bar import FindBar, TextSelection
-from octavo.tui.reader.reading_position import BlockSpan, LinePosition, rows_from
+from octavo.tui.reader.reading_position import BlockSpan, LinePosition, PaneRow, rows_from
 from octavo.tui.reader.viewport import MARK_WIDTH, Viewport, app_of
 from octavo.tui.render.block_slices import render_failed_block, run_guarded
 from octavo.tui.render.layout_context import NARROWEST
@@ -362,7 +362,7 @@ class LinePainter:
             pane.call_later(viewport.update_scroll_bar)
         return frame
 
-    def _paintable_rows(self, top: LinePosition, width: int, base_style: Style) -> list[tuple[int, int, Line]]:
+    def _paintable_rows(self, top: LinePosition, width: int, base_style: Style) -> list[PaneRow]:
         """Return the visible rows. A unit with a line that cannot be painted is replaced by its Markdown source."""
         pane, viewport = self.pane, self.viewport
         replaced: set[int] = set()
@@ -372,7 +372,7 @@ class LinePainter:
                 run_guarded(partial(self.strip_of, unit, line, width, base_style), lambda: None)
                 for unit, _, line in rows
             ]
-            failed = {row[0] for row, strip in zip(rows, painted, strict=True) if strip is None} - replaced
+            failed = {row.unit_index for row, strip in zip(rows, painted, strict=True) if strip is None} - replaced
             if not failed:
                 return rows
             for unit in failed:
@@ -383,7 +383,7 @@ class LinePainter:
                 )
             replaced |= failed
 
-    def _row(self, row: tuple[int, int, Line], y: int, width: int, base_style: Style) -> Strip:
+    def _row(self, row: PaneRow, y: int, width: int, base_style: Style) -> Strip:
         """Return the strip of a row with search matches, the cursor bar, marks, a sticky table head, and link hints."""
         (unit, number, line), contents = row, self.viewport.contents
         strip = self.strip_of(unit, line, width, base_style)

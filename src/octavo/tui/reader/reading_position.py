@@ -135,14 +135,23 @@ class BlockSpan(NamedTuple):
 START = LinePosition()
 
 
-def rows_from(lines: Lines, top: LinePosition, count: int) -> list[tuple[int, int, Line]]:
-    """Return at most `count` lines from a position on, each with its unit and its line number in the unit."""
-    rows: list[tuple[int, int, Line]] = []
+class PaneRow(NamedTuple):
+    """A line that a row of the pane shows."""
+
+    unit_index: int
+    number: int
+    """Number of the line in its unit, counted from 0."""
+    line: Line
+
+
+def rows_from(lines: Lines, top: LinePosition, count: int) -> list[PaneRow]:
+    """Return the rows of at most `count` lines from a position on."""
+    rows: list[PaneRow] = []
     unit, first = top
     while unit < len(lines) and len(rows) < count:
         unit_lines = lines.lines(unit)
         last = min(len(unit_lines), first + count - len(rows))
-        rows += [(unit, number, unit_lines[number]) for number in range(first, last)]
+        rows += [PaneRow(unit, number, unit_lines[number]) for number in range(first, last)]
         unit, first = unit + 1, 0
     return rows
 
@@ -170,7 +179,8 @@ def count_lines(lines: Lines, top: LinePosition, limit: int) -> int:
 
 
 def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit: int) -> int:
-    """Return the number of lines from `top` down to `position`, negative if it is above. At most about `limit`."""
+    """Return the number of lines from `top` down to `position`, negative if `position` is above `top`. Counting stops at
+    about `limit`."""
     if position < top:
         return -lines_between(lines, position, top, limit)
     count = -top.line

@@ -20,6 +20,7 @@ from octavo.tui.reader.reading_position import (
     BlockSpan,
     LinePosition,
     Lines,
+    PaneRow,
     count_lines,
     limited_top,
     lines_between,
@@ -426,8 +427,8 @@ class Viewport:
         return count_lines(self.virtual_lines, self.top, self.row_count + 1) <= self.row_count
 
     @property
-    def visible_rows(self) -> list[tuple[int, int, Line]]:
-        """Unit, line number in the unit, and line of each visible row."""
+    def visible_rows(self) -> list[PaneRow]:
+        """The rows that show a line, from top to bottom."""
         return rows_from(self.virtual_lines, self.top, self.widget.size.height)
 
     def go_by(self, lines: int) -> int:
@@ -598,7 +599,7 @@ class BackgroundLayout:
         viewport = self.viewport
         if not self._missing or self._layout is None or self._layout.deferred is None or not viewport.widget.is_running:
             return
-        units = (viewport.virtual_lines.units[unit] for unit in {row[0] for row in viewport.visible_rows})
+        units = (viewport.virtual_lines.units[unit] for unit in {row.unit_index for row in viewport.visible_rows})
         missing = [each for unit in units for each in self._missing.get(id(unit), ())]
         for cache, key in missing:
             cache.request(key)
@@ -629,7 +630,7 @@ class BackgroundLayout:
         viewport = self.viewport
         virtual_lines, total = viewport.virtual_lines, viewport.virtual_lines.total
         self._forget_outdated()
-        for index in {row[0] for row in viewport.visible_rows}:
+        for index in {row.unit_index for row in viewport.visible_rows}:
             virtual_lines.lines(index)
         viewport.contents.lines_changed()
         if virtual_lines.total != total:

@@ -55,7 +55,7 @@ from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.widgets.short_texts import plural
 
 _EXPANDABLE_KINDS = kinds_with("opened")
-_NO_KINDS = ChangeKinds()
+_UNKNOWN_KINDS = ChangeKinds()
 _SETTING: frozenset[ChangeKind] = frozenset({"setting"})
 
 
@@ -66,10 +66,10 @@ def build_diff(
     title: str = "",
     *,
     side_by_side: bool = False,
-    kinds: ChangeKinds = _NO_KINDS,
+    kinds: ChangeKinds = _UNKNOWN_KINDS,
     only_meaning: bool = False,
 ) -> DiffUnits:
-    """Return the units of a diff of blocks. Iterating them makes them, because a page may have tens of thousands.
+    """Return the units of a diff of blocks. `DiffUnits.build` makes them, because a page may have tens of thousands.
 
     `threads` has the threads on each block by key, and those of the page under "". With `side_by_side`, removed blocks
     are paired with the blocks that replace them. With `only_meaning`, a line replaces the changes whose `kinds` cannot
@@ -86,8 +86,7 @@ def build_side(
 ) -> DiffUnits:
     """Return the units of one side of a rewritten page, below a note. `side` is `new` or `old`. Threads on blocks of
     the other side are at the end."""
-    was, now = compared.old, compared.new
-    shown, other = (now, was) if side == "new" else (was, now)
+    shown, other = (compared.new, compared.old) if side == "new" else (compared.old, compared.new)
     return _UnitBuilder(ContextSize(), threads, title, compared.kinds).build_side(
         compared.diff, shown, other, _rewrite_note(compared.diff.size, side)
     )
@@ -125,9 +124,9 @@ class _Container:
     title_heading: Block | None = None
     """Heading that gives the container its name."""
     old_ancestors: tuple[Block, ...] = ()
+    """Containers around the content in the old version, outermost first."""
     ancestors: tuple[Block, ...] = ()
-    """Containers around the content in the new version, outermost first. `old_ancestors` are those in the old
-    version."""
+    """Containers around the content in the new version, outermost first."""
     heading: str = ""
     """Text of the last heading so far in this container."""
 
@@ -165,7 +164,7 @@ class _UnitBuilder:
         context_size: ContextSize,
         threads: Mapping[str, Sequence[ThreadSummary]],
         title: str,
-        kinds: ChangeKinds = _NO_KINDS,
+        kinds: ChangeKinds = _UNKNOWN_KINDS,
         *,
         side_by_side: bool = False,
         only_meaning: bool = False,

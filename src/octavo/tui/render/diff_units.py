@@ -167,7 +167,7 @@ class ContextSize:
 
 
 def may_contain(block: Block, other: Block) -> bool:
-    """Return True if the source lines of a block or slice allow that it contains another block of the page."""
+    """Return True if a block or slice may contain another block of the page, judged by their source lines."""
     first, end = whole_block(block).lines
     return first <= other.lines[0] < end or block.kind == _SCATTERED_KIND
 

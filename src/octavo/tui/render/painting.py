@@ -65,8 +65,8 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
 
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
-    """Return the text of lines from `start` to `end`, without decorations. A position is a line number and a column of
-    the pane. None is the first or the last position."""
+    """Return the text of lines from `start` to `end`, without decorations. Each is a line number and a column of the
+    pane. Without `start` or `end`, the text begins at the first line or ends at the last."""
     texts: list[str] = []
     for number, line in enumerate(lines):
         low = start[1] - margin if start is not None and start[0] == number else 0
@@ -155,7 +155,7 @@ class _Section(NamedTuple):
 
 
 class BlockTextFinder:
-    """Search in the text of a page. A search reads the text in sections as it advances. They are kept for the next
+    """Search in the text of a page. A search reads the text section by section. The sections are kept for the next
     search."""
 
     def __init__(

@@ -563,7 +563,7 @@ def _fit_table(
     context: LayoutContext, block: Block, columns: Sequence[tuple[int, TableColumn]], width: int, available_width: int
 ) -> tuple[TableGrid, bool]:
     """Return the grid of a table, and True if any row has several lines. The grid is wider than `width` only if the
-    table would not fit, or would have such rows."""
+    table would otherwise not fit, or have rows of several lines."""
     grid = grid_for(block, columns, context.styles, context.link_targets)
     table_grid = grid(width - 2)
     if available_width > width and (

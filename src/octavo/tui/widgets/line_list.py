@@ -695,8 +695,8 @@ class ItemPainter:
 
 
 def _nearest_remaining(old_keys: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
-    """Return the new index of a remaining item: the first from the cursor on, else the last before the cursor. None if
-    no item remains."""
+    """Return the new index of the first old item from the cursor on that is still in `keys`, else of the last one before
+    the cursor. None if no old item is in `keys`."""
     new_indexes = {key: index for index, key in enumerate(keys)}
     from_cursor, before_cursor = old_keys[cursor:], reversed(old_keys[:cursor])
     return next((new_indexes[key] for key in (*from_cursor, *before_cursor) if key in new_indexes), None)
