@@ -186,3 +186,62 @@ def test_blocks_add_up_to_the_page(seed: int, size: int) -> None:
     for source in vars(edited_by_both(seed, size, (2, 2))).values():
         assert read_page(source).source == source
         check_markup(source)
+
+
+def twin_page(files: dict[str, str]) -> str:
+    """Return a page of operations that differ only in their names and files."""
+    return "\n\n".join(
+        f'{{% openapi src="{file}" path="/boats/{name}" method="get" %}}\n[{file}]({file})\n{{% endopenapi %}}'
+        for name, file in files.items()
+    )
+
+
+def edited_twins(files: dict[str, str], chance: random.Random) -> dict[str, str]:
+    """Return the names and files of operations after up to three edits. The same operation may be added by both sides."""
+    edited = list(files.items())
+    for _ in range(chance.randint(1, 3)):
+        at = chance.randrange(len(edited))
+        match chance.choice(["file", "file", "delete", "swap", "add", "add"]):
+            case "file":
+                edited[at] = (edited[at][0], chance.choice(["gates.yaml", "tides.yaml"]))
+            case "delete" if len(edited) > 1:
+                del edited[at]
+            case "swap":
+                edited[at], edited[at - 1] = edited[at - 1], edited[at]
+            case "add":
+                edited.insert(at, (chance.choice(["anchor", "bell", "chart"]), "boats.yaml"))
+                edited = list(dict(reversed(edited)).items())[::-1]
+    return dict(edited)
+
+
+def check_twins(seed: int) -> None:
+    chance = random.Random(seed)
+    names = ("list", "list-all", "read", "write", "lock", "lock-all")[chance.randrange(5) :]
+    base = dict.fromkeys(names, "boats.yaml")
+    main, request = edited_twins(base, chance), edited_twins(base, chance)
+    texts = ThreeTexts(*map(twin_page, (base, main, request)))
+    note(str(texts))
+    merged = merge(texts.base, texts.main, texts.request)
+    if merged.named_conflicts:
+        return
+    found = re.findall(r'path="/boats/([^"]*)"', merged.text())
+    assert len(found) == len(set(found)), "doubled"
+    for side, other in ((main, request), (request, main)):
+        deleted = {name for name in base.keys() - side.keys() if other.get(name) == base[name]}
+        assert deleted.isdisjoint(found), "a deletion is undone"
+        assert (side.keys() - base.keys()) | (base.keys() & main.keys() & request.keys()) <= {*found}, "lost"
+    check_markup(merged.text())
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_merge_of_nearly_equal_blocks_loses_and_repeats_none(seed: int) -> None:
+    check_twins(seed)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+@settings(max_examples=20_000, deadline=None)
+@given(SEEDS)
+def test_merge_of_nearly_equal_blocks_is_correct_in_long_runs(seed: int) -> None:
+    check_twins(seed)

@@ -152,6 +152,9 @@ class Move:
     """The blocks of the other side in place of `base`. Empty if the other side deleted `base`."""
     is_moved_by_both: bool = False
     """True if the other side moved the block too, to a different place."""
+    added_with: SourceBlock | None = None
+    """The first of the adjacent blocks that both sides added, each side in another place. Then `base` is main's version.
+    None for a block of the base."""
 
 
 class Versions(NamedTuple, Generic[T_co]):

@@ -211,16 +211,20 @@ def _are_one_region(
     start, stop = min(each.hunk.i1 for each in second), max(each.hunk.i2 for each in first)
     if start != stop:
         return start < stop
+    is_changed_by_both = {each.side for each in (*first, *second) if not each.hunk.is_addition} == {0, 1}
     return any(
-        _belong_together(one, other, siblings, moved)
+        _belong_together(one, other, siblings, moved, is_changed_by_both=is_changed_by_both)
         for one in first
         for other in second
         if one.side != other.side and one.hunk.i2 == other.hunk.i1
     )
 
 
-def _belong_together(first: _Change, second: _Change, siblings: Versions[Blocks], moved: MovedBlocks) -> bool:
-    """Return whether two adjacent changes of different sides belong in one region."""
+def _belong_together(
+    first: _Change, second: _Change, siblings: Versions[Blocks], moved: MovedBlocks, *, is_changed_by_both: bool
+) -> bool:
+    """Return whether two adjacent changes of different sides belong in one region. `is_changed_by_both` is True if both
+    sides changed the block next to an addition."""
     if first.hunk.is_addition and second.hunk.is_addition:
         return True  # two additions in one place: their order is unknown
     if not first.hunk.is_addition and not second.hunk.is_addition:
@@ -232,7 +236,9 @@ def _belong_together(first: _Change, second: _Change, siblings: Versions[Blocks]
     old = siblings.base[changed.hunk.i1 : changed.hunk.i2]
     now = sides[changed.side][changed.hunk.j1 : changed.hunk.j2]
     if changed.hunk.is_edit and old[0].name == now[0].name:
-        return False  # the old block still exists, so the addition can stay next to it
+        # The old block still exists, so the addition can stay next to it. But if both sides changed the old block, a
+        # similar addition may be the new version of one side.
+        return is_changed_by_both and any(word_similarity(old[0], each) >= _MIN_MOVED_LIKENESS for each in new)
     if all(each.kind in ROWS_AND_ITEMS for each in (*new, *old)):
         return False  # rows and items do not depend on their neighbors
     if changed.hunk.is_deletion and all(each in moved[changed.side] for each in old):
@@ -257,6 +263,9 @@ _MIN_LETTERS = 3
 """Minimum number of letters of a block that counts as moved. It does not apply to headings."""
 _MIN_WORDS = 4
 """Minimum number of words of a block that counts as moved and edited."""
+_MIN_ADDED_WORDS = 5
+"""Minimum number of words of a block that counts as added by both sides in different places. It does not apply to
+headings."""
 _MIN_MOVED_LIKENESS = 0.6
 """Minimum share of equal words for a block to count as moved and edited."""
 _MIN_REWRITTEN_LIKENESS = 0.1
@@ -301,6 +310,7 @@ class _Counterparts:
             if old not in self.moved and new not in arrived:
                 self._pair(old, new)
         self._base_of = {new: old for old, new in self.unmoved.items()}
+        self._arrived = set(self.moved.values())
 
     def place_of(self, block: SourceBlock) -> tuple[SourceBlock | None, SourceBlock | None]:
         """Return the base versions of the parent and of the previous sibling of a block. Each is None if there is no
@@ -363,14 +373,29 @@ class _Counterparts:
             free = (candidate for candidate in candidates if candidate.name == old.name and candidate not in arrived)
             possible = (each for each in free if self._may_move(old, each))
             best = max(possible, key=lambda each: word_similarity(old, each), default=None)
-            if best is not None and word_similarity(old, best) >= _MIN_MOVED_LIKENESS:
+            if best is not None and word_similarity(old, best) >= _MIN_MOVED_LIKENESS and self._is_closest(old, best):
                 self.moved[old] = best
                 arrived.update(best.walk())
 
+    def _is_closest(self, old: SourceBlock, new: SourceBlock) -> bool:
+        """Return whether no block that stayed in place has more words in common with `new` than `old` has. Otherwise `new`
+        may be a variant of that block."""
+        likeness = word_similarity(old, new)
+        return all(each.name != old.name or word_similarity(each, new) <= likeness for each in self.unmoved)
+
+    def is_addition(self, block: SourceBlock) -> bool:
+        """Return whether a block is new on this side, and long enough to be recognized on the other side."""
+        if block.kind in _NEVER_MOVED or block.kind in ROWS_AND_ITEMS or block in self._base_of:
+            return False
+        return (bool(block.level) or len(block.words) >= _MIN_ADDED_WORDS) and block not in self._arrived
+
+    def are_adjacent(self, block: SourceBlock, following: SourceBlock) -> bool:
+        siblings = self._parents[block].children or ()
+        return following in siblings and siblings.index(following) == siblings.index(block) + 1
+
     def has_moved_into(self, addition: _Addition) -> bool:
         """Return whether this side moved a block into an addition."""
-        arrived = set(self.moved.values())
-        return any(each in arrived for block in addition.blocks for each in block.walk())
+        return any(each in self._arrived for block in addition.blocks for each in block.walk())
 
     def _may_be_moved_and_edited(self, block: SourceBlock) -> bool:
         return len(block.words) >= _MIN_WORDS and block not in self._rewritten and block.kind not in _NEVER_MOVED
@@ -415,8 +440,40 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
             if len(replaced) > 1 or replaced[0].key != old.key:
                 changes[1 - side].update({each: [] for each in replaced[1:]})
                 changes[1 - side][replaced[0]] = [replace(old, gap=replaced[-1].gap, replaced_blocks=tuple(replaced))]
+    for run in _equal_additions(versions, sides):
+        for pair in run:
+            for side, (new, other_version) in enumerate((pair, pair[::-1])):
+                move = Move(pair[0], (other_version,), is_moved_by_both=True, added_with=run[0][0])
+                changes[side].setdefault(new, [replace(new, move=move)])
     main, request = _with_changes(versions.main, changes[0]), _with_changes(versions.request, changes[1])
     return main, request, (frozenset(moved[0]), frozenset(moved[1]))
+
+
+def _equal_additions(
+    versions: Versions[SourceBlock], sides: tuple[_Counterparts, _Counterparts]
+) -> Iterator[list[tuple[SourceBlock, SourceBlock]]]:
+    """Yield the blocks that both sides added, each side once and in another place, as runs of adjacent blocks. Each block
+    is a pair of main's version and that of the change request."""
+    in_base = {each.key for each in versions.base.walk()}
+    additions = [
+        [each for each in tree.walk() if side.is_addition(each) and each.key not in in_base]
+        for tree, side in zip(versions[1:], sides, strict=True)
+    ]
+    counts = [Counter(each.key for each in blocks) for blocks in additions]
+    by_key = {each.key: each for each in additions[1] if counts[0][each.key] == counts[1][each.key] == 1}
+    run: list[tuple[SourceBlock, SourceBlock]] = []
+    inside: set[SourceBlock] = set()
+    for block in additions[0]:
+        other = by_key.get(block.key)
+        if other is None or block in inside or sides[0].place_of(block) == sides[1].place_of(other):
+            continue
+        inside.update(block.walk())
+        if run and not (sides[0].are_adjacent(run[-1][0], block) and sides[1].are_adjacent(run[-1][1], other)):
+            yield run
+            run = []
+        run.append((block, other))
+    if run:
+        yield run
 
 
 def _belongs_to_moved(addition: _Addition, moved: Mapping[SourceBlock, SourceBlock]) -> bool:

@@ -159,7 +159,8 @@ def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> s
     """Return the sequences of words that are lost or repeated if all conflicts are resolved for one side.
 
     A sequence may occur as often as on that side, or as often as with the changes of both sides (main plus change
-    request minus base), or a number of times between these two.
+    request minus base), or a number of times between these two. Exception: a long sequence that both sides added once
+    is the same addition, so it may occur only once.
     """
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [side_of(page.root, side) or "" for side in SIDES]
@@ -179,6 +180,9 @@ def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> s
         for sequence in in_merged.keys() | in_own.keys() | in_other.keys():
             with_other = in_own[sequence] + in_other[sequence] - in_base[sequence]
             minimum, maximum = max(0, with_other), max(0, with_other + deleted_by_both[sequence])
+            counts = in_base[sequence], in_own[sequence], in_other[sequence]
+            if len(sequence) == _SEQUENCE_LENGTH and counts == (0, 1, 1):
+                minimum = maximum = 1
             if not min(in_own[sequence], minimum) <= in_merged[sequence] <= max(in_own[sequence], maximum):
                 miscounted.add(sequence)
     return miscounted

@@ -19,7 +19,8 @@ Git merges files by lines; this module merges pages by blocks. Start with `merge
    - All versions have the same kinds of blocks, and no block was changed differently by both sides: merge block by
      block.
    - Any other region is one conflict, with the whole text of each side.
-5. One choice resolves all conflicts of the same moved text (`_join_conflicts_of_moved_text`).
+5. One choice resolves all conflicts of the same moved text (`_join_conflicts_of_moved_text`). Text that both sides added
+   in different places counts as moved text.
 6. Resolve all conflicts for main, then all for the change request, and check both results (`miscounted_sequences` in
    leaf_merge.py). If words are lost or repeated, merge again: make one conflict from the first to the last region with
    these words, or of all regions if none has them. If the check fails again, follow no moves, and make one conflict of
@@ -56,6 +57,7 @@ from octavo.documents.merging.merged_page import (
 from octavo.documents.source_blocks import (
     ROWS_AND_ITEMS,
     Blocks,
+    Move,
     SourceBlock,
     Versions,
     cells,
@@ -393,7 +395,7 @@ class _PageMerge:
         assert block.move is not None
         base, others, moved_block = block.move.base, block.move.other, replace(block, move=None)
         if block.move.is_moved_by_both:
-            return self._conflict_of_two_places(base, moved_block, others[0], side)
+            return self._conflict_of_two_places(block.move, moved_block, side)
         if not others:
             return _conflict_of_deletion([block], side)
         other_keys = [other.key for other in others]
@@ -414,16 +416,18 @@ class _PageMerge:
         main, request, moved = follow_moves(Versions(base, *_main_first(moved_block, others[0], side)))
         return _PageMerge(main, request, moved)._merge_block(Versions(base, main, request))
 
-    def _conflict_of_two_places(self, base: SourceBlock, block: SourceBlock, other: SourceBlock, side: int) -> Conflict:
-        """Return the conflict at one of two places to which the sides moved the same block. The side that moved the
-        block to this place has its text there, the other side has None. The choice of both sides keeps the block only
-        at the place in main."""
-        text = block.source
+    def _conflict_of_two_places(self, move: Move, block: SourceBlock, side: int) -> Conflict:
+        """Return the conflict at one of two places to which the sides moved the same block, or where they added it. The
+        side that put the block in this place has its text there, the other side has None. The choice of both sides keeps
+        the block only at the place in main."""
+        base, other, text = move.base, move.other[0], block.source
         if base.name == block.name == other.name:
             merged = self._merge_block(Versions(base, *_main_first(block, other, side)))
             text = side_of(merged, SIDES[side]) or text
         texts = _main_first(text, None, side)
-        return Conflict("moved", base.source, *texts, both=texts[0], moved_blocks=frozenset([base]))
+        base_text = base.source if move.added_with is None else ""
+        together = frozenset([base, move.added_with or base])
+        return Conflict("moved", base_text, *texts, both=texts[0], moved_blocks=together)
 
     def _as_moved_place(
         self, pieces: list[MergedChild], region: Versions[Blocks], context: Context
