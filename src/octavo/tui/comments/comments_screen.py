@@ -138,7 +138,7 @@ class CommentsScreen(ListView[Thread]):
             "all": "All",
         }
         sections = tuple(Section(key, name) for key, name in names.items())
-        self.thread = ThreadView(id="thread")
+        self.thread = ThreadView()
         yield from self.list_with_preview(rows, self.thread, sections=sections)
 
     @property

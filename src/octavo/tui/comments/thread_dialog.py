@@ -105,7 +105,7 @@ class ThreadDialog(Dialog[None]):
 
     def body(self) -> ComposeResult:
         with DialogFrame():
-            yield ThreadView(id="thread")
+            yield ThreadView()
 
     def on_mount(self) -> None:
         self.query_one(ThreadView).focus()

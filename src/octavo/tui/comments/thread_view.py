@@ -138,8 +138,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
     class PageRequested(Message):
         """The user wants to see the thread on its page."""
 
-    def __init__(self, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__(id="thread")
         self.at: Discussion | None = None
         self.comment: Comment | None = None
         self._title = ""

@@ -398,7 +398,7 @@ class ContentScreen(View, CopiesWhenReady):
     @on(PageLoaded)
     def _on_page_loaded(self) -> None:
         self.open_space.threads.draw()
-        self.open_space.go_to_wanted_place()
+        self.open_space.go_to_wanted_position()
         self.open_space.show_status()
         self.page_ages.show_page()
 

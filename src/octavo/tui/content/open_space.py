@@ -403,7 +403,7 @@ class OpenSpace(SpacePanes):
         self.shell.session.state.set_fact(f"page {self.space.id}", page.id)
         op = get_page_to_read(self.space.ref, page.id)
         if self._screen.subscriptions.operation("page") == op:
-            self.go_to_wanted_place()
+            self.go_to_wanted_position()
         else:
             is_positioned = anchor or position is not None or from_top
             self.page_view.navigation.restore_later(
@@ -432,14 +432,14 @@ class OpenSpace(SpacePanes):
             self.page_view.navigation.is_latest = not snapshot.loading
             show_page(self.page_view, snapshot.value, self.key)
             self.threads.draw()
-            self.go_to_wanted_place()
+            self.go_to_wanted_position()
             self.shell.note_page_shown(self._screen)
         elif snapshot.error is not None:
             self._clear_previous_page()
             self.page_view.state.fail(f"Could not load {self.page.title or 'the page'}", str(snapshot.error))
         self.show_status()
 
-    def go_to_wanted_place(self) -> None:
+    def go_to_wanted_position(self) -> None:
         """Go to the requested anchor or reading position if the open page is visible."""
         if self.shows_open_page:  # The previous page does not contain the anchor or the position.
             position, self._wanted_position, anchor, self._anchor = self._wanted_position, None, self._anchor, ""

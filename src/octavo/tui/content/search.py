@@ -76,17 +76,17 @@ _KIND_HEADINGS = {
 
 
 def _why_no_link(app: Shell, view: SearchScreen) -> str | None:
-    hit = view.rows.item
-    if hit is None:
+    result = view.rows.item
+    if result is None:
         return "Select a result first."
-    if not hit.url or app.session.is_embedded:
-        return missing_link_reason(app, hit.kind)
+    if not result.url or app.session.is_embedded:
+        return missing_link_reason(app, result.kind)
     return None
 
 
 def _open_in_browser(app: Shell, view: SearchScreen) -> None:
-    if (hit := view.rows.item) is not None:
-        confirm_link(app, hit.url)
+    if (result := view.rows.item) is not None:
+        confirm_link(app, result.url)
 
 
 SEARCH: Commands[SearchScreen] = Commands(
@@ -149,8 +149,8 @@ class SearchScreen(Dialog[None]):
     def body(self) -> ComposeResult:
         self.rows: RowList[SearchResult] = RowList(
             self._row_of,
-            key=lambda hit: hit.key,
-            groups=lambda hit: [RowHeading(_KIND_HEADINGS[hit.kind], self._shown_counts.get(hit.kind, ""))],
+            key=lambda result: result.key,
+            groups=lambda result: [RowHeading(_KIND_HEADINGS[result.kind], self._shown_counts.get(result.kind, ""))],
             two_lines=True,
             empty="Type to search.",
             id="hits",
@@ -394,15 +394,15 @@ class SearchScreen(Dialog[None]):
         note.update(Content.styled(text, "$octavo-note"))
         note.display = bool(text)
 
-    def _row_of(self, hit: SearchResult) -> Row:
-        right = hit.detail or (hit.location if hit.kind == "page" else "")
-        if hit.indexed is not None and hit.kind == "page" and self._pages.error:
-            right += f" · {short_age(hit.indexed.known_at)}" if hit.indexed.known_at else " · title only"
-        text, marks = hit.excerpt, hit.marks
-        if not text and hit.kind != "page":
-            text, marks = hit.location, ()
+    def _row_of(self, result: SearchResult) -> Row:
+        right = result.detail or (result.location if result.kind == "page" else "")
+        if result.indexed is not None and result.kind == "page" and self._pages.error:
+            right += f" · {short_age(result.indexed.known_at)}" if result.indexed.known_at else " · title only"
+        text, marks = result.excerpt, result.marks
+        if not text and result.kind != "page":
+            text, marks = result.location, ()
         return Row(
-            text=_highlight(hit.title, SearchTerms(self.search_text).ranges(hit.title)).stylize_before("bold"),
+            text=_highlight(result.title, SearchTerms(self.search_text).ranges(result.title)).stylize_before("bold"),
             right=Content.styled(right, "$octavo-muted"),
             second_line=_highlight(text, marks),
         )
@@ -431,19 +431,19 @@ class SearchScreen(Dialog[None]):
 
     def open(self) -> None:
         """Open the selected result. If the results are not loaded yet, open the first result when all are loaded."""
-        hit = self.rows.item
+        result = self.rows.item
         is_new_text = self._is_searching or self._requested_text != self.search_text
-        self._opens_first_result = not self._is_moved and (is_new_text or (hit is None and self._is_loading))
-        if hit is None or self._opens_first_result:
+        self._opens_first_result = not self._is_moved and (is_new_text or (result is None and self._is_loading))
+        if result is None or self._opens_first_result:
             return
-        if hit.kind == "thread" and hit.indexed is not None:
-            self._open_thread(hit.indexed)
-        elif hit.kind == "change request":
-            self.shell.go(ToChangeRequest(ChangeRequestRef(space_id=hit.space, change_request_id=hit.id)))
-        elif hit.kind == "collection":
-            self.shell.go(ToCollection(hit.id))
+        if result.kind == "thread" and result.indexed is not None:
+            self._open_thread(result.indexed)
+        elif result.kind == "change request":
+            self.shell.go(ToChangeRequest(ChangeRequestRef(space_id=result.space, change_request_id=result.id)))
+        elif result.kind == "collection":
+            self.shell.go(ToCollection(result.id))
         else:
-            self.shell.go(ToPage(hit.space, hit.id if hit.kind == "page" else None, part=hit.anchor))
+            self.shell.go(ToPage(result.space, result.id if result.kind == "page" else None, part=result.anchor))
 
     def _open_thread(self, hit: search_index.Hit) -> None:
         """Open a thread on its page, or in the list of threads if it is on no page.

@@ -261,7 +261,7 @@ class RowPreview(Vertical):
         self._row: InboxRow | None = None
         self.summary, self.thread, self.text_pane = (
             RequestPreview(status_of, id="summary"),
-            ThreadView(id="thread"),
+            ThreadView(),
             TextPane(),
         )
 

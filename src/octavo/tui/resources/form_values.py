@@ -532,12 +532,11 @@ def _read_texts(
 
 
 def _text_of(field: FormField, parsed_part: YamlValue) -> str | None:
-    if parsed_part.value is None:
-        return None if field.is_nullable and field.kind in ("choice", "reference", "yes or no") else ""
-    if field.kind == "structure":
-        if isinstance(parsed_part.value, str):
-            return parsed_part.value  # Text that could not be parsed when the file was written.
-        return yaml_values.to_yaml(parsed_part.value).rstrip("\n") if parsed_part.value not in ([], {}) else ""
+    value = parsed_part.value
+    if field.kind == "structure" and isinstance(value, str):
+        return value  # Text that could not be parsed when the file was written.
+    if value is None or field.kind == "structure" or (field.kind == "yes or no" and isinstance(value, bool)):
+        return text_of_value(field, value)
     if field.kind in ("list", "choices") and parsed_part.text is None:
         if parsed_part.parts:
             raise YamlError(
@@ -546,8 +545,6 @@ def _text_of(field: FormField, parsed_part: YamlValue) -> str | None:
         return "\n".join(_item_line(field, item) for item in parsed_part.items)
     if parsed_part.text is None:
         raise YamlError(parsed_part.line, f"{field.json_path[-1]} must be a single value.")
-    if field.kind == "yes or no" and isinstance(parsed_part.value, bool):
-        return "yes" if parsed_part.value else "no"
     return parsed_part.text
 
 

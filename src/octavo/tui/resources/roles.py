@@ -77,9 +77,9 @@ def role_sources(person: Person, chain: Sequence[RoleScope], organization: str) 
     if person.disabled:
         return ()
     sources: list[RoleSource] = []
-    for depth, place in enumerate(chain):
+    for depth, scope in enumerate(chain):
         suffix = _location_suffix(chain, depth)
-        if role := place.people.get(person.id):
+        if role := scope.people.get(person.id):
             sources.append(
                 RoleSource(
                     "inherited" if depth else "direct",
@@ -87,7 +87,7 @@ def role_sources(person: Person, chain: Sequence[RoleScope], organization: str) 
                     f"{role_name(role)}{suffix}, given directly to {person.name}",
                 )
             )
-        for team, (title, role) in place.teams.items():
+        for team, (title, role) in scope.teams.items():
             if team in person.teams:
                 through_team = f"{',' if depth > 1 else ''} through the team {title}, which includes {person.name}"
                 sources.append(
@@ -107,9 +107,9 @@ def no_access_reason(person: Person, chain: Sequence[RoleScope], organization: s
         return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:
         return f"{person.name} is a Guest in {organization}. Guests have only the roles that they have been given."
-    place = _scope_with_default_level(chain)
-    if person.role != "admin" and place is not None and place.default_level is None:
-        return f"{person.name} has the {role_name(person.role)} role in {organization}, but {place.title} gives no default access."
+    scope = _scope_with_default_level(chain)
+    if person.role != "admin" and scope is not None and scope.default_level is None:
+        return f"{person.name} has the {role_name(person.role)} role in {organization}, but {scope.title} gives no default access."
     return ""
 
 
@@ -161,15 +161,15 @@ def _organization_source(person: Person, chain: Sequence[RoleScope], organizatio
         return None
     if own_role == "admin":
         return RoleSource("administrator", own_role, f"Admin in {organization}, and Admins have access everywhere")
-    place = _scope_with_default_level(chain)
-    if place is None:
+    scope = _scope_with_default_level(chain)
+    if scope is None:
         return RoleSource(
             "organization", own_role, f"{role_name(own_role)} in {organization}, and this role is inherited here"
         )
-    max_level = place.default_level
+    max_level = scope.default_level
     if max_level is None:
         return None
-    default_access = "the default access here" if place is chain[0] else f"the default access of {place.title}"
+    default_access = "the default access here" if scope is chain[0] else f"the default access of {scope.title}"
     if rank(own_role) <= rank(max_level):
         return RoleSource(
             "organization",
