@@ -176,7 +176,7 @@ async def test_key_without_selection_support_says_so(stage: Stage) -> None:
         await run.press("x", "A")
         await run.hear("1 change request is selected, but only the a, L, V, m and ~ keys apply to a selection.")
         reasons = {each.id: each.reason for each in active_commands(run.app.screen)}
-        for id in ("thing.yank", "change.subject", "change.merge"):
+        for id in ("thing.yank", "change.subject", "change.update"):
             assert "only the a, L, V, m and ~ keys apply to a selection" in (reasons[id] or ""), (
                 f"{id} must not run, because it applies to one item"
             )
