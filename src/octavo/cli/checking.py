@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from octavo.api.content import Page, Revision
@@ -311,9 +311,15 @@ async def check_content(live: Live, target: Target, options: ContentOptions) -> 
     return CheckReport(tuple(findings), len(loaded), sources, tuple(dict.fromkeys(incomplete_notes)))
 
 
-async def _load_texts(live: Live, target: Target) -> tuple[ContentRef, list[tuple[str, str, str]]]:
-    """Return the reference of the content, and the id, old text and new text of each page to check. Raises ApiError or
-    Failure."""
+class _PageVersions(NamedTuple):
+    page_id: str
+    before: str
+    """Text before the change request. Empty if a space is checked."""
+    after: str
+
+
+async def _load_texts(live: Live, target: Target) -> tuple[ContentRef, list[_PageVersions]]:
+    """Return the reference of the content, and the pages to check. Raises ApiError or Failure."""
     wanted = target.page.id if target.page is not None else None
     if target.change_request is None:
         at: ContentRef = target.space.ref
@@ -324,31 +330,32 @@ async def _load_texts(live: Live, target: Target) -> tuple[ContentRef, list[tupl
     items = await changed_items(live, target, versions)
     chosen = [each for each in items if each.is_document and each.exists_after and wanted in (None, each.key)]
     changed: list[PageTexts] = await load_texts(live, versions, chosen)
-    texts = [(each.item.key, each.old_markdown, each.new_markdown) for each in changed]
+    texts = [_PageVersions(each.item.key, each.old_markdown, each.new_markdown) for each in changed]
     if wanted is not None and not texts:
-        texts = [(page, text, text) for page, _, text in await _load_pages(live, versions.new, [wanted])]
+        # The change request does not change this page, so its old text is its text.
+        texts = [each._replace(before=each.after) for each in await _load_pages(live, versions.new, [wanted])]
     return versions.new, texts
 
 
-async def _load_pages(live: Live, at: ContentRef, ids: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Return the id, an empty old text and the text of each page. Only the first `MAX_PAGES` pages are loaded. The text
-    of further pages is empty. Raises ApiError."""
+async def _load_pages(live: Live, at: ContentRef, ids: Sequence[str]) -> list[_PageVersions]:
+    """Return the pages with their current texts. The texts of pages after the first `MAX_PAGES` are not loaded, but
+    empty. Raises ApiError."""
 
-    async def load(page_id: str) -> tuple[str, str, str]:
-        return page_id, "", page_markdown(await find_page(live, get_page_source(at, page_id)))
+    async def load(page_id: str) -> _PageVersions:
+        return _PageVersions(page_id, "", page_markdown(await find_page(live, get_page_source(at, page_id))))
 
-    return [*await gather_bounded(load, ids[:MAX_PAGES]), *((each, "", "") for each in ids[MAX_PAGES:])]
+    loaded = await gather_bounded(load, ids[:MAX_PAGES])
+    return [*loaded, *(_PageVersions(each, "", "") for each in ids[MAX_PAGES:])]
 
 
-def _parse_pages(
-    pages: dict[str, Page], texts: Iterable[tuple[str, str, str]], *, is_change: bool
-) -> list[_PageToCheck]:
+def _parse_pages(pages: dict[str, Page], texts: Sequence[_PageVersions], *, is_change: bool) -> list[_PageToCheck]:
     loaded = []
-    for page_id, before, after in list(texts)[:MAX_PAGES]:
-        page = pages.get(page_id)
+    for each in texts[:MAX_PAGES]:
+        page = pages.get(each.page_id)
         if page is not None:
-            added = added_ranges(before, after) if is_change else None
-            loaded.append(_PageToCheck(page, after, added, read_page(page_path(page), after, link_base(page))))
+            added = added_ranges(each.before, each.after) if is_change else None
+            checked = read_page(page_path(page), each.after, link_base(page))
+            loaded.append(_PageToCheck(page, each.after, added, checked))
     return loaded
 
 
@@ -361,9 +368,9 @@ async def _build_reference_check(
     check = ReferenceCheck(_link_index(revision, target), checked)
     wanted = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked)
     pages = {page.id: page for page in revision.walk()}
-    for page_id, _, text in await _load_pages(live, at, sorted(wanted)[:_MAX_LINKED_PAGES]):
-        page = pages[page_id]
-        checked[page_id] = await asyncio.to_thread(read_page, page_path(page), text, link_base(page))
+    for each in await _load_pages(live, at, sorted(wanted)[:_MAX_LINKED_PAGES]):
+        page = pages[each.page_id]
+        checked[page.id] = await asyncio.to_thread(read_page, page_path(page), each.after, link_base(page))
     return check
 
 

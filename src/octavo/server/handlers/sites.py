@@ -73,25 +73,20 @@ def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
     visible = [view.tree.spaces[part.document["space"]] for part in view.site_spaces()]
     organization = world.store.get(f"/orgs/{op.at.organization_id}")
     members = world.store.items(f"/orgs/{op.at.organization_id}/members")
-    rows = [
-        (position, row)
+    permissions = [
+        (position, {"permission": found[0], "user": member["id"], "origin": _role_origin(found[1])})
         for position, member in members
-        if (row := _highest_role(world, organization, member["id"], visible))
+        if (found := _highest_role(world, organization, member["id"], visible))
     ]
-    return paginate(
-        op,
-        rows,
-        lambda row: {"permission": row[0], "user": present_user(world, row[1]), "origin": _role_origin(row[2])},
-    )
+    return paginate(op, permissions, lambda each: {**each, "user": present_user(world, each["user"])})
 
 
-def _highest_role(world: World, organization: Json, user: str, spaces: list[Json]) -> tuple[str, str, Json] | None:
-    """Return a user's highest role in an organization and its `spaces`, the user's ID, and the organization or space in
-    which the user has this role. None if the user has no role."""
-    rows = [(organization_role(world, organization["id"], user), user, organization)]
-    rows += [(role(world, space, user), user, space) for space in spaces]
-    with_role = [(name, user, origin) for name, user, origin in rows if name]
-    return max(with_role, key=lambda row: RANKS.index(row[0]), default=None)
+def _highest_role(world: World, organization: Json, user: str, spaces: list[Json]) -> tuple[str, Json] | None:
+    """Return a user's highest role in an organization and its `spaces`, and the organization or space in which the user
+    has this role. None if the user has no role."""
+    roles = [(organization_role(world, organization["id"], user), organization)]
+    roles += [(role(world, space, user), space) for space in spaces]
+    return max(((name, origin) for name, origin in roles if name), key=lambda row: RANKS.index(row[0]), default=None)
 
 
 def _role_origin(document: Json) -> Json:
