@@ -531,6 +531,13 @@ async def test_import_is_refused_if_a_file_cannot_be_written(local_ask: Ask, web
     assert await local_ask(content.ListPages(at=space.ref)) == before
 
 
+async def test_page_in_a_folder_with_the_name_of_a_file_is_not_counted(local_ask: Ask, web: WebServer) -> None:
+    space = await space_with(local_ask)
+    url = web.put("/all.zip", archive({"c": "x", "c/d.md": "# D", "a.md": "# A"}))
+    made = await _import(local_ask, space.ref, url, "zip")
+    assert (made.imported_resources, made.total_resources) == (1, 2)
+
+
 async def test_hostile_archive_cannot_leave_its_folder_or_exceed_the_limit(
     local_ask: Ask, web: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -309,7 +309,8 @@ def _read_archive(data: bytes) -> ImportedFiles:
     # Files that keep their names come first, so that converted pages and their pictures get other names.
     for path, content in sorted(_without_top_folder(files).items(), key=lambda item: _is_converted(item[0])):
         imported.pages_found += _is_page(path)
-        if _is_too_deep(path):
+        # A file that has the same name as one of the folders keeps the files in this folder from being written.
+        if _is_too_deep(path) or any(above in imported.files for above in _parent_folders(path)):
             continue
         try:
             _add_archived_file(imported, path, content)
