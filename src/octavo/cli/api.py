@@ -425,8 +425,6 @@ async def _send(
 
 
 class _Printer:
-    """Prints responses in the form that the options select."""
-
     def __init__(self, options: argparse.Namespace, run_filter: Callable[[Any], None] | None) -> None:
         self.is_by_line: bool = options.ndjson
         self._has_head: bool = options.include

@@ -135,8 +135,6 @@ def check_folder(
 
 
 class _FolderReader:
-    """Reads the files of a folder for the checks."""
-
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._texts: dict[Path, str] = {}

@@ -125,8 +125,6 @@ class BlockFinder:
 
 
 class _PageVersion:
-    """One version of a page with its blocks by key and by text."""
-
     def __init__(self, document: Document) -> None:
         self.document = document
 

@@ -265,15 +265,12 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def _code_without_profile(home: signing_in.Home) -> int:
-    """Return the exit code for a profile that was not found."""
     saved = home.read()
     return FAILED if saved.problem else NOT_FOUND if saved.entries else NOT_SIGNED_IN
 
 
 @dataclass(frozen=True)
 class _Verdict:
-    """Result of the check of an API key."""
-
     status: Literal["accepted", "rejected", "missing", "unreadable", "unknown", "not checked"]
     problem: str = ""
 

@@ -76,8 +76,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 class _ItemPrinter:
-    """Loads and prints what the REF names."""
-
     def __init__(self, session: Session, options: argparse.Namespace) -> None:
         self._session, self._live, self._options = session, session.live, options
         self._references = References(session, options)
