@@ -22,11 +22,18 @@ from octavo.api.safety import safe_text
 
 _WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]+")
 _FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\n(?:.*?\n)??(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
+_ELEMENTS = (
+    "a|abbr|acronym|address|article|aside|audio|b|base|bdi|bdo|big|blockquote|body|br|button|caption|center|cite|code|"
+    "col|colgroup|data|dd|del|details|dfn|dialog|div|dl|dt|em|fieldset|figcaption|figure|font|footer|form|frame|h[1-6]|"
+    "head|header|hr|html|i|iframe|img|input|ins|kbd|label|legend|li|link|main|map|mark|menu|nav|noframes|object|ol|"
+    "optgroup|option|p|param|picture|pre|q|s|samp|script|search|section|small|source|span|strike|strong|style|sub|"
+    "summary|sup|svg|table|tbody|td|tfoot|th|thead|time|title|tr|track|tt|u|ul|var|video|wbr"
+)
 _TAKEN_OUT = re.compile(
     r"^[ \t]*<!--(?:(?!-->).)*-->"  # A comment, including tags in it.
     r"|(?<!\\)\{%[^\n%{}]*[\"'][ \t]*\}(?=[ \t]*$)"  # A tag whose end lacks its percent sign.
     r"|(?<!\\)\{%(?:(?!\{%).)*?%\}"  # A tag.
-    r"|^[ \t]*</?[A-Z]\w*(?:\s[^<>]*)?>[ \t]*$"  # A component of another documentation system.
+    rf"|^[ \t]*</?(?:[A-Z]\w*|(?!(?:{_ELEMENTS})[\s/>])[a-z][\w-]*)(?:\s[^<>]*)?>[ \t]*$"  # A component of another system.
     r"|(?<=\s)[\w-]+=\{\{[^{}]*\}\}(?=[^<>]*>)"  # An attribute of a component.
     r"|^\$\$[ \t]*\n(?:(?!\$\$).)*?\n\$\$[ \t]*$"  # A formula with its signs on separate lines, which may contain blank lines.
     r"|\$\$(?:[^$`\n]|\$(?!\$)|\n(?![ \t]*\n))+\$\$",  # Any other formula.
