@@ -321,10 +321,17 @@ _REPLACED = Run(" ")
 """Stands for words that were inserted or deleted, so that the words before and after them stay separate."""
 
 
-def change_size(entries: Iterable[Entry], old: Iterable[Block], new: Iterable[Block]) -> ChangeSize:
+def change_size(entries: Sequence[Entry], old: Iterable[Block], new: Iterable[Block]) -> ChangeSize:
     """Return how many words the entries add and remove. `old` and `new` are all blocks before and after the change."""
-    words, before, after = _KeptWords(), sum(map(_count_words, old)), sum(map(_count_words, new))
-    kept = words.in_entries(entries) + words.moved
+    same_blocks = [each for each in entries if isinstance(each, UnchangedBlocks)]
+    changes = [each for each in entries if not isinstance(each, UnchangedBlocks)]
+    words = _KeptWords()
+    same = words.in_entries(same_blocks)  # Counted once, because most blocks of a page are unchanged.
+    unchanged = {id(block) for each in same_blocks for block in (*each.old, *each.new)}
+    before, after = (
+        same + sum(_count_words(block) for block in side if id(block) not in unchanged) for side in (old, new)
+    )
+    kept = same + words.in_entries(changes) + words.moved
     return ChangeSize(max(0, after - kept), max(0, before - kept), before, after)
 
 
