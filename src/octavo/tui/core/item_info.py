@@ -146,12 +146,14 @@ def _name_of(value: object) -> str:
 
 
 def _as_text(facts: Iterator[tuple[str, object]]) -> list[tuple[str, str]]:
-    shown = ((name, _format_time(value) if isinstance(value, datetime) else str(value or "")) for name, value in facts)
+    shown = ((name, _value_text(value)) for name, value in facts)
     return [(name, value) for name, value in shown if value]
 
 
-def _format_time(moment: datetime) -> str:
-    return f"{localize(moment):%Y-%m-%d %H:%M %Z}".rstrip() + f" · {long_age(moment)}"
+def _value_text(value: object) -> str:
+    if isinstance(value, datetime):
+        return f"{localize(value):%Y-%m-%d %H:%M %Z}".rstrip() + f" · {long_age(value)}"
+    return str(value or "")
 
 
 def _permission_names(permissions: Model) -> str:

@@ -131,7 +131,7 @@ class NavigationHistory:
             self._behind[-1] = Step(current, is_opened)
         dropped = [*self._ahead, *self._behind[:-MAX_STOPS]]
         self._ahead, self._behind = [], self._behind[-MAX_STOPS:]
-        self._remove_screens_of(dropped)
+        self._remove_screens(screen for step in dropped for screen in step.stop.screens)
         self._limit_screens()
         while len(self._app.screen_stack) > 1 and self._app.screen.is_modal:
             self._app.pop_screen()
@@ -172,7 +172,7 @@ class NavigationHistory:
     def clear(self) -> None:
         dropped = [*self._behind, *self._ahead]
         self._behind, self._ahead = [], []
-        self._remove_screens_of(dropped)
+        self._remove_screens(screen for step in dropped for screen in step.stop.screens)
 
     def _current_stop(self) -> Stop | None:
         """Return the current location. None while the view is not mounted."""
@@ -222,9 +222,6 @@ class NavigationHistory:
         while len(stack) > 1 and tuple(stack[1:]) != screens[: len(stack) - 1]:
             self._app.pop_screen()
             stack = self._app.screen_stack
-
-    def _remove_screens_of(self, dropped: Iterable[Step]) -> None:
-        self._remove_screens(screen for step in dropped for screen in step.stop.screens)
 
     def _limit_screens(self) -> None:
         """Drop the oldest screens from the history if it has more than `MAX_SCREENS`."""

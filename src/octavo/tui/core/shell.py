@@ -86,7 +86,6 @@ class Shell(HostApp[int]):
 
     @property
     def screens(self) -> list[Screen[Any]]:
-        """Open screens of all views."""
         return [screen for mode in self.MODES for screen in _screens_of(self, mode)]
 
     # Painting

@@ -72,7 +72,6 @@ class PageSection:
 
     @property
     def is_loading(self) -> bool:
-        """True while the changes are loading."""
         return not self.is_loaded and self._note_kind == "loading"
 
     @property

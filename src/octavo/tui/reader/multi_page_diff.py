@@ -43,8 +43,6 @@ class MultiPageContents(DiffContents):
         """Index of the heading unit of each section, and then the number of all units."""
         self.built_starts: tuple[int, ...] = (0,)
         """Value of `starts` for `built_diff`."""
-        self.has_more_to_search = False
-        """True while pages that the search includes are still loading."""
 
     def section_at(self, unit_index: int) -> PageSection | None:
         """Return the section with a unit. None if there is none."""

@@ -195,7 +195,6 @@ class PageContents(Contents):
         self.key = ""
         """Key of the page that is shown."""
         self.head: PageHead = ("", "")
-        self.is_fully_parsed = True
         self.page_units: Sequence[PageUnit] = ()
         """Units of the parsed part of the page."""
         self.deferred = deferred_content()

@@ -99,7 +99,6 @@ class LoadingState:
         return StillLoading("This page is still loading.") if self._pane.is_waiting_for_lines else default
 
     def lines(self) -> list[Content]:
-        """Return the lines of the message."""
         if self._failure is not None:
             return failure_lines(*self._failure, self.viewport.widget.screen)
         if self._waiting is not None:

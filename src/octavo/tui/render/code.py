@@ -91,7 +91,9 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     continues_row = bounds is not None and bounds.continues_row
     lines: list[Line] = []
     for number, row in enumerate(rows, first):
-        pieces = _token_pieces(tokens[number], styles) if tokens and number < len(tokens) else [Piece(row, styles.text)]
+        pieces = [Piece(row, styles.text)]
+        if tokens and number < len(tokens):
+            pieces = [Piece(flatten_emoji(text), token_style(kind, styles)) for kind, text in tokens[number] if text]
         if number - first in notes:
             pieces.append(notes[number - first])
         parts = (
@@ -210,10 +212,6 @@ def _highlight(line: Line, styles: Styles, width: int) -> None:
         for text, piece_style, clickable, is_decoration, hidden in line.pieces
     ]
     line.pieces = [*pieces, Piece(" " * blank, style, None, True)] if blank > 0 else pieces
-
-
-def _token_pieces(tokens: list[tuple[str, str]], styles: Styles) -> list[Piece]:
-    return [Piece(flatten_emoji(text), token_style(kind, styles)) for kind, text in tokens if text]
 
 
 def token_style(kind: str, styles: Styles) -> Style:

@@ -231,9 +231,8 @@ def _render_arguments(arguments: dict[str, object], styles: Styles, width: int) 
         if key in ("url", "src", "href", "content"):
             continue
         text = " ".join(str(value).split())
-        blank = [Piece("   ", PLAIN, None, True)]
         rows = wrap([Piece(f"{key}  ", styles.muted), Piece(text, styles.text)], width - 3)
-        lines += indent([Line(row) for row in rows], blank, blank)
+        lines += [Line([Piece("   ", PLAIN, None, True), *row]) for row in rows]
     return lines
 
 
@@ -490,9 +489,6 @@ def _align(lines: list[Line], align: str, width: int) -> list[Line]:
     return [Line([Piece(" " * left, PLAIN, None, True), *line.pieces]) for line in lines] if left > 0 else lines
 
 
-HALF = "▀"
-
-
 @dataclass(frozen=True)
 class ImageReference:
     """Reference of a page to an image."""
@@ -558,7 +554,7 @@ def render_half_blocks(image: ScaledPicture) -> list[list[Piece]]:
                 color=_pixel_color(upper[start_of_pixel:next_pixel]),
                 bgcolor=_pixel_color(lower[start_of_pixel:next_pixel]) if lower else None,
             )
-            row.append(Piece(HALF * ((next_pixel - start) // 3), style, None, True))
+            row.append(Piece("▀" * ((next_pixel - start) // 3), style, None, True))
             start = next_pixel
         rows.append(row)
     return rows

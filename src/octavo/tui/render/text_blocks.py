@@ -190,13 +190,12 @@ def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
     stacked = None if styles.ascii or slice_bounds(block) is not None else _format_stacked(block.text, width - 4)
     if stacked is not None:
         return [Line([Piece("    ", PLAIN, None, True), Piece(row, styles.text)]) for row in stacked]
-    rows = [row for row in re.split(r"\\\\(?:\[[^\]]*\])?", block.text) if row.strip()]
-    lines = []
-    for row in rows:
-        text = _format_inline(row, ascii=styles.ascii)
-        for pieces in wrap([Piece(text, styles.text)], width - 4) if text else ():
-            lines.append(Line([Piece("    ", PLAIN, None, True), *pieces]))
-    return lines
+    lines: list[Line] = []
+    for row in re.split(r"\\\\(?:\[[^\]]*\])?", block.text):
+        if text := _format_inline(row, ascii=styles.ascii):
+            lines += wrap_text(text, styles.text, width - 4)
+    blank = [Piece("    ", PLAIN, None, True)]
+    return indent(lines, blank, blank)
 
 
 def render_footnotes(context: LayoutContext, block: Block, width: int) -> list[Line]:

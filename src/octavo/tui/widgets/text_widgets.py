@@ -224,7 +224,6 @@ class LoadingMessage:
             timer.stop()
 
     def lines(self) -> list[Content]:
-        """Return the lines to draw now."""
         lines = [Content("")]
         if self._titles:
             lines += [Content(f"  {title}").stylize("$octavo-muted") for title in self._titles]
