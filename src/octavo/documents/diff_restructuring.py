@@ -70,7 +70,7 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
     left_and_arrived = [_without_edits(old_texts - new_texts, new_texts - old_texts) for old_texts, new_texts in sides]
     for step, (old_texts, new_texts), (left, arrived) in zip(run, sides, left_and_arrived, strict=True):
         if any(node is not None and node.kind in CONTAINERS for node in (step.old, step.new)):
-            crossing |= (left & (after - new_texts)) | (arrived & (before - old_texts))
+            crossing |= _found_elsewhere(left, after, new_texts) | _found_elsewhere(arrived, before, old_texts)
     if sum(map(len, crossing.elements())) < _MIN_LENGTH:
         return None
     positions = [index for index, (left, arrived) in enumerate(left_and_arrived) if (left | arrived) & crossing]
@@ -97,6 +97,12 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
         *_steps_of(after_pairs, compare),
         *_join_between_edits(run[last:], compare),
     ]
+
+
+def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Counter[str]) -> Counter[str]:
+    """Return the items of `texts` that `all_texts` has in addition to `own_texts`."""
+    numbers = {text: min(number, all_texts[text] - own_texts[text]) for text, number in texts.items()}
+    return Counter({text: number for text, number in numbers.items() if number > 0})
 
 
 def _compare_single_block(step: DiffStep, compare: CompareNodes) -> DiffStep:
