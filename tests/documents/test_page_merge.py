@@ -6,8 +6,10 @@ The cases are in `merges.txt`: three versions of a page, the number of conflicts
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from hypothesis import given, settings
@@ -192,6 +194,28 @@ HOSTILE = {
     "other paragraphs": "\n\n".join(f"a{number} b{number} c{number} d{number}" for number in range(MANY)),
     "other rows": "| a |\n|---|\n" + "".join(f"| a{number} |\n" for number in range(MANY)),
 }
+
+
+def count_calls_of_merge(count: int) -> int:
+    """Return the number of calls in a merge of pages to which both sides added the same paragraphs in different places."""
+    added = "\n\n".join(f"a{number} b{number} c{number} d{number} e{number}" for number in range(count))
+    calls = 0
+
+    def on_event(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(on_event)
+    try:
+        merged = merge("One.\n\nTwo.\n", f"One.\n\n{added}\n\nTwo.\n", f"One.\n\nTwo.\n\n{added}\n")
+    finally:
+        sys.setprofile(None)
+    assert len(merged.conflicts) == 1
+    return calls
+
+
+def test_work_for_equal_additions_grows_with_their_number() -> None:
+    assert count_calls_of_merge(800) < 2.5 * count_calls_of_merge(400)
 
 
 @pytest.mark.before_release(

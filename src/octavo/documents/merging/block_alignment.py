@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
+from functools import cached_property
+from itertools import pairwise
 from operator import is_
 from typing import NamedTuple, TypeAlias
 
@@ -301,6 +303,7 @@ class _Counterparts:
         self._dissimilar_pairs: list[tuple[SourceBlock, SourceBlock]] = []
         """Pairs of blocks in the same place with few equal words. They count as counterparts only if neither was
         moved."""
+        self._side = side
         self._parents = {child: each for tree in (base, side) for each in tree.walk() for child in each.children or ()}
         self._pair(base, side)
         paired = {*self.unmoved, *self.unmoved.values()}
@@ -312,13 +315,22 @@ class _Counterparts:
         self._base_of = {new: old for old, new in self.unmoved.items()}
         self._arrived = set(self.moved.values())
 
-    def place_of(self, block: SourceBlock) -> tuple[SourceBlock | None, SourceBlock | None]:
-        """Return the base versions of the parent and of the previous sibling of a block. Each is None if there is no
-        such block in the base."""
-        parent = self._parents[block]
-        siblings = parent.children or ()
-        before = [self._base_of[sibling] for sibling in siblings[: siblings.index(block)] if sibling in self._base_of]
-        return self._base_of.get(parent), before[-1] if before else None
+    @cached_property
+    def places(self) -> dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]]:
+        """The base versions of the parent and of the nearest earlier sibling of each block of this side. Each is None if
+        there is no such block in the base."""
+        places: dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]] = {}
+        for parent in self._side.walk():
+            before: SourceBlock | None = None
+            for child in parent.children or ():
+                places[child] = self._base_of.get(parent), before
+                before = self._base_of.get(child, before)
+        return places
+
+    @cached_property
+    def next_siblings(self) -> dict[SourceBlock, SourceBlock]:
+        """The next sibling of each block of this side."""
+        return dict(pair for each in self._side.walk() for pair in pairwise(each.children or ()))
 
     def _pair(self, old: SourceBlock, new: SourceBlock) -> None:
         self.unmoved[old] = new
@@ -380,18 +392,20 @@ class _Counterparts:
     def _is_closest(self, old: SourceBlock, new: SourceBlock) -> bool:
         """Return whether no block that stayed in place has more words in common with `new` than `old` has. Otherwise `new`
         may be a variant of that block."""
-        likeness = word_similarity(old, new)
-        return all(each.name != old.name or word_similarity(each, new) <= likeness for each in self.unmoved)
+        likeness, words = word_similarity(old, new), set(new.words)
+        return not any(
+            each.name == old.name
+            # First the quick count of words that `new` has too, even if it has them less often.
+            and 2 * sum(map(words.__contains__, each.words)) > likeness * (len(each.words) + len(new.words))
+            and word_similarity(each, new) > likeness
+            for each in self.unmoved
+        )
 
     def is_addition(self, block: SourceBlock) -> bool:
         """Return whether a block is new on this side, and long enough to be recognized on the other side."""
         if block.kind in _NEVER_MOVED or block.kind in ROWS_AND_ITEMS or block in self._base_of:
             return False
         return (bool(block.level) or len(block.words) >= _MIN_ADDED_WORDS) and block not in self._arrived
-
-    def are_adjacent(self, block: SourceBlock, following: SourceBlock) -> bool:
-        siblings = self._parents[block].children or ()
-        return following in siblings and siblings.index(following) == siblings.index(block) + 1
 
     def has_moved_into(self, addition: _Addition) -> bool:
         """Return whether this side moved a block into an addition."""
@@ -424,7 +438,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
                 continue  # A move of the other side already replaced the block.
             version = other.moved.get(old) or other.unmoved.get(old)
             blocks = other.replacements.get(old, ()) if version is None else (version,)
-            is_by_both = old in other.moved and version is not None and mover.place_of(new) != other.place_of(version)
+            is_by_both = old in other.moved and version is not None and mover.places[new] != other.places[version]
             changes[side][new] = [replace(new, move=Move(old, blocks, is_by_both))]
             if blocks:
                 moved[side].add(old)
@@ -465,10 +479,10 @@ def _equal_additions(
     inside: set[SourceBlock] = set()
     for block in additions[0]:
         other = by_key.get(block.key)
-        if other is None or block in inside or sides[0].place_of(block) == sides[1].place_of(other):
+        if other is None or block in inside or sides[0].places[block] == sides[1].places[other]:
             continue
         inside.update(block.walk())
-        if run and not (sides[0].are_adjacent(run[-1][0], block) and sides[1].are_adjacent(run[-1][1], other)):
+        if run and [side.next_siblings.get(each) for side, each in zip(sides, run[-1], strict=True)] != [block, other]:
             yield run
             run = []
         run.append((block, other))

@@ -29,10 +29,11 @@ Git merges files by lines; this module merges pages by blocks. Start with `merge
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import groupby
-from typing import NamedTuple, TypeAlias, TypeVar
+from itertools import chain, groupby
+from typing import TypeAlias, TypeVar
 
 from octavo.documents.merging import leaf_merge
 from octavo.documents.merging.block_alignment import (
@@ -545,37 +546,42 @@ def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBloc
     return block.map(read).preferred if found is None else found
 
 
-class _MoveGroup(NamedTuple):
-    """Base blocks that were moved together, and all places that they were moved to or from."""
-
-    blocks: frozenset[SourceBlock]
-    places: list[Conflict | MovedPlace]
-
-
 def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
     """Make one choice resolve all conflicts of the same moved text. If one place of the text is in conflict, all its
     places are."""
-    groups: list[_MoveGroup] = []
+    # All places of the text that each block belongs to. Blocks that were moved together share one list.
+    places_of: dict[SourceBlock, list[Conflict | MovedPlace]] = {}
     for place in _conflicts_and_moved_places(root.pieces):
-        blocks = (place.conflict if isinstance(place, MovedPlace) else place).moved_blocks
-        if blocks:
-            same = [each for each in groups if each.blocks & blocks]
-            places = [*(each for group in same for each in group.places), place]
-            groups = [each for each in groups if not each.blocks & blocks]
-            groups.append(_MoveGroup(blocks.union(*(each.blocks for each in same)), places))
-    for group in groups:
-        is_in_conflict = any(isinstance(each, Conflict) for each in group.places)
-        for each in group.places:
+        blocks = _moved_blocks(place)
+        known = [places_of[each] for each in blocks if each in places_of]
+        places = max(known, key=len, default=[])
+        for others in known:
+            if others is not places and others:
+                places_of.update(dict.fromkeys(chain.from_iterable(map(_moved_blocks, others)), places))
+                places += others
+                others.clear()
+        places.append(place)
+        places_of.update(dict.fromkeys(blocks, places))
+    groups = {id(each): each for each in places_of.values()}
+    for group in groups.values():
+        is_in_conflict = any(isinstance(each, Conflict) for each in group)
+        for each in group:
             if isinstance(each, MovedPlace):
                 each.is_in_conflict = is_in_conflict
-    conflicts = list(conflicts_in(root))
-    for group in groups:
-        joined = [each for each in conflicts if each.moved_blocks & group.blocks]
+    joined: defaultdict[int, list[Conflict]] = defaultdict(list)
+    for conflict in conflicts_in(root):
+        if known_block := next((each for each in conflict.moved_blocks if each in places_of), None):
+            joined[id(places_of[known_block])].append(conflict)
+    for conflicts in joined.values():
         # Conflicts that share moved blocks are resolved by one choice. It belongs to the conflict at the position in
         # main, because a text that the user writes goes there.
-        deciding = next((each for each in joined if each.main is not None), joined[0] if joined else None)
-        for conflict in joined:
+        deciding = next((each for each in conflicts if each.main is not None), conflicts[0])
+        for conflict in conflicts:
             conflict.deciding_conflict = deciding if conflict is not deciding else None
+
+
+def _moved_blocks(place: Conflict | MovedPlace) -> frozenset[SourceBlock]:
+    return (place.conflict if isinstance(place, MovedPlace) else place).moved_blocks
 
 
 def _conflicts_and_moved_places(pieces: list[MergedChild]) -> Iterator[Conflict | MovedPlace]:
