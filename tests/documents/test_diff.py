@@ -453,6 +453,22 @@ def test_source_diff_is_split_into_hunks() -> None:
     assert source_diff("a\nb", "a\nb") == ()
 
 
+def test_source_diff_with_more_context_than_lines_is_one_hunk() -> None:
+    (hunk,) = source_diff("a\nb\nc", "a\nb\nd", context=10**18)
+    assert (hunk.skipped, [line.op for line in hunk.lines]) == (0, ["equal", "equal", "delete", "insert"])
+
+
+@pytest.mark.parametrize("context", [0, 1, 2, 3])
+def test_source_diff_shows_the_lines_near_changes(context: int) -> None:
+    texts = [f"line {number}" for number in range(12)]
+    new = ["new" if number in (0, 4, 5, 11) else text for number, text in enumerate(texts)]
+    lines = diff_lines("\n".join(texts), "\n".join(new))
+    changed = [number for number, line in enumerate(lines) if line.op != "equal"]
+    expected = [line for number, line in enumerate(lines) if any(abs(number - each) <= context for each in changed)]
+    hunks = source_diff("\n".join(texts), "\n".join(new), context)
+    assert [line for hunk in hunks for line in hunk.lines] == expected
+
+
 REST = "".join(f"Another paragraph number {number}, quite unlike.\n\n" for number in "abcdef")
 TIDE = "The tide turns at six in the morning, and all boats that are full by then leave the quay with it."
 BOATS = "Every boat that wants to leave tells the office of the harbour so, a day before that, in writing."

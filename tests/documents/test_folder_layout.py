@@ -39,6 +39,13 @@ def test_written_string_is_read_again(text: str) -> None:
     assert front_matter.parse(written).get("key") == text
 
 
+def test_front_matter_is_not_closed_by_the_beginning_of_a_line_at_its_limit() -> None:
+    long = f"a: {'x' * 65_525}\n"
+    assert front_matter.split_page(f"---\n{long}---\nText\n") == ("", 0)
+    assert front_matter.split_page(f"---\n{long}---- is a dash\nText\n") == ("", 0)
+    assert front_matter.split_page(f"---\n{long}---") == (long, 65_536)
+
+
 @pytest.mark.parametrize("text", ["12:30", "1:2:3.5", "0b1", "-0x7", "0x_1", "a\tb"])
 def test_string_that_looks_like_a_number_or_has_a_tab_is_quoted(text: str) -> None:
     written = "\n".join(write_entry("key", text))

@@ -336,12 +336,12 @@ class SourceHunk:
 def source_diff(old: str, new: str, context: int = 3) -> tuple[SourceHunk, ...]:
     """Return the changes of a text with up to `context` unchanged lines around each. Empty if the texts are equal."""
     lines = diff_lines(old, new)
-    shown = {
-        near
-        for index, line in enumerate(lines)
-        if line.op != "equal"
-        for near in range(index - context, index + context + 1)
-    }
+    shown: set[int] = set()
+    last = -1
+    for index, line in enumerate(lines):
+        if line.op != "equal":
+            shown.update(range(max(last + 1, index - context), min(len(lines), index + context + 1)))
+            last = min(len(lines), index + context)
     hunks: list[SourceHunk] = []
     skipped = 0
     for is_shown, group in groupby(range(len(lines)), shown.__contains__):

@@ -56,6 +56,8 @@ def split_page(source: str) -> tuple[str, int]:
     closing = _CLOSING_LINE.search(source, opening.end(), _MAX_LENGTH) if opening is not None else None
     if opening is None or closing is None:
         return "", 0
+    if not closing[0].endswith("\n") and closing.end() < len(source):
+        return "", 0  # The line continues after the last character that was searched.
     inner = source[opening.end() : closing.start()]
     looks_like_yaml = all(not line.strip() or line[0] in " #-" or ":" in line for line in inner.split("\n"))
     return (inner, closing.end()) if looks_like_yaml else ("", 0)
