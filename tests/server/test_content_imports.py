@@ -517,6 +517,13 @@ async def test_common_top_folders_may_be_deep(local_ask: Ask, web: WebServer) ->
     assert (await _import(local_ask, space.ref, url, "zip")).imported_resources == 1
 
 
+async def test_file_with_a_path_that_is_too_long_is_left_out(local_ask: Ask, web: WebServer) -> None:
+    space = await space_with(local_ask)
+    url = web.put("/long.zip", archive({f"{'d' * 200}/" * 25 + "page.html": "<h1>Long</h1>", "short.md": "# Short"}))
+    made = await _import(local_ask, space.ref, url, "zip")
+    assert (made.imported_resources, made.total_resources) == (1, 2)
+
+
 async def test_import_is_refused_if_a_file_cannot_be_written(local_ask: Ask, web: WebServer) -> None:
     space = await space_with(local_ask, one="x")
     url = web.put("/all.zip", archive({"small.md": "# Small", "large.md": "x" * 100_000}))

@@ -92,6 +92,8 @@ PAGE_LIMIT = 100
 """Maximum number of pages that are imported from a website."""
 TIME_LIMIT = 25.0
 """Time limit for reading a website, in seconds. Pages not read by then are left out."""
+_PATH_LIMIT = 3000
+"""Maximum length of a path in bytes. Systems allow 4096, with the temporary folder."""
 FILE_COUNT_LIMIT = 5000
 """Maximum number of files in an archive."""
 UNPACKED_LIMIT = 64 << 20
@@ -205,7 +207,7 @@ def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
             if final_url in read_pages or not final_url.startswith(folder_url) or not is_html:
                 pages_found -= 1  # Images and files are not pages.
                 continue
-            if _is_too_deep(final_url.removeprefix(folder_url)):
+            if _is_too_long(unquote(final_url.removeprefix(folder_url))):
                 continue
             page = read_html(_html_text(download))
         except (FetchFailure, ConversionFailure):
@@ -310,7 +312,7 @@ def _read_archive(data: bytes) -> ImportedFiles:
     for path, content in sorted(_without_top_folder(files).items(), key=lambda item: _is_converted(item[0])):
         imported.pages_found += _is_page(path)
         # A file that has the same name as one of the folders keeps the files in this folder from being written.
-        if _is_too_deep(path) or any(above in imported.files for above in _parent_folders(path)):
+        if _is_too_long(path) or any(above in imported.files for above in _parent_folders(path)):
             continue
         try:
             _add_archived_file(imported, path, content)
@@ -353,9 +355,9 @@ def _markdown_link(address: str) -> str:
     return parts._replace(path=_HTML.sub(".md", parts.path)).geturl()
 
 
-def _is_too_deep(path: str) -> bool:
-    """Return whether a path has more folders than the reader of folders enters."""
-    return path.count("/") > DEPTH_LIMIT
+def _is_too_long(path: str) -> bool:
+    """Return whether a path has more folders than the reader of folders enters, or is too long to be written."""
+    return path.count("/") > DEPTH_LIMIT or len(path.encode("utf-8", "replace")) > _PATH_LIMIT
 
 
 def _is_page(path: str) -> bool:
