@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from textual.content import Content
 
@@ -63,12 +65,25 @@ def test_discarded_texts_are_requested_again() -> None:
     assert counting.requested == ["Ada", "Ben"] * 2
 
 
-def test_texts_are_read_once_before_and_while_typing() -> None:
+async def test_texts_are_read_once_in_steps_before_typing() -> None:
     counting = CountingFilter(*numbers(1000))
-    counting.words.folded_texts()
+    reading = asyncio.create_task(counting.words.read_in_steps())
+    await asyncio.sleep(0)
+    assert 0 < len(counting.requested) < 100
+    await reading
     assert len(counting.requested) == 1000
-    counting.found("mem")
+    assert len(counting.found("mem")) == 1000
     assert len(counting.requested) == 1000
+
+
+async def test_items_may_be_replaced_while_texts_are_read() -> None:
+    counting = CountingFilter(*numbers(1000))
+    reading = asyncio.create_task(counting.words.read_in_steps())
+    await asyncio.sleep(0)
+    counting.values = ("Ada", "Ben")
+    counting.words.set_items(counting.values)
+    await reading
+    assert counting.found("b") == ["Ben"]
 
 
 @pytest.mark.parametrize("stored", [0, 1])

@@ -4,6 +4,7 @@ which choosers use.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -18,6 +19,8 @@ from octavo.tui.widgets.line_list import STILL_LOADING, LineList
 from octavo.tui.widgets.short_texts import AnyText, fit, highlight, safe, spread
 
 T = TypeVar("T")
+_ITEMS_PER_STEP = 25
+"""Number of items whose search texts are read at once."""
 
 
 class SearchTexts(Generic[T]):
@@ -44,20 +47,25 @@ class SearchTexts(Generic[T]):
     def matching(self, words: tuple[str, ...]) -> Sequence[int]:
         """Return the indexes of the items that contain every word."""
         indexes: Sequence[int] = range(len(self._items))
-        texts = self.folded_texts()
+        self._read(indexes)
         for word in words:
-            indexes = [index for index in indexes if word in texts[index]]
+            indexes = [index for index in indexes if word in (self._texts[index] or "")]
         return indexes
 
-    def folded_texts(self) -> list[str]:
-        """Return the texts of all items. Texts that are missing are read now."""
-        missing = [None] * (len(self._items) - len(self._texts))
-        texts = [
-            fold(self._text_of(item)) if text is None else text
-            for item, text in zip(self._items, [*self._texts, *missing], strict=True)
-        ]
-        self._texts = [*texts]
-        return texts
+    async def read_in_steps(self) -> None:
+        """Read the texts that are missing. The event loop handles keys between two steps."""
+        first = 0
+        while first < len(self._items):
+            self._read(range(first, min(first + _ITEMS_PER_STEP, len(self._items))))
+            first += _ITEMS_PER_STEP
+            await asyncio.sleep(0)
+
+    def _read(self, indexes: Sequence[int]) -> None:
+        """Read the missing texts of the items with these indexes."""
+        self._texts += [None] * (len(self._items) - len(self._texts))
+        for index in indexes:
+            if self._texts[index] is None:
+                self._texts[index] = fold(self._text_of(self._items[index]))
 
 
 class FuzzyMatch(NamedTuple):
@@ -459,7 +467,8 @@ class RowList(LineList, Generic[T]):
 
     async def open_filter(self) -> None:
         await super().open_filter()
-        self.search_texts.folded_texts()  # Read now, so that the first letter is as fast as the others.
+        # Read now, so that the first letter is as fast as the others.
+        self.run_worker(self.search_texts.read_in_steps(), exclusive=True, group="search texts")
 
     def clear_filter(self) -> None:
         if self.query_text:
