@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from octavo.api.content import Change, File, Page, ReusableContent, Revision
+from octavo.documents.merging.revision_merge import predict_merge
 from octavo.documents.page_trees import EMPTY_REVISION, changed_pages, changes_between, revision_differences
 from tests.documents.test_revision_merge import document, revision
 
@@ -50,6 +51,19 @@ def test_files_variables_and_reusable_content_are_compared() -> None:
     }
     assert changes[3]["attributes"] == {"document": {"before": "a" * 20, "after": "b" * 20}}
     assert changes[4]["variables"] == {"version": {"before": "1", "after": "2"}, "beta": {"before": True}}
+
+
+def test_pages_below_a_generated_page_are_compared() -> None:
+    before, after = (
+        Revision(id=name, pages=(Page(id="g", type="computed", pages=tuple(pages)),))
+        for name, pages in {
+            "r1": [Page(id="a", document_id="1")],
+            "r2": [Page(id="a", document_id="2"), Page(id="b")],
+        }.items()
+    )
+    changes = [(each.type, each.page.id if each.page is not None else "") for each in changes_between(before, after)]
+    assert changes == [("page_edited", "a"), ("page_created", "b")]
+    assert not predict_merge((before, before, after), {}).is_on_main
 
 
 def test_items_without_a_name_are_compared() -> None:

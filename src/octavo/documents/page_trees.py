@@ -510,8 +510,9 @@ def page_nodes(
             else:
                 text, children = texts.get(page_id, page.document_id), page.pages
                 node = _set_by_server(page, _UNCOMPARED_FIELDS) | _set_fields({text_field: text})
-            has_children = node["type"] in ("document", "group")
-            found.append({**node, "pages": to_nodes(children)} if has_children else node)
+            # Some servers have pages below pages of other types. All documents and groups have a list, as in a merge.
+            has_list = bool(children) or node["type"] in ("document", "group")
+            found.append({**node, "pages": to_nodes(children)} if has_list else node)
         return found
 
     return to_nodes(pages)
