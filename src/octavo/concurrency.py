@@ -19,7 +19,7 @@ class Tasks:
 
     def __init__(self, subject: str, on_error: Callable[[BaseException], None] | None = None) -> None:
         """`on_error` is called with the error of a failed task. Without it, the exception handler of the event loop gets
-        the error with the message `SUBJECT failed`."""
+        the error. Its message says that `subject` failed."""
         self._subject, self._on_error = subject, on_error
         self._tasks: set[asyncio.Task[Any]] = set()
 

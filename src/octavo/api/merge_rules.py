@@ -1,4 +1,4 @@
-"""The merge rules of a space: which rules a change request meets. Pure.
+"""The merge rules of a space: which rules a change request meets. Does no I/O.
 
 The server decides whether a merge is allowed. In the app, a result of this module is only shown, and never prevents a
 write. The embedded server refuses merges that the rules do not allow.

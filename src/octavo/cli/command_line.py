@@ -118,7 +118,8 @@ def _selected_parsers(top: argparse.ArgumentParser, options: argparse.Namespace)
 
 
 def _select_api_help(options: argparse.Namespace, api: argparse.ArgumentParser) -> None:
-    """Print the help of `api` and exit. For the help of an operation, select the module that prints it instead."""
+    """Print the requested help of `octavo api`, or report a missing NAME, and exit. For the help of an operation, select the
+    module that prints it instead."""
     if options.help and options.name:
         options.module = "operations"
     elif options.help:

@@ -39,7 +39,7 @@ from octavo.settings import Settings, in_words, read_each
 Status = Literal["ok", "warning", "error"]
 REQUEST_SECONDS = 10.0
 SMALL_OFFSET, LARGE_OFFSET = 30, 300
-"""Difference between the clocks of this computer and the server, in seconds: smallest for a warning, and for an error."""
+"""Seconds between the clocks of this computer and the server from which the check warns, and from which it fails."""
 SMALLEST_FREE = 100_000_000
 """Bytes of free disk space below which a check warns."""
 _PROBE = b"\0" * 65_536

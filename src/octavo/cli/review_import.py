@@ -143,7 +143,7 @@ class NoteImport:
         return parse(before), parse(after)
 
     async def _load_version_of_note(self, note: Note, page: Page) -> Document | None:
-        """Return the page as the program of a note read it. None if that is the current version, or is unknown."""
+        """Return the version of a page for which a note was written. None if it is unknown, missing, or the current one."""
         change = self._target.change_request
         if not note.revision or change is None or note.revision == change.revision:
             return None

@@ -209,7 +209,7 @@ class Client:
         """Seconds for which background requests must wait, because the rate limit is nearly reached. 0 if they need not
         wait."""
         stored_at, seconds = self._limits_at
-        # The clock `now` may be set back. The clock `clock` may stop while the computer sleeps.
+        # The later time of both, because `now` may be set back, and `clock` may stop while the computer sleeps.
         now = max(self._context.now(), stored_at + timedelta(seconds=self._context.clock() - seconds))
         return background_wait(self.limits, now)
 
@@ -245,7 +245,7 @@ def raw_request(op: Operation[Any]) -> RawRequest:
 
 
 def outgoing_request(op: Operation[Any]) -> Outgoing:
-    """Return the HTTP request of `op` without the token. Raises Invalid for a value that cannot be sent."""
+    """Return the HTTP request of `op` without the token. Raises Invalid if nothing changes or a value cannot be sent."""
     try:
         request = encode(op)
         content = (

@@ -315,7 +315,7 @@ def split_url(base: str, url: str) -> SplitResult:
 
 
 async def connect_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
-    """Return a carrier for another host, without the token. Raises NotSent, BadResponse or Unsendable."""
+    """Return a carrier for the host of a URL, which does not get the token. Raises NotSent, BadResponse or Unsendable."""
     scheme, host, port = _split_origin_of(parts)
     if scheme != "https":
         raise BadResponse(f"Octavo did not open the link to the file: the connection to {host} would not be encrypted.")

@@ -1,4 +1,4 @@
-"""Builds the rows of the inbox from cached responses, the most urgent first. Pure.
+"""Builds the rows of the inbox from cached responses, the most urgent first. Does no I/O.
 
     inbox = inbox_of(InboxFacts(me=mia, spaces=..., change_requests=..., reviews=...))
     for row in inbox.rows: ...                 # reason, title, place, time

@@ -90,10 +90,11 @@ class LiveResponse:
     is_extending: bool = False
     """True while the next page of the list is being fetched."""
     writes_included: int = 0
-    """Number of writes that were confirmed before the request for this value, and that the value therefore contains."""
+    """Number of writes that were confirmed before the request for this value. The value contains them."""
     writes_at_request: int = 0
     """Number of confirmed writes when the last request was sent."""
     indexed_value: object = None
+    """The value that is in the search index."""
     last_snapshot: Snapshot[Any] = Snapshot()
     edits: list[Edit] = field(default_factory=list)
     watchers: list[Watcher] = field(default_factory=list)

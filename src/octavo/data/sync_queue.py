@@ -184,7 +184,7 @@ class SyncQueue:
         self._urls: dict[str, set[str]] = {}
         """The URLs of the wants of each owner."""
         self._ready: dict[Rank, dict[str, float]] = {rank: {} for rank in Rank}
-        """The URLs that may be fetched now, by rank, with the `order` of each."""
+        """For each rank, the URLs that may be fetched now, with the `order` of each URL."""
         self._general_failures: set[str] = set()
         """URLs whose request failed with an error that affects all requests. They are fetched again after the pause."""
         self._paused_until = self._limited_until = self._limited_at = self._next_later_at = LONG_AGO

@@ -78,8 +78,8 @@ class Blame(Generic[V]):
         return bool(self._added_blocks)
 
     def trace_to_other_pages(self, others: Mapping[str, tuple[Document, Document | None]]) -> None:
-        """Find the blocks that the last compared version moved here from other pages. `others` has these pages before and
-        after that version. None stands for a deleted page."""
+        """Find the blocks that were moved here from other pages in the last compared version. `others` has these pages before
+        and after that version. None stands for a deleted page."""
         for page, (before, after) in others.items():
             remaining = {_text_with_links(block) for block in written_blocks(after)} if after is not None else set()
             moved = {
@@ -128,8 +128,7 @@ class _TwoVersions:
         self._add_unpaired()
 
     def _add_unpaired(self) -> None:
-        """Pair the remaining blocks whose words are equal, such as the rows below a new paragraph that splits their
-        table."""
+        """Pair the remaining blocks with equal words, such as table rows below a new paragraph that splits the table."""
         paired = set(self._old_keys.values())
         unpaired: dict[str, list[str]] = {}
         for key, block in self._older.items():
@@ -144,7 +143,7 @@ class _TwoVersions:
         return _text_with_links(self._newer[key])
 
     def source_of(self, trail: _Trail) -> _Trail | None:
-        """Return the place of the same words in the older version. None if the newer version wrote or edited them."""
+        """Return the trail of the same words in the older version. None if the newer version wrote or edited them."""
         old_key = self._old_keys.get(trail.block)
         if old_key is not None:
             old = self._older[old_key]

@@ -245,7 +245,7 @@ def similarity(old: Node, new: Node) -> float:
         if frozenset((old_kind, new_kind)) not in _COMPATIBLE:
             return 0.0
         if {old_kind, new_kind} == {"figure", "paragraph"} and not (_has_image(old) and _has_image(new)):
-            return 0.0  # The text of a caption is no image.
+            return 0.0  # An image and a text are different blocks, even if a caption has the same words.
         if {old_kind, new_kind} == {"code", "paragraph"}:
             return text_similarity(old_text, new_text, _MIN_CODE_SIMILARITY)
         penalty = 0.15

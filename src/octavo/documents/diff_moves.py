@@ -107,7 +107,7 @@ def _keep_in_place(siblings: list[DiffStep], compare: CompareNodes) -> None:
 
 
 def _is_one_sided(step: DiffStep) -> bool:
-    """Return whether a step is about blocks of one version only, or about one end of a move."""
+    """Return whether a step is one end of a move, or adds or removes a block with all its content."""
     return step.status in ("left", "arrived") or (step.status in ("added", "removed") and step.inside is None)
 
 
@@ -203,7 +203,7 @@ class _MoveFinder:
                 self._move(source, step)
 
     def move_neighbors(self, lists: Sequence[Sequence[DiffStep]]) -> None:
-        """Also turn the equal blocks next to both ends of a move into moves, even if they are short."""
+        """Turn the equal blocks next to both ends of a move into moves, even if they are short."""
         before: dict[int, DiffStep] = {}
         after: dict[int, DiffStep] = {}
         for siblings in lists:
@@ -400,8 +400,7 @@ def _media(block: Block) -> Counter[tuple[object, ...]]:
 
 
 def _count_words(block: Block) -> int:
-    """Return the number of words of a block and its descendants. An image or other visible content counts as one
-    word."""
+    """Count the words of a block and its descendants. An image or other visible content counts as one word."""
     return _count_own(block) + sum(map(_count_words, block.children)) if block.children else _count_own(block)
 
 

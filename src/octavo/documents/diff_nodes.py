@@ -404,8 +404,8 @@ def value_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[
     for name in names:
         old, new = before.get(name), after.get(name)
         if old != new:
-            # A missing boolean is shown as “no” next to “yes”. Next to “no”, it is shown as missing, because both sides
-            # would look the same.
+            # A missing boolean is shown as “no” next to “yes”. Next to “no”, it is shown as missing, because
+            # otherwise both sides would look the same.
             if isinstance(old or new, bool) and bool(old) is not bool(new):
                 old, new = old or False, new or False
             texts = [_value_text(side) for side in (old, new)]

@@ -221,7 +221,7 @@ def _has_counterpart(node: Node, others: Sequence[Node]) -> bool:
 
 
 def _title(block: Block) -> tuple[Run, ...]:
-    """Return the title of a container, if the title is not one of its children. Empty otherwise."""
+    """Return the title that a container has in its text or attributes. Empty if it has none, or has a title as a child."""
     if block.kind == "expandable":
         return block.runs
     title = str(block.attrs.get("title") or "")

@@ -239,7 +239,7 @@ def _old_parts(
         for index in range(start, stop):
             word = old.words[index]
             if index > start and word.text_index != old.words[index - 1].text_index:
-                # Between two texts is no white space, so use that of the new version.
+                # There is no white space between two texts, so use that of the new version.
                 tokens += new.words[partners[index]].gap if index in partners else split_words((Run(" "),))
             elif index > start:
                 tokens += word.gap

@@ -22,7 +22,7 @@ _WIDE = re.compile(f"[{WIDE_LETTERS}]")
 _CLAUSE_ENDS = frozenset("，。、；：！？,.;:!?\n")
 _PUNCTUATION = re.compile(r"[\s,.;:!?，。、；：！？…]+")
 _NAMED_LINK_KINDS = frozenset({"mention", "button"})
-"""Kinds of runs that are shown with the same words as a link."""
+"""A link with the same text as a run of these kinds is compared as a whole, as the run is."""
 _ATOMIC_MARK = "\0"
 """First character of a token that is compared as a whole."""
 _EMPHASIS = frozenset({"bold", "italic"})

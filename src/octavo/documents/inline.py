@@ -45,7 +45,7 @@ _URL_OR_EMOJI = re.compile(
 )
 """A URL without a path ends before a comma or semicolon after which another URL begins."""
 _ESCAPED_EMOJI = re.compile(r":(?=((?:[a-z0-9+-]|\\_)(?:[\w+-]|\\_){0,80}):)")
-"""The first colon of an emoji name in Markdown, in which underscores may be escaped."""
+"""Matches the first colon of an emoji name in Markdown. Group 1 is the name, in which underscores may be escaped."""
 _MIN_NAME_LENGTH, _FLAG_LENGTH = 6, 4
 _MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+")
 _INLINE_PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECASE)
@@ -317,8 +317,8 @@ def _add_mark(marks: frozenset[str], mark: str) -> frozenset[str]:
 def _is_part_of_list(text: str, start: int, end: int) -> bool:
     """Return whether a text like `:name:` is part of a list such as `a:b:c`, and not an emoji.
 
-    In a list, a letter or digit touches a short name on one side, or a longer name on both sides. For the two letters
-    of a flag, another colon is enough.
+    It is if ASCII letters or digits are before and after it. For a text of fewer than `_MIN_NAME_LENGTH` characters, one
+    side is enough. For the two letters of a flag, such as `:de:`, a colon before or after it is enough too.
     """
     neighbors = (text[max(0, start - 1) : start], text[end : end + 1])
     sides = [side.isascii() and side.isalnum() for side in neighbors]

@@ -1,4 +1,4 @@
-"""Resolves the URLs of links on a page to their targets, with the page tree and the list of files. Pure."""
+"""Resolves the URLs of links on a page to their targets, with the page tree and the list of files. Does no I/O."""
 
 from __future__ import annotations
 

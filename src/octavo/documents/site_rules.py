@@ -1,5 +1,5 @@
 """Evaluates rules of a site: its redirects, and conditions on visitor claims, such as
-`visitor.claims.plan == "pro" && visitor.claims.seats > 5`. Also evaluates the expressions in pages. Pure.
+`visitor.claims.plan == "pro" && visitor.claims.seats > 5`. Also evaluates the expressions in pages. Does no I/O.
 
 Invalid conditions raise `ConditionError`. As in JavaScript, a missing claim is undefined, and reading a member of an
 undefined value is an error. Expressions in pages raise no error: their value is then unknown.
@@ -241,7 +241,7 @@ def _ordered_comparison(is_in_order: Callable[[Any, Any], bool]) -> Callable[[An
         are_numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (left, right))
         if are_numbers or (isinstance(left, str) and isinstance(right, str)):
             return is_in_order(left, right)
-        return False  # as in JavaScript, where comparing other values is false
+        return False  # Unlike JavaScript, which converts such values before it compares them.
 
     return compare
 

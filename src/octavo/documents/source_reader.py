@@ -1,4 +1,4 @@
-"""Reads the Markdown of a page in linear time. Conflict markers such as these become blocks. Start reading at `parse`.
+"""Reads the Markdown of a page in linear time. Start reading at `parse`. Conflict markers become blocks:
 
 <<<<<<< main
 text on main

@@ -237,6 +237,7 @@ class ThreadAnchors:
         self.is_searching = False
         """True while `search` runs in a background thread."""
         self._exact_keys: dict[tuple[str, str], str] = {}
+        """Keys of the blocks of threads, by the id and the preview of the thread's node."""
         self._similar_keys: dict[str, str] = {}
 
     def for_document(self, document: Document, *, is_complete: bool) -> ThreadAnchors:

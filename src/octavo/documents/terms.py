@@ -1,5 +1,5 @@
 """Finds the terms that a change replaces, such as words or a number with its unit. Also finds the places where the
-visible text of a page still has the old term. Pure."""
+visible text of a page still has the old term. Does no I/O."""
 
 from __future__ import annotations
 

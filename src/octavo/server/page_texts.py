@@ -304,6 +304,7 @@ def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, i
 
 
 def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Json) -> Iterator[str]:
+    """Index a changed page in each step of the iteration, and yield its ID. The first step unindexes removed pages."""
     before, after = _searchable_fields(old), _searchable_fields(new)
     includes_differ = old is None or old["reusableContents"] != new["reusableContents"]
     pages = {page["id"]: page for page in page_trees.walk(new["pages"])}

@@ -298,7 +298,7 @@ class Store:
 
     def add_key(self, key: str, user: str) -> None:
         """Save an API key of `user`. Only the hash of the key is stored."""
-        # Without the condition, each start would write the key again, and each end would wait for the disk.
+        # Without WHERE, each start would write the key again, and each end would wait for the disk.
         change = "ON CONFLICT DO UPDATE SET user = excluded.user WHERE user != excluded.user"
         self._db.execute(f"INSERT INTO keys VALUES (?, ?) {change}", [_digest(key), user])
 

@@ -355,7 +355,7 @@ async def _wait_for_senders(state: StateDb, write: UnfinishedWrite) -> None:
 
 
 def _insert_lock(db: sqlite3.Connection, state: StateDb, lock_name: str, record: str) -> bool:
-    """Return False if the write is already locked."""
+    """Lock a write. Return False if it is already locked. A lock older than `MAX_LOCK_AGE_SECONDS` is replaced."""
     now, row = state.now().timestamp(), (state.namespace, lock_name)
     # A lock from the future is stale too: the clock was set back.
     db.execute(

@@ -119,8 +119,7 @@ class Basis:
     main: str | None = None
     """Revision of main. None if unknown."""
     review: str | None = None
-    """Id of the user's own review that this write withdraws, by requesting the review again. None for all other
-    writes."""
+    """Id of the user's own review that this write withdraws by requesting a new review. None for other writes."""
 
 
 @dataclass(frozen=True)
@@ -488,14 +487,14 @@ def start(
 
 
 def confirm(entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> OutboxEntry:
-    """Return an entry as done. Pass `already_done=True` if another user had already made the same change."""
+    """Return an entry with the state `done`. Pass `already_done=True` if another user had already made the same change."""
     entry = _require_state(entry, "queued", "sending", "unknown")
     already_done = already_done and entry.tries == 0
     return replace(entry, state="done", due_at=None, reason="", remote_id=remote_id, already_done=already_done)
 
 
 def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
-    """Return an entry as queued for `due_at`, because it did not reach the server or the server is busy.
+    """Return an entry that is queued again for `due_at`, because it did not reach the server or the server is busy.
 
     Pass `own_failure=True` if the server responds to other requests.
     """

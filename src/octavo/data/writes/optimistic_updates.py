@@ -1,4 +1,4 @@
-"""Applies the writes of comments and replies to cached responses before the server confirms them. Pure.
+"""Applies the writes of comments and replies to cached responses before the server confirms them. Does no I/O.
 
 An item that has no id yet has the id `pending-<entry id>`.
 """

@@ -1,1 +1,1 @@
-"""Checks the pages of a folder or space: links, anchors, files, tags, front matter. Pure. Start in `findings.py`."""
+"""Checks the pages of a folder or space: links, anchors, files, tags, front matter. Does no I/O. Start in `findings.py`."""

@@ -1,1 +1,1 @@
-"""Reads what linters print, and places their findings on the blocks of a page. Pure. Start in `placement.py`."""
+"""Reads what linters print, and places their findings on the blocks of a page. Does no I/O. Start in `placement.py`."""

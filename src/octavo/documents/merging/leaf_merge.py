@@ -1,5 +1,5 @@
 """Merges content without child blocks, such as a text, a row or the columns of a table. Also checks that a merge loses
-and repeats no text."""
+and repeats no text. Version 0 is the base, version 1 is main, and version 2 is the change request."""
 
 from __future__ import annotations
 
@@ -222,12 +222,9 @@ Column: TypeAlias = "int | str"
 
 
 def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None:
-    """Return the three versions with the columns of the merged table: with the columns that a side added, without the
-    columns that a side deleted. None if the columns cannot be merged, for example because one side deleted a column
-    that the other side edited.
-
-    In this module, version 0 is the base, 1 is main, and 2 is the change request.
-    """
+    """Return the three versions of a table, each with the columns of the merged table: columns that a side added are added
+    to all versions, and columns that a side deleted are removed from all. None if the columns cannot be merged, for
+    example because one side deleted a column that the other side edited."""
     if len({is_html(each.head) for each in tables}) > 1:
         return None
     columns = [each for table in tables if (each := _columns(tables.base, table)) is not None]

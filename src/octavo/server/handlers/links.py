@@ -132,6 +132,7 @@ class LinkSurvey:
         }
 
     def _links_of_page(self, page: Json) -> Iterator[tuple[str, LinkTarget, LinkLocation]]:
+        """Yield the relation, the target and the location of each link on a page."""
         if page["type"] == "link" and isinstance(page.get("target"), dict):
             yield "reference", self._reference_target(page["target"], page), LinkLocation(page["id"])
         cover = page.get("cover") or {}

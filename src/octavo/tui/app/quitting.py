@@ -285,7 +285,8 @@ async def recover_drafts(app: Shell) -> None:
 
 
 def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
-    """Save the text of a file as a draft, delete the file, and notify the user. Return False if there is a newer draft."""
+    """Save the text of a file as a draft, delete the file, and notify the user. If saving fails, keep the file and show the
+    error. Return False, and do nothing, if there is a newer draft with another text."""
     try:
         if not file.is_unsaved_draft:
             _save_draft(app, file.note, text)

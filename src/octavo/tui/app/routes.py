@@ -276,8 +276,8 @@ class PictureRecorder:
         self._timer = screen.set_timer(DELAY, take_or_retry)
 
     def end(self) -> None:
-        """Store the position in the view. If the next start will not look like the saved picture, take a new picture, or
-        delete the saved picture."""
+        """Store the position in the view. If the next start will not look like the saved picture, take a new picture. If
+        none can be taken, delete the saved picture."""
         if (screen := self._start_view) is not None:
             screen.save_position()
         if self._recorded != self._state_of_next_start() and not self._take_picture():

@@ -160,8 +160,8 @@ class TypeAhead:
         return self._app.screen if self._app.screen_stack else None
 
     async def _handle_mouse(self, event: MouseEvent, *, may_change: bool = False) -> None:
-        """Dispatch a mouse event if the screen that the user saw is still visible. With `may_change`, the last input may open
-        another screen, so clicks are queued."""
+        """Dispatch a mouse event, or drop it if the user saw another screen. With `may_change`, queue it, because earlier input
+        may still open another screen. Moves are never queued: while events wait, they are dropped."""
         screen = self._screen
         if screen is None or not self._was_visible(screen, event):
             if isinstance(event, MouseUp):

@@ -24,7 +24,7 @@ _find_browser = lazy("octavo.tui.terminal.external_editor:find_browser")
 _confirm_dialog = lazy("octavo.tui.widgets.confirm:ConfirmDialog")
 
 BROWSER_EXIT_SECONDS = 10.0
-"""Seconds after the start within which an exit with an error means that the browser did not open the link."""
+"""If the browser exits with an error within this many seconds, it did not open the link."""
 COPIED_BYTES = 74_000
 """Longest text that is copied, in bytes. Terminals cut longer texts, or hang."""
 

@@ -328,8 +328,7 @@ class DiffNavigation:
         return span is not None
 
     def _next_thread(self, unit_index: int, block: Block | None, step: int) -> BlockSpan | None:
-        """Return the next open thread after a block, or the previous one if `step` is negative. None if there is
-        none."""
+        """Return the next open thread after a block, or the previous one if `step` is negative. None if there is none."""
         spans = self._thread_rows(unit_index, block, step)
         return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 
@@ -370,10 +369,10 @@ class DiffNavigation:
         return self._change_among(self.contents.shown_diff.units, 0, unit_index, step)
 
     def _change_among(self, units: Sequence[DiffUnit], start: int, at: int, step: int) -> BlockSpan | None:
-        """Return the next change after the unit `at` of `units`, which begin at the index `start` of the pane.
+        """Return the next change after `units[at]`, or the previous one if `step` is negative. None if there is none.
 
-        The span has all lines of the unit. Its block is of the new version if possible, because most comments are about
-        the new version."""
+        `start` is the index of `units[0]` in the pane. The span has all lines of the unit. Its block is of the new version
+        if possible, because most comments are about the new version."""
         following = following_changes(units, at, step, by_risk=self.contents.visits_by_risk)
         spans = next(filter(None, (self.cursor.spans_of(start + index) for index in following)), None)
         if not spans:

@@ -152,7 +152,7 @@ class Contents:
         """Compute what the next frame needs, such as the sticky table head."""
 
     def with_marks(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
-        """Return the strip of a line with its thread marks."""
+        """Return the strip of line `number` of a unit with its thread marks."""
         return strip
 
     def with_sticky_head(self, strip: Strip, row: int) -> Strip:
@@ -448,8 +448,7 @@ class Viewport:
         self.go_to(top_showing_at(self.virtual_lines, position, row, self.row_count))
 
     def update_scroll_bar(self) -> None:
-        """Limit `top` to the last position that fills the pane, then update the length and the position of the scroll
-        bar."""
+        """Limit `top` to the last position that fills the pane, then update the scroll bar."""
         self.top = limited_top(self.virtual_lines, self.top, self.row_count)
         size = Size(
             max(self.layout_width, 1), self.virtual_lines.total + max(0, self.widget.size.height - self.row_count)

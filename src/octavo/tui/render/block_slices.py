@@ -286,8 +286,7 @@ def _split_paragraph(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of a block that has text and children. The first part of a long text is a slice, and its other parts
-    follow as paragraphs."""
+    """Yield slices of a block with text and children. The parts of a long text after the first one are paragraphs."""
     if text_cost(block.runs) > 2 * limit:
         first, *rest = _split_runs(block.runs, limit)
         yield _slice_of(block._replace(runs=first), (), 0)

@@ -83,7 +83,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     overflow = 0 if wraps else max(0, longest - inner)
     pan = 0 if is_part else context.folds.pan_offset(block.key, overflow)
     language = str(attrs.get("language") or "")
-    # A part of a row has no tokens: they would be those of the whole row.
+    # A part of a row is not colored, because `code_tokens` returns the tokens of the whole row.
     tokens = code_tokens(context, block) if not is_part else None
     if tokens is not None and "\t" in block.text:
         tokens = _without_tabs(tokens)

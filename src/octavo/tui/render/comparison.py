@@ -460,8 +460,8 @@ def collapse_unchanged(
 ) -> Iterator[DiffUnit]:
     """Yield the visible units of a page.
 
-    A line replaces collapsed blocks and names the section and containers of the next block. Such a line is also shown
-    where a container begins or ends without collapsed blocks. `title` names the top level of the page.
+    A line replaces collapsed blocks, and names the section and containers of the next block. Without collapsed blocks, a
+    line with only these names is added where the container changes. `title` names the top level of the page.
     """
     placed: list[PlacedUnit | CollapsedBlocks] = []
     for item in items:

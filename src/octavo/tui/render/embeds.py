@@ -237,7 +237,7 @@ def _render_arguments(arguments: dict[str, object], styles: Styles, width: int) 
 
 
 _NARROWEST, _WIDEST = 24, 100
-"""Minimum width of a card and maximum width of a row of cards, in cells."""
+"""Minimum width of a card, and maximum width of a row of cards that is wider than the text, in cells."""
 
 
 def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]:

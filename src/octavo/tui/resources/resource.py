@@ -409,7 +409,7 @@ class ReferenceList:
     """The items that a form field can refer to: the operation that lists them, and their labels."""
 
     operation: Operation[Any] | Callable[[FieldTexts], Operation[Any] | None]
-    """Operation that lists the items, or a function that returns it for the texts of the other fields."""
+    """Operation that lists the items, or a function that returns it, given the texts of the other fields."""
     choice_of: Callable[[Any], Choice[str]]
     """Returns the ID and the label of an item."""
     items_in: Callable[[Any], Iterable[Any]] = lambda response: response.items

@@ -443,7 +443,7 @@ class BrowserScreen(ListView[Any]):
             else self.counts.get((resource.plural, op), "")
         )
         if count and resource.resolve_row is not None and count.isdigit():
-            # In a list with items of several kinds, the heading does not name the items.
+            # The heading of a list with items of several kinds does not name them, so the count does.
             count = plural(int(count), resource.singular)
         crumbs = [level.title for level in self.levels if (level.title, len(self.levels)) != (resource.heading, 1)]
         selected_count = f"{len(self.selected_rows)} selected" if self.selected_rows else ""

@@ -123,7 +123,7 @@ def _grant_again(operation: type[Operation[Any]], arguments: Arguments, role: st
 
 
 def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
-    """Return a function that builds the undo of a grant, which gives members and teams their previous roles again."""
+    """Read the roles before a grant, and return a function that returns the operations that restore these roles."""
     changes: list[tuple[str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
     for resource, kind, change, remove in (
         (MEMBER_ROLES, "user", permissions.UpdateUser, permissions.DeleteUser),

@@ -513,6 +513,7 @@ class RequestScroll:
         section.threads = self._thread_rows(entry, self._anchors[section.key])
 
     def _retry_page(self, section: PageSection) -> bool:
+        """Load a page again if it could not be loaded. Return False if it did not fail."""
         if section.key not in self._failed:
             return False
         self._failed.discard(section.key)

@@ -459,8 +459,8 @@ async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: Rev
 async def _merge_later_text(
     live: Live, space: SpaceRef, sides: MergeSides, page: str, label: str
 ) -> tuple[DocumentBody | None, bool]:
-    """Return the text of a page with the later edits but without the changes of the merge. The text is None if the page
-    needs no edit, or is missing in a revision. Also return True if the text has conflict markers."""
+    """Return the text of a page with the later edits but without the changes of the merge, and whether it has conflict
+    markers. The text is None if the page needs no edit, or is missing in a revision."""
     revisions = (sides.merged, sides.now, sides.before)
     base, main, proposed = await asyncio.gather(
         *(page_source(live, space.revision_ref(each.id), page) for each in revisions)

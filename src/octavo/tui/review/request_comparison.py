@@ -42,7 +42,7 @@ REVIEWS_WAIT = 2.0
 
 
 class _CompleteChanges(NamedTuple):
-    """All changes between two revisions. Used while the server returns the incomplete list `listed`."""
+    """All changes between two revisions, of which the server lists only `listed`."""
 
     sides: ComparedSides
     listed: Changes

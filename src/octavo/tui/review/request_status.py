@@ -110,7 +110,7 @@ def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Con
 
     order = list(reversed(range(len(facts))))
     if status.is_requested_from_me:
-        # The icon already shows that your review is requested, so this fact is shortened early.
+        # The first fact, that your review is requested, is shortened second, because the icon shows it too.
         order.insert(1, order.pop())
     for level in (1, 2):
         for index in order:
@@ -313,6 +313,7 @@ class StatusLoader:
     def __init__(self, view: View, on_change: Callable[[str], None]) -> None:
         self._view, self._on_change = view, on_change
         self._facts: dict[str, _LoadedFacts] = {}
+        """The loaded facts, by ID of the change request."""
         self._followed: OrderedDict[str, ChangeRequest] = OrderedDict()
         self._prediction_lock = asyncio.Lock()
         self._unpredicted: list[ChangeRequest] = []

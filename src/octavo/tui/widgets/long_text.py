@@ -301,6 +301,5 @@ def _line_pattern(width: int) -> re.Pattern[str]:
 
 
 def _breaks_of_narrow_letters(row: str, width: int) -> list[int]:
-    """Return where a row is wrapped if each of its letters is one cell wide: before words, and within words longer than
-    a line."""
+    """Return the indexes where a row of letters of one cell is wrapped: before words, and in words longer than a line."""
     return [match.end() for match in _line_pattern(width).finditer(row)][:-1]

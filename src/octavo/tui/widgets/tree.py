@@ -98,7 +98,7 @@ class FlatTree:
         return (visible + rows[next_index:], visible_keys + keys[next_index:]) if next_index else (rows, keys)
 
     def branches(self, key: Hashable) -> list[TreeNode]:
-        """Return the nodes with children: the node `key` and its descendants. Empty if the node has no children."""
+        """Return the node `key` and those of its descendants that have children. Empty if the node itself has none."""
         index = self._keys.index(key)
         first = bisect_left(self._branches, index)
         if first == len(self._branches) or self._branches[first] != index:
