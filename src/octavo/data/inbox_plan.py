@@ -169,7 +169,7 @@ _PRIORITY_STEP = 1e11
 
 
 class InboxUpdate(NamedTuple):
-    """A kind of update of the inbox (`InboxLoader`). Every update fetches the responses whose stamps have changed."""
+    """A kind of update of the inbox (`InboxLoader`). Every update fetches the responses with a new `Want.stamp`."""
 
     name: str
     lists: Literal["in memory", "requested", "again"] = "in memory"
@@ -491,7 +491,7 @@ def discussion_of(want: Want) -> Discussion:
 
 def url_of(kind: type[Listing[Any]], at: Discussion, thread: str = "") -> str:
     """Return the URL of a list of a space or change request, or of the replies of one of its threads."""
-    return _list_operation(kind, at, thread)[1]
+    return _operation_and_url(kind, at, thread)[1]
 
 
 def _want(
@@ -504,13 +504,13 @@ def _want(
     rank: Rank = Rank.NEEDED,
 ) -> Want:
     """Return a want. Of two wants with the same priority, the one that was updated last is fetched first."""
-    op, url = _list_operation(kind, at, thread)
+    op, url = _operation_and_url(kind, at, thread)
     order = priority * _PRIORITY_STEP - (updated_at.timestamp() if updated_at is not None else 0.0)
     return Want(op, url, OWNER, rank, stamp, order, _LABELS[kind], needs_value=True, min_items=MAX_ITEMS)
 
 
 @lru_cache(maxsize=20_000)
-def _list_operation(kind: type[Listing[Any]], at: Discussion, thread: str) -> tuple[Listing[Any], str]:
+def _operation_and_url(kind: type[Listing[Any]], at: Discussion, thread: str) -> tuple[Listing[Any], str]:
     op: Listing[Any]
     if kind is comments.ListReplies:
         op = replies_of(at, thread)

@@ -131,7 +131,7 @@ class OfflinePlanner:
                 and want.url not in self._cache.versions
                 and self._cache.read_body(want.op)
             ):
-                # A view has stored this response, which never changes. With a version, it is not fetched again.
+                # A view has stored this response, which never changes. Store its version, so that it is not fetched again.
                 self._cache.put_version(want.url, want.stamp)
             if isinstance(want.op, comments.ListReplies) and want.stamp.partition(" ")[0] == "0":
                 empty: ListPage[Any] = ListPage(items=())
@@ -209,12 +209,12 @@ def wants_of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Chang
             kinds.setdefault(change.page.id, set()).add(change.type)
             titles[change.page.id] = change.page.title or "Untitled"
     both_sides = revisions_compared(at.space, listed)
-    without_page = ("page_created", "page_deleted")
-    """The type of change whose page is missing on the old side, and the type whose page is missing on the new side."""
+    types_without_page = ("page_created", "page_deleted")
+    """The type of a change whose page does not exist on the old side, and the type for the new side."""
     for page, types in kinds.items():
         refs: Any = "stable" if "page_moved" in types else None
-        for side, change_without_page in zip(both_sides, without_page, strict=False):
-            if change_without_page not in types:
+        for side, type_without_page in zip(both_sides, types_without_page, strict=False):
+            if type_without_page not in types:
                 op = get_page_source(side, page)
                 op = op.model_copy(update={"refs": refs}) if refs else op
                 label = f"the page {titles[page]} in #{listed.number}"

@@ -1,5 +1,5 @@
 """Texts of the search index: the documents made of responses, search terms, their matches in a text, and the sections of a
-page. Pure."""
+page. Does no I/O."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def sections(markdown: str, title: str) -> Iterator[DocumentText]:
 
     The page is read line by line, not parsed, so some headings and inline markup may be misread.
     """
-    path: list[tuple[int, str]] = []
+    heading_path: list[tuple[int, str]] = []
     anchor, nth = "", 0
     heading_counts: Counter[str] = Counter()
     lines: list[str] = []
@@ -224,9 +224,9 @@ def sections(markdown: str, title: str) -> Iterator[DocumentText]:
 
     def close() -> Iterator[DocumentText]:
         text = "\n".join(lines)
-        if text or path:
-            headings = tuple(each for _, each in path)
-            yield DocumentText("section", text, headings[-1] if path else "", title, headings, anchor, nth)
+        if text or heading_path:
+            headings = tuple(each for _, each in heading_path)
+            yield DocumentText("section", text, headings[-1] if heading_path else "", title, headings, anchor, nth)
         lines.clear()
 
     for level, line in _lines(markdown[:MAX_PAGE_LETTERS]):
@@ -239,11 +239,11 @@ def sections(markdown: str, title: str) -> Iterator[DocumentText]:
                 length = 0
             lines.append(text)
             length += len(text)
-        elif text and (text != title.strip() or path or heading_counts):
-            if lines or path:
+        elif text and (text != title.strip() or heading_path or heading_counts):
+            if lines or heading_path:
                 yield from close()
             length = 0
-            path = [each for each in path if each[0] < level] + [(level, text[: safety.LINE_LIMIT])]
+            heading_path = [each for each in heading_path if each[0] < level] + [(level, text[: safety.LINE_LIMIT])]
             anchor_match = _ANCHOR.search(line)
             anchor, nth = anchor_match[1] if anchor_match else "", heading_counts[fold(text)]
             heading_counts[fold(text)] += 1

@@ -58,9 +58,9 @@ def from_code(code: str) -> str | None:
     return safe_line("".join(map(chr, points))) if max(points) <= 0x10FFFF else None
 
 
-def to_emoji(name: str | None) -> str:
+def to_emoji(code: str | None) -> str:
     """Return the emoji for a code of the API, such as `👍` for `1f44d`. Other texts stay as they are. Empty for None."""
-    return from_code(name) or name if name else ""
+    return from_code(code) or code if code else ""
 
 
 @lru_cache(1024)

@@ -102,7 +102,7 @@ def load(
         if space is None:
             name = (readable_name(folder_read.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
             space = spaces.create_space(world, organization, title=name)
-        world.store.set_setting(_setting_name(folder_read), space["id"])
+        world.store.set_setting(_space_setting(folder_read), space["id"])
         base = opened.base_of_merge(world, before, after) if opened is not None else before
         added = _merge_changes(
             world, space, base, after, was_loaded=last_load is not None, index_later=on_progress is not None
@@ -125,14 +125,14 @@ def loaded_space(world: World, folder: Path) -> str | None:
     return str(space["id"]) if space is not None else None
 
 
-def _setting_name(folder: Folder) -> str:
+def _space_setting(folder: Folder) -> str:
     return "folder:" + hashlib.sha256(os.fsencode(folder.top)).hexdigest()
 
 
 def _find_space(world: World, folder: Folder, space_id: str | None) -> Json | None:
     if space_id is not None:
         return world.store.get(f"/spaces/{space_id}")
-    saved_id = world.store.setting(_setting_name(folder))
+    saved_id = world.store.setting(_space_setting(folder))
     space = world.store.find(f"/spaces/{saved_id}") if saved_id else None
     return None if space is None or space.get("deletedAt") else space
 

@@ -234,7 +234,7 @@ _FORMER_COMMAND_IDS = {"diff.next_hit": "diff.next_change", "diff.prev_hit": "di
 def _keys(value: Any, ignore: Ignore) -> Mapping[str, str]:
     if not isinstance(value, dict):
         raise InvalidValueError("must be a section named [keys] that assigns keys to commands")
-    chosen: dict[str, str] = {}
+    keys_by_id: dict[str, str] = {}
     ids = command_ids() if value else []
     for given_id, keys in value.items():
         command_id = _FORMER_COMMAND_IDS.get(str(given_id), str(given_id))
@@ -242,8 +242,8 @@ def _keys(value: Any, ignore: Ignore) -> Mapping[str, str]:
         if why:
             ignore(why, given_id)
         elif command_id == given_id or command_id not in value:
-            chosen[command_id] = keys
-    return chosen
+            keys_by_id[command_id] = keys
+    return keys_by_id
 
 
 def _why_not_assignable(command_id: str, keys: object, ids: Collection[str]) -> str:

@@ -129,7 +129,7 @@ def _run(options: argparse.Namespace) -> int:
         "refresh": _refresh,
         "status": _status,
         "switch": _switch,
-        "token": _token,
+        "token": _print_token,
     }
     try:
         return actions[options.action](settings, options)
@@ -340,7 +340,7 @@ async def _check_with_server(settings: Settings, access: Access, key: SecretStr 
     return _Verdict("accepted")
 
 
-def _token(settings: Settings, options: argparse.Namespace) -> int:
+def _print_token(settings: Settings, options: argparse.Namespace) -> int:
     if is_terminal(sys.stdout) and not options.show:
         raise Failure(
             "Could not print the API key: standard output is a terminal. To print it here, add --show.", USAGE

@@ -288,8 +288,8 @@ def _mention(chance: Random, place: str, month: str) -> str:
 
 
 def _sentence(chance: Random, kind: str, place: str, month: str, who: str = "") -> str:
-    words: str = chance.choice(_word_lists()[kind])
-    return words.format(place=place, month=month, n=chance.randrange(2, 12), mm=chance.randrange(13, 60), who=who)
+    template: str = chance.choice(_word_lists()[kind])
+    return template.format(place=place, month=month, n=chance.randrange(2, 12), mm=chance.randrange(13, 60), who=who)
 
 
 @cache

@@ -58,10 +58,10 @@ def _grant(op: permissions.Grant, world: World) -> None:
     organization = _shared_document(world, op.at)["organization"]
     for user in dict.fromkeys(op.users or ()):
         world.store.get(f"/orgs/{organization}/members/{user}")
-        _save_role(world, f"{path_of(op)}/users/{user}", {"id": user}, op.role)
+        _set_role(world, f"{path_of(op)}/users/{user}", {"id": user}, op.role)
     for team in dict.fromkeys(op.teams or ()):
         world.store.get(f"/orgs/{organization}/teams/{team}")
-        _save_role(world, f"{path_of(op)}/teams/{team}", {"id": team, "organization": organization}, op.role)
+        _set_role(world, f"{path_of(op)}/teams/{team}", {"id": team, "organization": organization}, op.role)
 
 
 @handle.register(permissions.UpdateUser)
@@ -69,10 +69,10 @@ def _grant(op: permissions.Grant, world: World) -> None:
 def _update(op: permissions.UpdateUser | permissions.UpdateTeam, world: World) -> None:
     _require_access_admin(op, world)
     current_role = world.store.get(path_of(op))
-    _save_role(world, path_of(op), current_role, op.role if "role" in op.model_fields_set else current_role["role"])
+    _set_role(world, path_of(op), current_role, op.role if "role" in op.model_fields_set else current_role["role"])
 
 
-def _save_role(world: World, path: str, grantee: Json, new_role: str | None) -> None:
+def _set_role(world: World, path: str, grantee: Json, new_role: str | None) -> None:
     if new_role is None:
         world.store.delete(path)
     else:

@@ -129,8 +129,8 @@ class SiteView:
             if self.sees(part)
         ]
 
-    def _urls(self, address: Any, document: Json) -> Json:
-        return site_tree.published_urls(self.tree, address(self.world, self.tree, document, self.share_key))
+    def _urls(self, url_of: Any, document: Json) -> Json:
+        return site_tree.published_urls(self.tree, url_of(self.world, self.tree, document, self.share_key))
 
 
 def site_view(world: World, at: SiteRef, share_key: str | None = None, *, as_visitor: bool = False) -> SiteView:

@@ -64,9 +64,9 @@ class SuggestionDiffs:
             self._shell().background(self._try_apply(block, text, self._page_text))
         return self._results.get((block, text), "")
 
-    async def _try_apply(self, block: BlockId, text: str, page: str) -> None:
-        applied = await asyncio.to_thread(apply_suggestion, page, block[2], self._sources[block], text)
-        if page == self._page_text:
+    async def _try_apply(self, block: BlockId, text: str, page_text: str) -> None:
+        applied = await asyncio.to_thread(apply_suggestion, page_text, block[2], self._sources[block], text)
+        if page_text == self._page_text:
             self._results[block, text] = applied.kind
             self._on_change()
 

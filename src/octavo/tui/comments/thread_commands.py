@@ -239,8 +239,8 @@ class ThreadTarget:
         return self.thread.urls.app or self.thread.urls.published or ""
 
 
-def _why_others_selected(target: ThreadTarget) -> str | None:
-    """Return a reason if threads other than `target.thread` are selected, else None."""
+def _why_disabled_by_selection(target: ThreadTarget) -> str | None:
+    """Return why a command for one thread is disabled, if threads other than `target.thread` are selected, else None."""
     if not target.selected or [(each.at, each.comment.id) for each in target.selected] == [
         (target.at, target.thread.id)
     ]:
@@ -297,7 +297,7 @@ def _single_command(
 ) -> Command[ThreadTarget]:
 
     def why_not_now(app: Shell, target: ThreadTarget) -> str | None:
-        return _why_others_selected(target) or why_not(app, target)
+        return _why_disabled_by_selection(target) or why_not(app, target)
 
     return Command(name, keys, title, help, run, why_not_now, shown=False, writes=writes)
 

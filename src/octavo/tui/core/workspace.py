@@ -377,15 +377,15 @@ class Workspace:
 
     def pending_entry(self, message_id: str) -> OutboxEntry | None:
         """Return the outbox entry of a pending comment by the id of the comment, or None."""
-        entry = self._entry(message_id)
+        entry = self._entry_creating(message_id)
         return entry if entry is not None and entry.state == "pending" else None
 
     def _is_not_on_server(self, message_id: str) -> bool:
         """True if a comment is pending or was refused. The server counts neither."""
-        entry = self._entry(message_id)
+        entry = self._entry_creating(message_id)
         return entry is not None and entry.state in ("pending", "failed")
 
-    def _entry(self, message_id: str) -> OutboxEntry | None:
+    def _entry_creating(self, message_id: str) -> OutboxEntry | None:
         return self._session.outbox.entry_creating(message_id) if self._session is not None else None
 
     @property
@@ -400,7 +400,7 @@ class Workspace:
     def sending_status(self, message_id: str) -> str:
         """Return the status of an unsent message: `PENDING` for a pending comment, `NOT_SENT` or `MAY_BE_SENT` if the
         user must decide, else `queued`. Empty if the server has the message."""
-        entry = self._entry(message_id)
+        entry = self._entry_creating(message_id)
         if entry is not None and entry.needs_user:
             return MAY_BE_SENT if entry.state == "unknown" else NOT_SENT
         if entry is not None and entry.state == "pending":

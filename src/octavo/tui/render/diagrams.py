@@ -120,12 +120,12 @@ def _render_drawing(
     return box(rows, box_width, styles, title=head, foot=foot)
 
 
-def _start_offset(lines: tuple[str, ...], inner: int) -> int:
+def _start_offset(lines: tuple[str, ...], inner_width: int) -> int:
     """Return by how many cells a wide drawing is scrolled at first, to show its first box."""
     head = [line for line in lines if line.strip()][:_HEAD_ROWS]
     left = min((cells(line[: len(line) - len(line.lstrip())]) for line in head), default=0)
     right = max(map(cells, head), default=0)
-    return 0 if right <= inner else max(0, min(left, (left + right - inner) // 2))
+    return 0 if right <= inner_width else max(0, min(left, (left + right - inner_width) // 2))
 
 
 def _pieces(row: str, styles: Styles) -> list[Piece]:

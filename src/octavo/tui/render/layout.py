@@ -135,11 +135,10 @@ def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int,
         start, line = end + 1, last
 
 
-def _end_of_line(source: str, start: int, lines: int) -> int:
-    """Return the index of the end of line number `lines`, where line 1 begins at `start`. -1 if the source has fewer
-    lines."""
+def _end_of_line(source: str, start: int, number: int) -> int:
+    """Return the index of the end of line `number`, where line 1 begins at `start`. -1 if the source has fewer lines."""
     end = start - 1
-    for _ in range(lines):
+    for _ in range(number):
         if (end := source.find("\n", end + 1)) < 0:
             break
     return end
@@ -405,7 +404,7 @@ def lay_out(
     source: str = "",
 ) -> list[Line]:
     """Return the lines of blocks in `width` cells. Wide tables and code at the top level may take `available_width`
-    cells. `source` is the text of the page, to show units that cannot be rendered."""
+    cells. A unit that cannot be rendered is shown as its part of `source`, the text of the page."""
     context = LayoutContext(
         styles,
         folds or Folds(),

@@ -217,21 +217,21 @@ def stored_revisions(update_fact: Any) -> MergeRevisions | None:
 async def _find_last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
     """Return the last update from main at or before the revision `start`. If there is none, return the revision `first`, or
     a revision without parents. None if a revision cannot be read, or after `MAX_ANCESTORS` revisions."""
-    name = start
+    revision_id = start
     for _ in range(MAX_ANCESTORS):
-        if (revision := await _load_revision(live, at, name)) is None:
+        if (revision := await _load_revision(live, at, revision_id)) is None:
             return None
         if revision.id == first or revision.type == "update" or not revision.parents:
             return revision
-        name = revision.parents[0]
+        revision_id = revision.parents[0]
     return None
 
 
-async def _load_revision(live: Live, at: ChangeRequestRef | SpaceRef, name: str | None) -> Revision | None:
-    if name is None:
+async def _load_revision(live: Live, at: ChangeRequestRef | SpaceRef, revision_id: str | None) -> Revision | None:
+    if revision_id is None:
         return None
     try:
-        found: Revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(name)))
+        found: Revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(revision_id)))
     except (NotFound, Forbidden):
         return None
     return found
@@ -350,7 +350,7 @@ class _PageReader:
         )
 
     async def _marked_page(self, page: Page, source: str) -> ConflictedPage:
-        """Return the conflicts between the markers of a page whose base is unknown."""
+        """Return a page with the conflicts that its markers show. Used if the base of the page is unknown."""
         main = None
         if self.revisions is not None:
             main = await self._load_text(self.at.revision_ref(self.revisions.main), page.id)
