@@ -58,7 +58,7 @@ class Tasks:
 
 
 def report_error(task: asyncio.Task[Any], subject: str) -> None:
-    """Report the error of an ended task to the exception handler of its event loop, with the message `SUBJECT failed`.
+    """Report the error of an ended task to the exception handler of its event loop, with a message that `subject` failed.
     Does nothing if the task succeeded or was canceled."""
     if not task.cancelled() and (error := task.exception()) is not None:
         context = {"message": f"{subject} failed", "exception": error, "task": task}

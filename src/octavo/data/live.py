@@ -634,7 +634,7 @@ class Live:
             for response in self._responses.values()
             if response.value is not None and getattr(response.op, "at", None) == op.at
         ]
-        # Watched responses first, because the user sees them. Then the newest, which the user has probably seen last.
+        # First the watched responses, because the user sees them, then the newest, which the user probably saw last.
         loaded.sort(key=lambda each: (bool(each.watchers), each.fetched_at or LONG_AGO), reverse=True)
         shown = ((each.op, (each.last_snapshot if each.watchers else self._snapshot(each)).value) for each in loaded)
         basis: Basis = _basis_of(op, shown)

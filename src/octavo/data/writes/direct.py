@@ -367,7 +367,7 @@ def _insert_lock(db: sqlite3.Connection, state: StateDb, lock_name: str, record:
 
 
 def _delete_lock(db: sqlite3.Connection, state: StateDb, lock_name: str) -> bool:
-    """Return False if there is no such lock."""
+    """Delete a lock. Return False if it does not exist."""
     return db.execute("DELETE FROM once WHERE namespace = ? AND name = ?", (state.namespace, lock_name)).rowcount == 1
 
 

@@ -487,14 +487,14 @@ def start(
 
 
 def confirm(entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> OutboxEntry:
-    """Return an entry with the state `done`. Pass `already_done=True` if another user had already made the same change."""
+    """Return an entry marked as done. Pass `already_done=True` if another user had already made the same change."""
     entry = _require_state(entry, "queued", "sending", "unknown")
     already_done = already_done and entry.tries == 0
     return replace(entry, state="done", due_at=None, reason="", remote_id=remote_id, already_done=already_done)
 
 
 def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
-    """Return an entry that is queued again for `due_at`, because it did not reach the server or the server is busy.
+    """Return an entry marked as queued for `due_at`, because it did not reach the server or the server is busy.
 
     Pass `own_failure=True` if the server responds to other requests.
     """
@@ -506,8 +506,8 @@ def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: 
 def refuse(
     entry: OutboxEntry, reason: str, *, changed_by_others: bool = False, status: int | None = None
 ) -> OutboxEntry:
-    """Return an entry as failed. Either the server refused it with the HTTP `status`, or others had changed its target
-    before it was sent."""
+    """Return an entry marked as failed. Either the server refused it with the HTTP `status`, or others had changed its
+    target before it was sent."""
     entry = _require_state(entry, "queued", "sending", "unknown")
     return replace(
         entry,
@@ -520,7 +520,7 @@ def refuse(
 
 
 def lose_response(entry: OutboxEntry, due_at: datetime, may_arrive_until: datetime, reason: str) -> OutboxEntry:
-    """Return an entry as unknown, because its response was lost. The first search for the write is at `due_at`."""
+    """Return an entry marked as unknown, because its response was lost. The first search for the write is at `due_at`."""
     entry = _require_state(entry, "sending")
     return replace(entry, state="unknown", due_at=due_at, may_arrive_until=may_arrive_until, reason=reason)
 
@@ -552,8 +552,8 @@ def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) ->
 
 
 def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return an entry as queued, because the user retries it. An unknown entry that the server may still act on stays
-    unknown, so that Octavo searches for it first. A pending comment is sent only with its review."""
+    """Return an entry marked as queued, because the user retries it. An unknown entry that the server may still act on
+    stays unknown, so that Octavo searches for it first. A pending comment is sent only with its review."""
     entry = _require_state(entry, "held", "queued", "unknown", "failed")
     if entry.changed_by_others and not entry.facts.creates:
         entry = replace(entry, basis=Basis(), baseline=(), changed_by_others=False)

@@ -602,7 +602,7 @@ def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) 
 
 
 def open_selected_row(view: BrowserScreen, table: str = "") -> None:
-    """Open the tables of the selected item, at `table`. If there is no such table, at the first table."""
+    """Open the tables of the selected item, at `table`, or at the first table if there is no such table."""
     if (item := view.rows.item) is None:
         return
     level, resource = view.level, view.level.resource
