@@ -50,7 +50,7 @@ _LANGUAGES = {
 }
 LABELS = MappingProxyType(
     {
-        # Roles, in an organization, in a space or in a team, and the access that a space gives by default
+        # Roles in an organization, space or team, and the default access to a space
         "admin": "Admin",
         "create": "Creator",
         "edit": "Editor",

@@ -82,7 +82,7 @@ class NextCursor(Model):
 
 
 def _parse_next(value: Any) -> Any:
-    """Return the cursor in `value`. For an unreadable cursor, return an empty cursor, because the list has not ended."""
+    """Return `value`, or an empty cursor if its cursor is unreadable. None would mean that the list has ended."""
     page = value.get("page") if isinstance(value, dict) else None
     readable = value is None or isinstance(value, NextCursor) or (isinstance(page, str) and len(page) <= 4096)
     return value if readable else NextCursor(page="")

@@ -172,7 +172,7 @@ def _entries_of_file(file: BinaryIO | None, path: Path, wait: Callable[[], objec
     """Yield the entries of a file, and with `wait` also those added later, until `path` is another file."""
     rest, is_current = b"", True
     while file is not None and is_current:
-        # Compared before the last read, because entries may be added just before the file is renamed.
+        # Compare before reading: a renamed file may have new entries, which the last read finds.
         is_current = wait is not None and os.fstat(file.fileno()).st_ino == _inode(path)
         whole, end, rest = (rest + file.read()).rpartition(b"\n")
         yield from _entries(whole + end)
@@ -181,7 +181,6 @@ def _entries_of_file(file: BinaryIO | None, path: Path, wait: Callable[[], objec
 
 
 def _inode(path: Path) -> int:
-    """Return the inode of a file. 0 if there is no file."""
     try:
         return path.stat().st_ino
     except FileNotFoundError:
@@ -193,7 +192,6 @@ def _entries(data: bytes) -> Iterator[LogEntry]:
 
 
 def _parse_entry(text: bytes) -> LogEntry | None:
-    """Return the entry in a line of the log. None if the line is unreadable."""
     try:
         found = parse_json(text)
         time, level, event = datetime.fromisoformat(found["time"]), found["level"], found["event"]

@@ -79,7 +79,7 @@ class BlockFinder:
         the new version."""
 
     def find(self, key: str, quote: str, *, side: Side = "after", read: Document | None = None) -> NotePlace | str:
-        """Return the block of a note. If there is none, return the reason as the end of a sentence.
+        """Return the block of a note, or the end of a sentence that says why there is none.
 
         `side` is the version that the note is about. `read` is the version that the program read, if it is neither the
         old nor the new version.

@@ -235,7 +235,7 @@ class Access:
     key: SecretStr | None = None
     """The token from the environment. None if it must be read from its store."""
     problem: str = ""
-    """Sentences about unreadable profiles. Empty if no profile is unreadable, or if `profile` is known."""
+    """Sentences about unreadable profiles, if there is neither a profile nor a token. Otherwise empty."""
 
     @property
     def name(self) -> str:

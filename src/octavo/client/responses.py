@@ -35,11 +35,11 @@ class Outgoing:
     content: bytes | AsyncIterable[bytes] | None = None
     """Request body. If it is an iterable, it can be sent only once, and its length is in the headers."""
     changes_nothing: bool = False
-    """True if the operation is a read. For example, the search of a site is a read with the method POST."""
+    """True if the operation is a read, even with the method POST, as the search of a site. False for a raw request."""
 
     @property
     def is_read(self) -> bool:
-        """True if the request changes nothing. It can then be sent again."""
+        """True if the operation or the method is a read. The request can then be sent again."""
         return self.changes_nothing or self.method in READS
 
 

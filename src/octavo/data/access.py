@@ -104,7 +104,7 @@ class Availability:
         parent_route, _, last = path_template(op).rpartition("/")
         if not isinstance(op, Listing) or last.startswith("{") or "{" not in parent_route:
             return False
-        # `decode` needs all operations. They are loaded only here, because 404 for a list is rare.
+        # lazy: all operations, for `decode`. A list is rarely missing.
         await asyncio.to_thread(load)
         parent_path = url_path(op).rpartition("/")[0]
         while not parent_route.endswith("}"):

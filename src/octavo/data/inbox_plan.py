@@ -104,7 +104,7 @@ class ListedPlaces:
         """The items of the lists by space id and change request id. For a space, the change request id is empty."""
 
     def update(self, lists: Iterable[ListPage[Any] | None]) -> None:
-        """Set the lists."""
+        """Replace all places by the items of `lists`. A list that is not loaded is None."""
         items = [item for listed in lists if listed is not None for item in listed.items]
         self._places = {
             (item.id, "") if isinstance(item, Space) else (item.space or "", item.id): item for item in items

@@ -30,7 +30,7 @@ async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tup
         value = snapshot.value or value
     if value.next is None:
         return tuple(value.items)
-    # `Live` keeps at most `MAX_PAGES` pages. If the server sends short pages, the list is longer.
+    # `Live` keeps at most `MAX_PAGES` pages. The items of the next pages are read here.
     further = [item async for page in read_pages(live.send, op, after=value) for item in page.items]
     return (*value.items, *further)
 

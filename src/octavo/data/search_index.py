@@ -504,6 +504,7 @@ class IndexedDocument(NamedTuple):
     about: str
     path: str
     file: str
+    """Path of the file of the page in a Git repository."""
     stamp: bytes
     known_at: float
 

@@ -215,7 +215,7 @@ class Syncer(Generic[R]):
         self._change = asyncio.Event()
 
     def progress(self, owner: str, lowest: Rank = Rank.OFFLINE) -> Progress:
-        """Count the wants of `owner` of rank `lowest` or more urgent."""
+        """Count the wants of `owner` that are at least as urgent as `lowest`."""
         state = self._states.get(owner) or _OwnerState()
         urls = {url for url, want in state.wants.items() if want.rank <= lowest}
         due = sum(rank <= lowest for rank in state.due.values())

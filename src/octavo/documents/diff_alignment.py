@@ -345,7 +345,8 @@ def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tupl
 
 
 def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[dict[int, float]]:
-    """Return the values of all pairs of similar blocks, as `best_pairs` needs them. Long blocks have higher values."""
+    """Return the values of pairs of similar blocks, for `best_pairs`. Long blocks have higher values. Moved blocks are
+    paired only with equal blocks. If there are many blocks, only blocks at about the same place are paired."""
     reach = len(new)
     if len(old) * len(new) > _MAX_COMPARED:
         reach = max(4, _MAX_COMPARED // (2 * len(old)))

@@ -302,8 +302,8 @@ def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, 
 
 
 def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
-    """Return the run of each word. A word of a link gets the whole new text of the link, by which changes name the
-    link."""
+    """Return the run of each word. Each kept word of a link gets the whole new text of the link, because a change of the
+    link is shown with this text."""
     runs = [word.run for word in words]
     kept = [index for index, word in enumerate(words) if word.op != "delete"]
     for link, group in groupby(kept, lambda index: runs[index].link):

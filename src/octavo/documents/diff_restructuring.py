@@ -79,7 +79,7 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
     new = [step.new for step in run[first:last] if step.new]
     old_counts, new_counts = (Counter(each.number for node in nodes for each in node.walk()) for nodes in (old, new))
     old_parts, new_parts = (
-        # If one side has a container more often, any of them may be the one whose content moved out.
+        # If one side has a container more often, open all equal ones: the content of any of them may have moved out.
         list(_flatten_containers(nodes, lambda node: old_counts[node.number] == new_counts[node.number]))
         for nodes in (old, new)
     )

@@ -131,7 +131,7 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
             continue
         is_small = (i2 - i1) * (j2 - j1) <= MAX_PAIRS
         if (landmarks or not is_small) and (places := _landmarks(a, i1, i2, b, j1, j2)):
-            # A gap includes the landmark before it, which is then matched as the common beginning of the gap.
+            # Each gap begins with the landmark before it, which is then matched as the common beginning.
             edges = [(i1, j1), *places, (i2, j2)]
             gaps += [(i, k, j, m) for (i, j), (k, m) in pairwise(edges)]
         elif is_small:

@@ -165,7 +165,7 @@ def revert_blocks(then: str, now: str, keys: set[str]) -> str:
 
 
 def _ranges(markdown: str) -> dict[str, tuple[int, int]]:
-    """Return the lines of each block by its key. Only a line feed ends a line here, unlike in `Block.lines`."""
+    """Return the range of lines of each block, by key. Unlike in `Block.lines`, only a line feed ends a line."""
     starts = line_starts(markdown)
     numbers = [0]
     for start, end in pairwise(starts):

@@ -80,7 +80,7 @@ def _page_change(
         new_text = layout.page_file_text(page.id, markdown)
         return ExportChange("A", path, new_text.encode()) if markdown.strip() else None
     text = source.text(Path(path))
-    if text is None:  # The page on the server has a hint in place of its text.
+    if text is None:  # The page has its earlier text or a hint instead, which must not get into the file.
         return Problem(path, "Skipped a page: its file cannot be read.")
     new_text = layout.page_file_text(page.id, markdown, normalize(text))
     if text_digest(text) == text_digest(new_text):

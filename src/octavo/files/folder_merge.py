@@ -279,7 +279,7 @@ class FolderMerge:
     def _local_data(self, wanted: WantedFile) -> bytes | None:
         """Return the bytes of a file in the folder, and record a change of its path. None if the file does not exist."""
         if wanted.before is None:
-            # The file at this path may still belong to another page, which this pull moves or deletes.
+            # This path may still have the file of another page, which this pull moves or deletes.
             is_own = all(self.local.current_path(file) != wanted.path for file in self.folder.files.values())
             return self.folder.data(wanted.path) if is_own else None
         current_path = self.local.current_path(wanted.before)
@@ -479,7 +479,8 @@ class _SpaceFiles:
         return wanted
 
     def _is_unchanged(self, page: Page, file: TrackedFile | None) -> bool:
-        """Return whether the file of a page is as in the last pull. False if that is unknown."""
+        """Return whether the server still has the text of the last pull, so that it need not be read again. False if that
+        is unknown, or if links in the text may have changed."""
         if file is None or self.before is None or page.document_id is None or page.id in self.proposed:
             return False
         if self._has_moved_files:

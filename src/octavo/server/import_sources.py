@@ -205,7 +205,7 @@ def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
             urls_after_redirects[address] = final_url = _page_url(download.url)
             is_html = download.media_type in ("text/html", "application/xhtml+xml")
             if final_url in read_pages or not final_url.startswith(folder_url) or not is_html:
-                pages_found -= 1  # Images and files are not pages.
+                pages_found -= 1  # This is not another page of the folder.
                 continue
             if _is_too_long(unquote(final_url.removeprefix(folder_url))):
                 continue
@@ -591,8 +591,8 @@ def _fill_rowspans(main: Tag) -> None:
 
 
 def _count_spanned(rows_below: list[int], column: int) -> int:
-    """Return the number of columns, from `column` on, that cells of earlier rows span. Reduce the number of remaining
-    rows of each by one in `rows_below`."""
+    """Return how many columns from `column` on are covered by cells of earlier rows. `rows_below` has the number of rows
+    for which each column is still covered. It is reduced by one in these columns."""
     count = 0
     while column + count < len(rows_below) and rows_below[column + count]:
         rows_below[column + count] -= 1

@@ -173,7 +173,8 @@ def before_save(kind: type[Model]) -> Callable[[C], C]:
 
 @singledispatch
 def handle(op: Operation[Any], world: World) -> Any:
-    """Return the JSON value of the response to `op`, or None. Raises Refusal and MissingResource."""
+    """Carry out `op`, and return the JSON value of its response. None if the response has no body. Raises Refusal and
+    MissingResource."""
     spec = SPECS[type(op)]
     path = path_of(op)
     _check_guard(op, world)

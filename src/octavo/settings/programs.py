@@ -26,14 +26,14 @@ ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 CommandResult = Literal["none", "notification", "pager", "pending-comment"]
 RESULTS: tuple[CommandResult, ...] = get_args(CommandResult)
 COMMAND_PLACEHOLDERS = (*HOOK_PLACEHOLDERS, "{path}", "{block}")
-"""Placeholders in a custom command, as in a hook."""
+"""Placeholders in a custom command, at the same places as in a hook."""
 _COMMAND_FIELDS = ("key", "name", "in", "command", "show", "confirm", "writes")
 _MAX_COMMANDS = 50
 FORMATS = ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle", "lines")
 COLUMNS = ("code-points", "utf-16", "utf-16-0", "bytes")
 MASKS = ("tags", "code", "front-matter")
 LINTER_PLACEHOLDERS = ("{file}", "{path}", "{folder}", "{output}")
-"""Placeholders in the command of a linter, as in a hook."""
+"""Placeholders in the command of a linter, at the same places as in a hook. Hooks have other placeholders."""
 _MAX_LINTERS = 20
 _MAX_ARGUMENTS, _MAX_ARGUMENT_LENGTH = 50, 1000
 _MASKED_BY_DEFAULT = ("vale", "lines", "checkstyle")

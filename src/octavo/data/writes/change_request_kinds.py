@@ -41,7 +41,7 @@ _SETTINGS = frozenset(("description", "emoji", "icon", "hidden", "no_index", "no
 
 @dataclass(frozen=True)
 class MergeBasis:
-    """State of a change request and of main, to compare before a merge or update."""
+    """State of a change request and of main. A merge or update is sent only if this state has not changed."""
 
     change_request: ChangeRequest
     main: str | None

@@ -315,7 +315,7 @@ async def _search_for_result(
             result, error = None, str(failure)
         if result is not None:
             return SendResult("done", result=result.result)
-        # The time of the request and slow searches count too.
+        # Measured by the clock, because the request and slow searches take time too.
         if (state.now() - sent_at).total_seconds() >= SEARCH_SECONDS or not may_continue():
             break
         await state.sleep(SEARCH_INTERVAL)

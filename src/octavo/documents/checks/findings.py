@@ -259,7 +259,7 @@ def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
 
 
 def _occurrences(url: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of a URL in a text, where the text may escape characters or write them as entities."""
+    """Yield the ranges of a URL, but not of longer URLs, in a text that may escape characters or write them as entities."""
     after = re.compile(_AFTER)
     is_plain = not ("\\" in text or "&" in text or " " in url)
     pattern = "" if is_plain else "".join(map(_pattern_of, url))

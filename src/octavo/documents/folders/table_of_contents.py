@@ -100,7 +100,6 @@ def _configured_root(folder: Folder, where: str) -> Path | None:
 
 
 def _find_summary(folder: Folder, configured: str | None) -> Path | None:
-    """Return the path of the table of contents. None if there is none."""
     if configured is not None:
         path = folder.resolve(configured, Path())
         if path is not None and folder.has_file(path):
@@ -170,7 +169,6 @@ def _list_directory(folder: Folder, path: Path) -> list[os.DirEntry[str]]:
 
 
 def _directory_entry(folder: Folder, path: Path) -> Entry | None:
-    """Return the entry for a subfolder. None if it contains no pages."""
     if len(path.parts) > DEPTH_LIMIT:
         folder.report(path, f"is more than {DEPTH_LIMIT} folders deep, so it is left out.")
         return None

@@ -38,8 +38,8 @@ _MIN_KEPT = 0.5
 
 
 def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Conflict:
-    """Merge a text. Return a conflict if both sides changed the text differently. If they changed different words of
-    prose, the conflict suggests a merge by words. A heading is not in conflict if `_merge_heading` can merge it."""
+    """Return the merged text, or a conflict if both sides changed the text differently. If they changed different words
+    of prose, the conflict suggests a merge by words. A heading that `_merge_heading` can merge is no conflict."""
     if texts.is_conflict_free:
         return texts.preferred
     if kind == "heading" and (merged := _merge_heading(texts)):

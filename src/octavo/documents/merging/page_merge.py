@@ -547,8 +547,8 @@ def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBloc
 
 
 def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
-    """Make one choice resolve all conflicts of the same moved text. If one place of the text is in conflict, all its
-    places are."""
+    """Let one choice resolve all conflicts of the same moved text. If one place of the text is in conflict, mark all its
+    places as in conflict."""
     # All places of the text that each block belongs to. Blocks that were moved together share one list.
     places_of: dict[SourceBlock, list[Conflict | MovedPlace]] = {}
     for place in _conflicts_and_moved_places(root.pieces):

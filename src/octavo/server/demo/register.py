@@ -1,4 +1,4 @@
-"""Generated pages of the station register: a page for each station, and a log of all stations."""
+"""Generated pages of the station register: regions, stations, the log of all stations, and the table of contents."""
 
 from __future__ import annotations
 

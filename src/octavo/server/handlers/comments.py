@@ -88,7 +88,7 @@ class Threads:
         return self._message("comment-reply", f"{self.path}/{comment_id}/replies/{document['id']}", document, format)
 
     def may_edit(self, document: Json) -> bool:
-        """Return whether the caller may edit a comment or reply: only its author may, and needs permission to comment."""
+        """Return whether the caller wrote a comment or reply, and has permission to comment."""
         return bool(document["postedBy"] == self.world.caller) and allows(self.role, "comment")
 
     def may_delete(self, document: Json) -> bool:

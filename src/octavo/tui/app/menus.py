@@ -193,7 +193,7 @@ If several classes share a command, the palette uses the first class. Dialogs ar
 _CHECK_INTERVAL, _MOST_CHECKS = 0.02, 100
 """Seconds between two checks whether a command has opened its screen, and maximum number of checks."""
 _LEVELS = 3
-"""Maximum number of levels that `_run` goes up in a view: from the outline, the page and the page tree."""
+"""Maximum number of levels that `_run` goes up to a hidden widget: from the outline to page, page tree and spaces."""
 
 
 def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue]]:

@@ -37,7 +37,7 @@ This collection also frees widgets that were still in use at the last collection
 the remaining objects, which later collections ignore.
 """
 AFTER_KEY = 0.05
-"""Seconds after a key until its effect is painted."""
+"""Seconds until the effect of a key is painted. Urgent checks wait as long, and so does a collection after `wake`."""
 NEW_BLOCKS = 35_000
 """Number of new memory blocks after which the next collection does not wait for a pause: about 3 MB or 15 000 objects.
 Counting blocks is faster than counting objects."""

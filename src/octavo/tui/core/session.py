@@ -339,7 +339,7 @@ class InboxFeed:
             await self.loader.poll()
         if self.snapshot is not None and self.marks is not None:
             self.marks.reload()
-            if self.marks.group(self.snapshot.rows) != self.rows:  # Another instance has changed marks.
+            if self.marks.group(self.snapshot.rows) != self.rows:  # Another instance changed marks, or a snooze ended.
                 self.regroup()
 
     def rebuild(self) -> None:

@@ -59,6 +59,7 @@ class PageSection:
         self.documents: tuple[Document, Document] | None = None
         """Both versions of the page. None while a newer diff is loading, during which comments are disabled."""
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
+        """Threads by block key."""
         self.context_size = ContextSize()
         self.diff = DiffUnits()
         """Units of the changes. Empty if there is only a note."""

@@ -106,7 +106,7 @@ class MultiPageContents(DiffContents):
         return block_source(found[1].source, block) if found is not None else ""
 
     def join(self) -> None:
-        """Join the units of all sections for the next layout."""
+        """Join the headings and changes of all sections for the next layout. Collapsed sections have only a heading."""
         starts, joined = [], DiffUnits()
         for section in self.sections:
             starts.append(len(joined.units))

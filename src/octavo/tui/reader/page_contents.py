@@ -1,6 +1,5 @@
-"""Contents of a page view: a page, or its Markdown source, as units. Also thread marks, sticky table heads, and the
-gutter with the age of each block.
-"""
+"""Contents of a page view: units of a page or of its Markdown source, with thread marks, sticky table heads, and the
+age of each block in the gutter."""
 
 from __future__ import annotations
 
@@ -392,7 +391,7 @@ def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: b
 
 
 def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
-    """Return the first heading of a page if it repeats the title of the page, else None."""
+    """Return the first block of a page if it is a heading of level 1 that repeats the title of the page, else None."""
     first = blocks[0] if blocks else None
     if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
         return None

@@ -444,7 +444,7 @@ class Viewport:
         return lines_between(self.virtual_lines, self.top, position, self.row_count if max_rows is None else max_rows)
 
     def show_in_row(self, position: LinePosition, row: int) -> None:
-        """Scroll until a position is in a row, limited by the first and last line."""
+        """Scroll so that `position` is in `row`, or as near as the first and the last line allow."""
         self.go_to(top_showing_at(self.virtual_lines, position, row, self.row_count))
 
     def update_scroll_bar(self) -> None:

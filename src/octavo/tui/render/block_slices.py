@@ -316,7 +316,7 @@ def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
 
 
 def split_text(text: str) -> Iterator[str]:
-    """Yield a long text in parts that cost about as much as a slice of a paragraph."""
+    """Yield a long text in parts that cost about as much to render as a slice of a paragraph."""
     for runs in _split_runs([Run(text)], SLICE_COST):
         yield runs[0].text
 

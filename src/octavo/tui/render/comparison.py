@@ -99,7 +99,7 @@ def compare(before: str, after: str) -> PageComparison:
     """Parse and compare two versions of a page, and fill the caches that rendering uses."""
     old, new = parse(before), parse(after)
     for block in filter(is_long, (*old.blocks, *new.blocks)):
-        # Fill the caches here, because the diff needs the slices and this thread is not the event loop.
+        # Fill the caches in this thread, so that the event loop need not fill them.
         deque(recent_slices(block), maxlen=0)
         if block.kind == "table":
             sample_rows(block)

@@ -313,8 +313,8 @@ class DeferredContent:
     details: AsyncCache[OperationLayout, list[Line]] | None = None
     """Rendered details of operations that are expanded."""
     specifications_of: tuple[str, int] | None = None
-    """The id of the space and the value of `Live.specifications_parsed` for which `specifications` was created. If one
-    of them changes, `specifications` is replaced."""
+    """Space id and `Live.specifications_parsed` when `specifications` was created. If one of them changes,
+    `specifications` is replaced."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
     """Titles of link targets that are not in the page tree."""
     targets: LinkTargets | None = None

@@ -142,7 +142,6 @@ def _count_threads(rows: Sequence[ThreadSummary]) -> int:
 
 
 def _old_block(unit: DiffUnit) -> Block | None:
-    """Return the block of the old version that a unit shows. None if it shows none."""
     match unit.entry:
         case RemovedBlock(block=block) | ChangedBlock(old=block) | MovedBlock(old=block):
             return block
@@ -302,7 +301,7 @@ class _UnitBuilder:
         return self.units.count - 1
 
     def _add_entries(self, entries: Sequence[Entry]) -> None:
-        """Add units for all entries, with hidden changes collected in one line."""
+        """Add units for all entries, with one line for each run of hidden changes."""
         hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]] = []
         for entry in join_moves(pair_replacements(entries) if self._side_by_side else entries):
             kinds = self._kinds_of(entry)

@@ -1,4 +1,4 @@
-"""The two sides of a diff, one above the other or side by side, with the gutter and the notes on settings."""
+"""The two sides of a diff, one above the other or side by side, with the gutter, notes, and changed settings."""
 
 from __future__ import annotations
 

@@ -120,8 +120,8 @@ def render_code_change(
     side_widths: SideWidths,
     slice_number: int = 0,
 ) -> list[SidePair]:
-    """Render the changed lines of code and the lines around them. A long change is split: then `lines` are the lines of
-    one slice, and `slice_number` counts the slices from 1. `slice_number` is 0 for a whole change."""
+    """Render the changed lines of code and the lines around them. With `slice_number`, render only this slice of a long
+    change, counted from 1: `lines` has the lines of the slice."""
     styles, tokens = context.styles, [code_tokens(context, block) or [] for block in (old, new)]
     old_lines, new_lines = (
         _muted_line(_title(block), block, block.lines[0] + 1, styles, side_widths) for block in (old, new)
@@ -246,8 +246,8 @@ def render_table_change(
     side_widths: SideWidths,
     slice_number: int = 0,
 ) -> list[SidePair]:
-    """Render the header and the changed rows of a table, with the number of unchanged rows between them. A slice after
-    the first has no header. `slice_number` is 0 for a whole change."""
+    """Render the header and the changed rows of a table, with the number of unchanged rows between them. `slice_number`
+    is as for `render_code_change`. Slices after the first have no header."""
     styles, text_width = context.styles, side_widths.text_width
     pairs = table.columns[:_MOST_COLUMNS]
     titles = [diff_runs(_column_title(pair.old), _column_title(pair.new)).words for pair in pairs]

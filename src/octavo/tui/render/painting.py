@@ -258,7 +258,8 @@ class _TextPiece(NamedTuple):
 
 
 def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
-    """Return the ranges of cells in which rendered lines show `needle`. The range is empty where a line hides it."""
+    """Return the ranges of cells in which rendered lines show `needle`. The range of text that is scrolled out of view is
+    empty."""
     if not fold(needle).strip():
         return []
     texts: list[str] = []

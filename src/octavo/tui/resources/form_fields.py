@@ -308,8 +308,8 @@ def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, .
 
 
 def _simplify(field: FormField, nested: list[FormField] | None) -> list[FormField] | None:
-    """Return the fields of a nested model. If there is only one, it gets the label of `field`, which contains the model.
-    None if there are no fields."""
+    """Return the fields of the model in `field`. If its only field is in no inner group, that field gets the label of
+    `field`. None if there are no fields."""
     if not nested:
         return None
     if len(nested) > 1 or nested[0].group != field.label:

@@ -37,7 +37,7 @@ class RoleScope:
     teams: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Title and role of each team, by team ID."""
     load_error: str = ""
-    """Reason why the roles given here could not be loaded. Empty if they are loaded."""
+    """Reason why `people` and `teams` could not be loaded. Empty if they are loaded."""
 
 
 class Person(NamedTuple):

@@ -46,8 +46,8 @@ def open_threads_by_entry(threads: Sequence[Comment]) -> dict[str, int]:
 def commented_entries_without_changes(
     threads: Iterable[Comment], entries: Iterable[ChangedPage], titles: Mapping[str, str], unsent: Iterable[str]
 ) -> list[ChangedPage]:
-    """Return entries for the unchanged pages that have threads or unsent drafts, and an entry for the comments on the
-    whole change request. `unsent` has the IDs of the pages with unsent drafts."""
+    """Return an entry for each unchanged page that has threads or unsent drafts, and one for the whole change request if
+    it has comments or drafts. `unsent` has the keys of the entries with unsent drafts."""
     listed = {entry.key for entry in entries}
     commented: dict[str, ChangedPage] = {}
     for page in (*(each.target.page.id if each.target.page else WHOLE_REQUEST for each in threads), *unsent):

@@ -128,8 +128,8 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
 
 
 def _keep_failed_edit(result: NotEdited, save_text: Callable[[str], str]) -> str:
-    """After the editor failed, store the text of its file. Return a sentence with the key that opens the text again. Empty
-    if the text could not be read or stored."""
+    """Store the text that a failed editor left in its file. Return a sentence with the key that opens the text again.
+    Empty if the text could not be read or stored."""
     content = read_back(result.kept) if result.kept is not None else result
     if isinstance(content, NotEdited) or save_text(content.text):
         return ""  # Nothing was stored, so the file is not deleted.

@@ -337,7 +337,7 @@ class RequestScroll:
         return self._anchors.get(key) if self.documents(key) is not None else None
 
     def is_described(self, key: str) -> bool:
-        """Return True if a page has no diff: it is described in a sentence, or it has no changes."""
+        """Return True if a page has no diff, and none is loading."""
         section = self._sections.get(key)
         return section is None or not (section.is_loaded or section.is_loading)
 
@@ -431,7 +431,7 @@ class RequestScroll:
         if is_searching is not self.navigation.contents.has_more_to_search:
             self.navigation.contents.has_more_to_search = is_searching
             if not is_searching:
-                self.pane.find_bar.content_changed()  # The pages above the cursor may have more matches.
+                self.pane.find_bar.content_changed()  # Now a match above the cursor can be selected.
                 self.pane.viewport.notify_moved()
         for section in [*self._sections_near_view(), *to_search]:
             if len(self._loading) >= MAX_PARALLEL:

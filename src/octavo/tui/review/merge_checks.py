@@ -248,7 +248,7 @@ async def _load_effects(
 async def _load_trees(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest
 ) -> merge_effects.MergeTrees | None:
-    """Return the page trees before and after the merge. None if a revision cannot be read."""
+    """Load the page trees of a change request and of its base. None if one cannot be read."""
     if not (change_request.base and change_request.revision):
         return None
     before = at.revision_ref(change_request.base)

@@ -56,7 +56,8 @@ async def check_in_time(label: str, check: Awaitable[tuple[Fact, ...]]) -> tuple
 
 @dataclass(frozen=True)
 class MergeTrees:
-    """Revisions before and after a merge, with their page trees."""
+    """Base and current revision of a change request, with their page trees. Unless the change request is outdated, they
+    are main before and after the merge."""
 
     before: ContentRef
     after: ContentRef

@@ -57,8 +57,8 @@ class Confirmed:
     second_text: str = ""
 
 
-# Functions instead of lambdas, because the key bar shows commands with the same function only once: `y` and ctrl+s
-# share `_confirm`.
+# Functions instead of lambdas: `y` and ctrl+s share `_confirm`, and the key bar shows commands with the same function
+# only once.
 def _confirm(app: App[Any], dialog: ConfirmDialog) -> None:
     dialog.confirm()
 
