@@ -265,7 +265,7 @@ _MAX_LINKED_PAGES = 200
 
 
 @dataclass(frozen=True)
-class ContentOptions:
+class CheckOptions:
     """Options of `octavo check REF`."""
 
     is_added_only: bool = False
@@ -285,7 +285,7 @@ class _PageToCheck:
     """The parsed page that the rules read."""
 
 
-async def check_content(live: Live, target: Target, options: ContentOptions) -> CheckReport:
+async def check_content(live: Live, target: Target, options: CheckOptions) -> CheckReport:
     """Return the findings in a space or a change request. Raises ApiError, or Failure."""
     if options.is_added_only and target.change_request is None:
         raise Failure(f"Could not check {target.ref}: --added needs a change request, such as handbook/7.", USAGE)
@@ -379,7 +379,7 @@ def _link_index(revision: Revision, target: Target) -> links.SpaceIndex:
 
 
 def _findings(
-    check: ReferenceCheck, loaded: Sequence[_PageToCheck], options: ContentOptions, incomplete_notes: list[str]
+    check: ReferenceCheck, loaded: Sequence[_PageToCheck], options: CheckOptions, incomplete_notes: list[str]
 ) -> list[Finding]:
     broken: dict[str, str] = {}
     if options.follows_urls:

@@ -20,7 +20,7 @@ from octavo import redaction
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef
 from octavo.cli.arguments import build_parser
-from octavo.cli.checking import ContentOptions, check_content, choose_rules
+from octavo.cli.checking import CheckOptions, check_content, choose_rules
 from octavo.cli.commands.changes import ChangeList
 from octavo.cli.commands.inbox import InboxList
 from octavo.cli.commands.search import Search
@@ -292,7 +292,7 @@ async def _get_page(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
 async def _check(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     target = await toolbox.target(str(arguments["ref"]))
     report = await check_content(
-        toolbox.session.live, target, ContentOptions(is_added_only=target.change_request is not None)
+        toolbox.session.live, target, CheckOptions(is_added_only=target.change_request is not None)
     )
     rules = choose_rules([], [])
     findings = [

@@ -199,7 +199,7 @@ class References:
     async def default_space(self) -> Space | None:
         """Return `chosen_space`. If there is none, and only on a terminal, return the space that was used last, and tell
         the user. Else None. Raises ApiError or Failure."""
-        name = self._default or _space_of_folder()
+        name = self._default or _pulled_space_id()
         if name:
             return await self.space(name)
         last = self._session.state.get_fact("space")
@@ -213,7 +213,7 @@ class References:
     async def chosen_space(self) -> Space | None:
         """Return the space of `--space`, of OCTAVO_SPACE, or of the pulled folder. None if there is none. Raises ApiError
         or Failure."""
-        name = self._default or _space_of_folder()
+        name = self._default or _pulled_space_id()
         return await self.space(name) if name else None
 
     async def target(self, text: str) -> Target:
@@ -357,7 +357,7 @@ def _origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _space_of_folder() -> str:
+def _pulled_space_id() -> str:
     """Return the id of the space of the pulled folder that contains the working directory. Empty if there is none."""
     try:
         here = Path.cwd()

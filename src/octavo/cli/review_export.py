@@ -19,7 +19,7 @@ from typing import Any, Literal
 from octavo.api.comments import Reply
 from octavo.api.content import ListPages
 from octavo.api.operation import ChangeRequestRef
-from octavo.cli.checking import ContentOptions, check_content, choose_rules
+from octavo.cli.checking import CheckOptions, check_content, choose_rules
 from octavo.cli.comparisons import (
     ComparedVersions,
     PageTexts,
@@ -237,7 +237,7 @@ async def _findings(references: References, target: Target, page: str) -> list[d
     """Return the findings of `octavo check` in the words that the change request added. Raises ApiError or Failure."""
     if page:
         target = replace(target, page=await references.page(target, page))
-    report = await check_content(references.live, target, ContentOptions(target.change_request is not None))
+    report = await check_content(references.live, target, CheckOptions(target.change_request is not None))
     rules = choose_rules((), ())
     return [each.as_json() for each in sorted_findings(report.findings) if rules.applies(each)]
 

@@ -307,7 +307,7 @@ class _InboxBuild:
         if reviews is None:
             self._not_loaded["reviews"] += 1
         elif is_own:
-            self._find_results_for_me(at, request, [review for review in reviews if not review.outdated])
+            self._find_review_results(at, request, [review for review in reviews if not review.outdated])
         elif at not in self._reviewed:
             self._find_changes_since_review(at, request, [review for review in reviews if not review.outdated])
         if is_own and request.outdated:
@@ -339,7 +339,7 @@ class _InboxBuild:
             at, "changed since review", reason_text, request.updated_at, f"{last_review.id} {request.revision}"
         )
 
-    def _find_results_for_me(self, at: ChangeRequestRef, request: ChangeRequest, reviews: Sequence[Review]) -> None:
+    def _find_review_results(self, at: ChangeRequestRef, request: ChangeRequest, reviews: Sequence[Review]) -> None:
         current_reviews = [
             review
             for review in reviews

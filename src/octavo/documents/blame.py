@@ -29,7 +29,7 @@ class Origin(Generic[V]):
 
     version: V
     page: str
-    block: str
+    block_key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class _Trail:
     """The place of a block of the page in the oldest version that has been compared."""
 
     page: str
-    block: str
+    block_key: str
     text: str
     """The text of the block in the newest version, without links."""
     is_part: bool = False
@@ -49,7 +49,7 @@ class Blame(Generic[V]):
 
     def __init__(self, page: str, document: Document) -> None:
         """`document` is the newest version of the page with the id `page`."""
-        self.blocks = tuple(written_blocks(document))
+        self.blocks = tuple(blocks_with_words(document))
         """The blocks of the page that have words, in the order of the page."""
         self.origins: dict[str, Origin[V]] = {}
         """The known origins, by the key of the block in the newest version."""
@@ -81,16 +81,16 @@ class Blame(Generic[V]):
         """Find the blocks that were moved here from other pages in the last compared version. `others` has these pages before
         and after that version. None stands for a deleted page."""
         for page, (before, after) in others.items():
-            remaining = {_text_with_links(block) for block in written_blocks(after)} if after is not None else set()
+            remaining = {_text_with_links(block) for block in blocks_with_words(after)} if after is not None else set()
             moved = {
                 words: block.key
-                for block in written_blocks(before)
+                for block in blocks_with_words(before)
                 if (words := _text_with_links(block)) not in remaining
             }
             for key, (trail, words) in list(self._added_blocks.items()):
                 if words in moved:
                     del self._added_blocks[key], self.origins[key]
-                    self._trails[key] = replace(trail, page=page, block=moved[words])
+                    self._trails[key] = replace(trail, page=page, block_key=moved[words])
                     self._documents[page] = before
 
     def finish(self, version: V) -> None:
@@ -100,7 +100,7 @@ class Blame(Generic[V]):
 
     def _set_origin(self, key: str, version: V) -> None:
         trail = self._trails.pop(key)
-        self.origins[key] = Origin(version, trail.page, trail.block)
+        self.origins[key] = Origin(version, trail.page, trail.block_key)
 
     def _compare_page(self, version: V, page: str, older: Document) -> None:
         newer, self._documents[page] = self._documents[page], older
@@ -111,7 +111,7 @@ class Blame(Generic[V]):
             if (source := versions.source_of(trail)) is not None:
                 self._trails[key] = source
                 continue
-            words = versions.words(trail.block)
+            words = versions.words(trail.block_key)
             self._set_origin(key, version)
             if len(trail.text) >= _MIN_ELSEWHERE and not trail.is_part:
                 self._added_blocks[key] = trail, words
@@ -121,8 +121,8 @@ class _TwoVersions:
     """The blocks of two versions of a page, with the older block from which each newer block comes."""
 
     def __init__(self, older: Document, newer: Document) -> None:
-        self._older = {block.key: block for block in written_blocks(older)}
-        self._newer = {block.key: block for block in written_blocks(newer)}
+        self._older = {block.key: block for block in blocks_with_words(older)}
+        self._newer = {block.key: block for block in blocks_with_words(newer)}
         pairs = new_keys(diff(older, newer))
         self._old_keys = {new: old for old, new in pairs.items() if old in self._older and new in self._newer}
         self._add_unpaired()
@@ -144,14 +144,14 @@ class _TwoVersions:
 
     def source_of(self, trail: _Trail) -> _Trail | None:
         """Return the trail of the same words in the older version. None if the newer version wrote or edited them."""
-        old_key = self._old_keys.get(trail.block)
+        old_key = self._old_keys.get(trail.block_key)
         if old_key is not None:
             old = self._older[old_key]
-            is_same = trail.text in _text(old) if trail.is_part else _text_with_links(old) == self.words(trail.block)
+            is_same = trail.text in _text(old) if trail.is_part else self._is_unchanged(trail.block_key)
             if is_same:
-                return replace(trail, block=old_key)
+                return replace(trail, block_key=old_key)
         source = self._split_blocks.get(trail.text)
-        return None if source is None else replace(trail, block=source, is_part=True)
+        return None if source is None else replace(trail, block_key=source, is_part=True)
 
     @cached_property
     def _split_blocks(self) -> dict[str, str]:
@@ -172,19 +172,19 @@ class _TwoVersions:
         return old_key is not None and _text_with_links(self._older[old_key]) == _text_with_links(self._newer[key])
 
 
-def written_blocks(document: Document) -> Iterator[Block]:
+def blocks_with_words(document: Document) -> Iterator[Block]:
     """Yield the blocks that have words of their own, in the order of the page. A container with a title comes before
     the blocks in it. The rows of a table are blocks."""
-    yield from _written(document.blocks)
+    yield from _with_words(document.blocks)
 
 
-def _written(blocks: Sequence[Block]) -> Iterator[Block]:
+def _with_words(blocks: Sequence[Block]) -> Iterator[Block]:
     for block in blocks:
         inner = () if block.kind in _WHOLE_KINDS else block.children
         own = block._replace(children=()) if inner else block
         if (block.runs or not inner) and _text(own):
             yield own
-        yield from _written(inner)
+        yield from _with_words(inner)
 
 
 def _text(block: Block) -> str:

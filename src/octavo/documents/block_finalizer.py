@@ -93,7 +93,7 @@ def _take_paragraphs(draft: DraftBlock, *kinds: str) -> list[DraftBlock]:
 
 def _rewrite_heading(draft: DraftBlock) -> list[DraftBlock]:
     others = _take_paragraphs(draft)
-    ends_with_text = not draft.is_exact and draft.runs and draft.runs[-1].kind == "text"
+    ends_with_text = not draft.is_plain_text and draft.runs and draft.runs[-1].kind == "text"
     if ends_with_text and (explicit_id := _OWN_ID.search(draft.runs[-1].text)):
         draft.attrs.setdefault("id", explicit_id[1])
         last = draft.runs[-1]
@@ -187,7 +187,7 @@ def _rewrite_item(draft: DraftBlock) -> list[DraftBlock]:
     first = draft.children[0] if draft.children else None
     if (
         first is None
-        or draft.is_exact
+        or draft.is_plain_text
         or first.kind != "paragraph"
         or first.runs[0].kind != "text"
         or first.runs[0].link

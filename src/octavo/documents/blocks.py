@@ -267,7 +267,7 @@ class DraftBlock:
     """The first line in the source, and the line after the last one, both counted from 0."""
     key: str = ""
     """The key of the platform. Empty for Markdown."""
-    is_exact: bool = False
+    is_plain_text: bool = False
     """True if the text contains no Markdown syntax and is displayed unchanged."""
     text_line: int = 0
     """The line on which `text` begins, if it is not the first line of the block. Else 0."""

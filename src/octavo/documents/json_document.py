@@ -82,7 +82,7 @@ class _Node:
 
     def with_key(self, draft: DraftBlock) -> DraftBlock:
         """Give a draft the key of this node, mark its text as free of Markdown syntax, and return it."""
-        draft.key, draft.is_exact = as_text(self.raw.get("key")), True
+        draft.key, draft.is_plain_text = as_text(self.raw.get("key")), True
         return draft
 
     def blocks(self) -> list[DraftBlock]:

@@ -58,7 +58,7 @@ class SpaceIndex:
     space: str | None = None
     origins: Collection[str] = ()
     """Origins of the platform's app in addition to `APP_HOSTS`, such as `https://docs.example`."""
-    _folded: dict[str, Mapping[str, str]] = field(default_factory=dict, compare=False, repr=False)
+    _ids_by_folded_name: dict[str, Mapping[str, str]] = field(default_factory=dict, compare=False, repr=False)
     """Ids by folded path or name. Filled at the first lookup that has no exact match."""
 
     def page_id(self, path: str) -> str | None:
@@ -72,9 +72,9 @@ class SpaceIndex:
         return files.get(name) or self._find_folded("files", files, name)
 
     def _find_folded(self, kind: str, ids: Mapping[str, str], name: str) -> str | None:
-        if kind not in self._folded:
-            self._folded[kind] = {fold(item_id): ids[item_id] for item_id in reversed(list(ids))}
-        return self._folded[kind].get(fold(name)) if name else None
+        if kind not in self._ids_by_folded_name:
+            self._ids_by_folded_name[kind] = {fold(item_id): ids[item_id] for item_id in reversed(list(ids))}
+        return self._ids_by_folded_name[kind].get(fold(name)) if name else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -370,14 +370,14 @@ def revision_differences(before: Json, after: Json, download_url: Callable[[Json
     """Return the changes from `before` to `after`: pages in tree order, then deleted pages, files, reusable content
     and variables. `download_url` returns the download URL of a file."""
     return [
-        *_pages(before["pages"], after["pages"]),
-        *_items("file", before["files"], after["files"], lambda file: {**file, "downloadURL": download_url(file)}),
-        *_items("reusable_content", before["reusableContents"], after["reusableContents"], _reusable),
-        *_variables(before["variables"], after["variables"]),
+        *_page_changes(before["pages"], after["pages"]),
+        *_changes("file", before["files"], after["files"], lambda file: {**file, "downloadURL": download_url(file)}),
+        *_changes("reusable_content", before["reusableContents"], after["reusableContents"], _reusable),
+        *_variable_changes(before["variables"], after["variables"]),
     ]
 
 
-def _pages(before: Pages, after: Pages) -> Iterator[Json]:
+def _page_changes(before: Pages, after: Pages) -> Iterator[Json]:
     old = {page["id"]: page for page in walk(before)}
     new = {page["id"]: page for page in walk(after)}
     old_parents, new_parents = parents(before), parents(after)
@@ -396,7 +396,7 @@ def _pages(before: Pages, after: Pages) -> Iterator[Json]:
             }
             yield {"type": "page_moved", "page": reference, "parent": parent}
         fields = _ATTRIBUTES.get(page["type"], _COMMON)
-        if attributes := _attributes(fields, _with_document(old[name]), _with_document(page)):
+        if attributes := _changed_attributes(fields, _with_document(old[name]), _with_document(page)):
             yield {"type": "page_edited", "page": reference, "attributes": attributes}
     for name, page in old.items():
         if name not in new:
@@ -420,7 +420,7 @@ def _reordered_pages(old_parents: dict[str, str | None], new_parents: dict[str, 
     return moved
 
 
-def _items(kind: str, before: list[Json], after: list[Json], to_json: Callable[[Json], Json]) -> Iterator[Json]:
+def _changes(kind: str, before: list[Json], after: list[Json], to_json: Callable[[Json], Json]) -> Iterator[Json]:
     field, attributes, reference = (
         ("file", _FILE_ATTRIBUTES, ("id", "name", "contentType", "downloadURL"))
         if kind == "file"
@@ -434,17 +434,17 @@ def _items(kind: str, before: list[Json], after: list[Json], to_json: Callable[[
             yield {"type": f"{kind}_created", **reference_fields}
         elif name not in new:
             yield {"type": f"{kind}_deleted", **reference_fields}
-        elif changed := _attributes(attributes, old[name], item):
+        elif changed := _changed_attributes(attributes, old[name], item):
             yield {"type": f"{kind}_edited", **reference_fields, "attributes": changed}
 
 
-def _variables(before: Json, after: Json) -> Iterator[Json]:
+def _variable_changes(before: Json, after: Json) -> Iterator[Json]:
     names = tuple(dict.fromkeys([*before, *after]))
-    if changed := _attributes(names, before, after):
+    if changed := _changed_attributes(names, before, after):
         yield {"type": "variables_edited", "variables": changed}
 
 
-def _attributes(names: tuple[str, ...], before: Json, after: Json) -> Json:
+def _changed_attributes(names: tuple[str, ...], before: Json, after: Json) -> Json:
     """Return the changed fields with their values before and after. Missing values are left out."""
     changed = {}
     for name in names:

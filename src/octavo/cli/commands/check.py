@@ -17,7 +17,7 @@ from urllib.parse import quote
 from octavo import __version__
 from octavo.api.safety import safe_address, safe_line
 from octavo.cli.access import read_settings
-from octavo.cli.checking import NETWORK_RULE, CheckReport, ContentOptions, check_content, check_folder, choose_rules
+from octavo.cli.checking import NETWORK_RULE, CheckOptions, CheckReport, check_content, check_folder, choose_rules
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.refs import References
@@ -273,7 +273,7 @@ def _run_on_ref(options: argparse.Namespace) -> int:
 
     async def work(session: Session) -> int:
         target = await References(session, options).target(options.target)
-        wanted = ContentOptions(options.is_added_only, linters, NETWORK_RULE in rules.rules)
+        wanted = CheckOptions(options.is_added_only, linters, NETWORK_RULE in rules.rules)
         return _finish(options, rules, await check_content(session.live, target, wanted), "")
 
     try:

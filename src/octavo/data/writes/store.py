@@ -205,7 +205,7 @@ def once_group(fact: Any, now: datetime) -> str | None:
         return None
 
 
-def _is_used(db: sqlite3.Connection, namespace: str, key: str, now: datetime) -> bool:
+def _is_once_key_used(db: sqlite3.Connection, namespace: str, key: str, now: datetime) -> bool:
     """Return whether a command with `--once` has used this key, in this process or another."""
     return key.startswith(ONCE_PREFIX) and once_group(read_fact(db, namespace, key), now) is not None
 
@@ -287,7 +287,7 @@ class OutboxEntries:
         now = self.now()
 
         def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
-            if any(_is_used(db, self.state.namespace, entry.draft_key, now) for entry in entries):
+            if any(_is_once_key_used(db, self.state.namespace, entry.draft_key, now) for entry in entries):
                 return ()
             wanted = tuple(entry for entry in entries if is_wanted(db, entry))
             for entry in wanted:
@@ -338,7 +338,7 @@ class OutboxEntries:
 
         def work(db: sqlite3.Connection) -> tuple[str, ...]:
             keys = (once_key, *(entry.draft_key for entry in final_entries))
-            if any(_is_used(db, self.state.namespace, key, now) for key in keys):
+            if any(_is_once_key_used(db, self.state.namespace, key, now) for key in keys):
                 return ()
             records = entry_records(db, self.state.namespace)
             stored = (entry for entry_id, record in records if (entry := self._decode(entry_id, record)))

@@ -210,8 +210,8 @@ def _find_index(folder: Folder, path: Path) -> Path | None:
 
 def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
     """Return the entries of a table of contents. A heading of level 2 or more starts a group, a divider ends it."""
-    root: list[Entry] = []
-    current_entries = root
+    top_entries: list[Entry] = []
+    current_entries = top_entries
     # A heading without an anchor has an id too, which is made from its title.
     written_slugs = set(_WRITTEN_SLUG.findall(text))
     for document in map(parse, _pieces_of_lines(text)):
@@ -222,14 +222,14 @@ def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
             if block.kind == "heading" and block.attrs.get("level", 1) > 1:
                 title, slug = _plain_text(block.runs) or "Untitled group", str(block.attrs.get("id") or "")
                 group = Entry("group", title, slug=slug if slug in written_slugs else "")
-                root.append(group)
+                top_entries.append(group)
                 current_entries = group.children
             elif block.kind == "divider":
-                current_entries = root
+                current_entries = top_entries
             elif block.kind == "list":
                 current_entries += reader.items(block)
-    _link_repeated_files(folder, root)
-    return [entry for entry in root if entry.kind != "group" or entry.children]
+    _link_repeated_files(folder, top_entries)
+    return [entry for entry in top_entries if entry.kind != "group" or entry.children]
 
 
 def _pieces_of_lines(text: str) -> Iterator[str]:

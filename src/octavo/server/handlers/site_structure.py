@@ -78,7 +78,7 @@ class SiteView:
     def structure(self) -> Json:
         """Return the API resource of the structure that the caller sees."""
         root = self.tree.existing_site_spaces_in(None)
-        if self.tree.parts and not root:
+        if self.tree.sections_and_groups and not root:
             return {"type": "sections", "structure": self._children(None)}
         return {"type": "siteSpaces", "structure": [self.site_space(part.document) for part in root if self.sees(part)]}
 

@@ -48,7 +48,7 @@ class SiteTree:
     site: Json
     site_spaces: dict[str | None, SiteParts]
     """Site spaces in order, by section. The key None is the root."""
-    parts: dict[str | None, SiteParts]
+    sections_and_groups: dict[str | None, SiteParts]
     """Sections and groups in order, by parent group. The key None is the root."""
     spaces: dict[str, Json]
     """Spaces of the site that are not deleted, by ID."""
@@ -58,7 +58,7 @@ class SiteTree:
 
         `group` and `above` are the ID and the sort key of the group to begin in.
         """
-        for part in self.parts.get(group, ()):
+        for part in self.sections_and_groups.get(group, ()):
             key = above + part.key
             yield part._replace(key=key)
             if part.document["object"] == "site-section-group":
@@ -70,7 +70,7 @@ class SiteTree:
 
     def parts_in(self, kind: str, parent: str | None) -> SiteParts:
         """Return the parts of this type in a section or group, or at the root if `parent` is None."""
-        rows = self.site_spaces if kind == "site-space" else self.parts
+        rows = self.site_spaces if kind == "site-space" else self.sections_and_groups
         return rows.get(parent, [])
 
     def existing_site_spaces_in(self, section: str | None) -> SiteParts:
@@ -118,19 +118,19 @@ def load_site(world: World, path: str) -> SiteTree:
     """Return the site stored at `path`. Raises MissingResource."""
     site = world.store.get(path)
     site_spaces: dict[str | None, SiteParts] = defaultdict(list)
-    parts: dict[str | None, SiteParts] = defaultdict(list)
+    sections_and_groups: dict[str | None, SiteParts] = defaultdict(list)
     for kind, folder in FOLDERS.items():
-        rows = site_spaces if kind == "site-space" else parts
+        rows = site_spaces if kind == "site-space" else sections_and_groups
         for position, document in world.store.items(f"{path}/{folder}"):
             part = SitePart(order_key(position, document), f"{path}/{folder}/{document['id']}", document)
             rows[document.get(PARENT_FIELDS[kind])].append(part)
-    for row in (*site_spaces.values(), *parts.values()):
+    for row in (*site_spaces.values(), *sections_and_groups.values()):
         row.sort(key=lambda part: part.key)
     spaces_of_parts = (
         world.store.find(f"/spaces/{part.document['space']}") for row in site_spaces.values() for part in row
     )
     spaces = {space["id"]: space for space in spaces_of_parts if space and not space.get("deletedAt")}
-    return SiteTree(path, site, dict(site_spaces), dict(parts), spaces)
+    return SiteTree(path, site, dict(site_spaces), dict(sections_and_groups), spaces)
 
 
 def load_site_of(world: World, document: Json) -> SiteTree:

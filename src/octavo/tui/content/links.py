@@ -152,7 +152,7 @@ class LinksScreen(ListView[LinkLocation]):
         super().__init__()
         self.space, self.page = space, page
         self._first_section = first_section
-        self._locations: dict[str, list[LinkLocation]] = {}
+        self._locations_by_section: dict[str, list[LinkLocation]] = {}
         self._tree: PageTree | None = None
         self._page_trails: dict[str, str] = {}
         self._link_context = LinkContext(PageTree(pages=()), space.ref)
@@ -184,21 +184,21 @@ class LinksScreen(ListView[LinkLocation]):
 
     def _show_links(self, snapshot: Snapshot[ListPage[Link]]) -> None:
         for section in ("broken", "in-app", "internal", "external"):
-            self._locations[section] = []
+            self._locations_by_section[section] = []
         for link in snapshot.value.items if snapshot.value else ():
             target = link.target_reference or Location()
             section = _section_of(link, target)
             title, url = _target_title(target, self.space.id), target.url or ""
             kind = _KINDS.get(target.kind, target.kind)
             is_embedded = link.relation == "dependsOn"
-            self._locations[section] += [
+            self._locations_by_section[section] += [
                 LinkLocation(each, section, title, kind, url, is_embedded) for each in link.location_references
             ]
         self.redraw_list()
 
     def _show_backlinks(self, snapshot: Snapshot[ListPage[Location]]) -> None:
         target = self.page[1] if self.page else ""
-        self._locations["backlinks"] = [
+        self._locations_by_section["backlinks"] = [
             LinkLocation(each, "backlinks", target, "page") for each in (snapshot.value.items if snapshot.value else ())
         ]
         self.redraw_list()
@@ -212,12 +212,12 @@ class LinksScreen(ListView[LinkLocation]):
     def redraw_list(self) -> None:
         section = self.sections.current
         self.sections.sections = tuple(
-            Section(each.key, each.name, len({location.key for location in self._locations.get(each.key, ())}))
+            Section(each.key, each.name, len({item.key for item in self._locations_by_section.get(each.key, ())}))
             for each in self.sections.sections
         )
         snapshot = self._snapshot
         order = {page.id: number for number, page in enumerate(self._tree.walk())} if self._tree is not None else {}
-        items = {item.key: item for item in self._locations.get(section, ())}
+        items = {item.key: item for item in self._locations_by_section.get(section, ())}
         if snapshot.value is not None:
             self.rows.state.empty = _EMPTY[section]
             self.rows.show(sorted(items.values(), key=lambda item: order.get(self._page_of(item), len(order))))
@@ -265,7 +265,7 @@ class LinksScreen(ListView[LinkLocation]):
         page = self._page_of(item)
         path = [name for name in (self.space.title, self._page_trails.get(page, ""), page_title(item.location)) if name]
         same_target = [
-            other for other in self._locations.get(item.section, ()) if self._target(other) == self._target(item)
+            other for other in self._locations_by_section[item.section] if self._target(other) == self._target(item)
         ]
         lines = [
             Content.assemble((f"{sign} ", style), (item.target or item.url or "no target", "bold")),

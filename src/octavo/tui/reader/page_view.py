@@ -166,7 +166,7 @@ def _for_whole_page(group: Commands[Any]) -> Commands[Any]:
     )
 
 
-def _why_no_width(_: object, page: PageView) -> str | None:
+def _why_not_change_width(_: object, page: PageView) -> str | None:
     return NOT_IN_EXCERPT if page.excerpt is not None and not page.excerpt.can_change_width else None
 
 
@@ -174,7 +174,7 @@ WIDTH: Commands[PageView] = Commands(
     "page",
     (
         Command("wrap", "W", "Width", "Change the text width",
-                run=lambda _, page: page.switch_line_width(), why_not=_why_no_width, shown=False),
+                run=lambda _, page: page.switch_line_width(), why_not=_why_not_change_width, shown=False),
     ),
 )  # fmt: skip
 

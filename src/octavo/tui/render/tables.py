@@ -198,7 +198,7 @@ def fit_columns(
     else:
         kept = least
     widths = _share_widths(widths, kept, text_sizes, available_width)
-    parts = _PartsOfWords(texts)
+    parts = _WordPartWidths(texts)
     if _excess(widths, available_width) > 0:
         # Break long words if the table then needs no scrolling.
         words = [each.word if each.word <= _NARROW_COLUMN + 2 else None for each in longest_of]
@@ -213,7 +213,7 @@ def fit_columns(
     return TableGrid(head, body, aligns, widths)
 
 
-class _PartsOfWords:
+class _WordPartWidths:
     """Widths of the parts of words between the places where a long word may break, by column. Read when needed."""
 
     def __init__(self, texts: Sequence[Sequence[str]]) -> None:
@@ -238,7 +238,7 @@ class _PartsOfWords:
 
 
 def _widths_for_parts(
-    widths: Sequence[int], words: Sequence[int | None], parts: _PartsOfWords, available_width: int
+    widths: Sequence[int], words: Sequence[int | None], parts: _WordPartWidths, available_width: int
 ) -> list[int]:
     """Return column widths that break few parts of words, and that fit `available_width` cells if possible. `words` has
     the width of each column that stays as wide as its longest word, and None for each other column.
@@ -269,7 +269,7 @@ def _widths_around_words(
     rows: list[list[list[Piece]]],
     widths: list[int],
     broken: dict[int, int],
-    parts: _PartsOfWords,
+    parts: _WordPartWidths,
     available_width: int,
 ) -> list[int]:
     """Return column widths that break fewer words than `widths`. `broken` has the width of the longest word of each

@@ -106,7 +106,7 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     lines: list[Line] = []
     context.list_depth = level + 1
     # All bullets of a list are on the same side, even if some items are Latin words.
-    from_right = reads_from_right(" ".join(map(_first_words, whole.children[:_SAMPLE_ITEMS])))
+    from_right = reads_from_right(" ".join(map(_first_paragraph_text, whole.children[:_SAMPLE_ITEMS])))
     for position, item in enumerate(block.children, first):
         list_item, is_continued = whole_block(item), not has_start(item)
         mark = item_marker(whole, position, level, styles)
@@ -147,14 +147,13 @@ def item_marker(block: Block, position: int, level: int, styles: Styles) -> str:
     return f"{first + position}.".rjust(len(str(first + len(block.children) - 1)) + 1)
 
 
-def _first_words(item: Block) -> str:
-    """Return the text of an item if it begins with a paragraph, else nothing."""
+def _first_paragraph_text(item: Block) -> str:
     first = item.children[0] if item.children else None
     return plain_text(first.runs) if first is not None and first.kind == "paragraph" else ""
 
 
 def _starts_right_to_left(item: Block) -> bool:
-    return reads_from_right(_first_words(item))
+    return reads_from_right(_first_paragraph_text(item))
 
 
 def is_loose(block: Block) -> bool:

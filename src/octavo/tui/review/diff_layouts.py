@@ -48,7 +48,7 @@ ThreadRows = Callable[[ChangedPage, TwoVersionAnchors], Mapping[str, Sequence[Th
 """Function that returns the threads, drafts and findings that are shown below the blocks of a page, by block key."""
 
 
-class SinglePage:
+class SinglePageLayout:
     """Shows the diff of the selected entry in the pane `#diff`. An entry without a diff is described in `#words` instead,
     which is visible while the view has the class `-words`."""
 

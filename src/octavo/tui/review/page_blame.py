@@ -324,7 +324,7 @@ class BlameScreen(ListView[BlamedBlock]):
         elif self._is_opened_from(request):
             self.shell.history.close_screen()
         else:
-            block = (item.origin.page, item.origin.block)
+            block = (item.origin.page, item.origin.block_key)
             self.shell.go(ToChangeRequest(request.ref(self._space), request, block=block))
 
     def _why_no_request(self, item: BlamedBlock) -> str:

@@ -45,7 +45,7 @@ from octavo.tui.review.changed_pages import (
     open_threads_on,
 )
 from octavo.tui.review.changed_tree import ChangedTree
-from octavo.tui.review.diff_layouts import RequestScroll, SinglePage
+from octavo.tui.review.diff_layouts import RequestScroll, SinglePageLayout
 from octavo.tui.review.page_findings import PageFindings
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.widgets.commands import StillLoading
@@ -171,10 +171,10 @@ class PageDiff:
         parts = view, comparison, pages
         self.scroll = RequestScroll(*parts, threads, self._summaries_of, self._on_page_loaded)
         """All changed pages one below the other."""
-        self._single_page = SinglePage(*parts, self._summaries_of, self._on_page_loaded)
+        self._single_page = SinglePageLayout(*parts, self._summaries_of, self._on_page_loaded)
 
     @property
-    def _layout(self) -> SinglePage | RequestScroll:
+    def _layout(self) -> SinglePageLayout | RequestScroll:
         return self.scroll if self.scroll.is_on else self._single_page
 
     @property

@@ -364,14 +364,14 @@ def approve_several(app: Shell, target: RequestTarget) -> None:
             return PlannedWrite(
                 request, name, f"has {plural(len(pending), 'pending comment')}: submit that review alone"
             )
-        head: ChangeRequest = await live.fetch(change_requests.Get(at=at))
-        if head.revision is None or head.revision != request.revision:
+        current: ChangeRequest = await live.fetch(change_requests.Get(at=at))
+        if current.revision is None or current.revision != request.revision:
             return PlannedWrite(request, name, "was edited after the list was loaded: read the new revision first")
         mine = my_review(app, (await live.fetch(reviews_of(at))).items)
         if mine is not None and mine.status == "approved":
             return PlannedWrite(request, name, "already approved by you")
         effect = "replaces your review that requested changes" if mine is not None else "will be approved"
-        effect += " · outdated" if head.outdated else ""
+        effect += " · outdated" if current.outdated else ""
         action = f"approve {name}"
 
         async def send() -> SendResult[Any]:

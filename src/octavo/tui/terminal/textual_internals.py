@@ -73,12 +73,12 @@ def _start_for_target(
     creator: the timer of a notification that a dialog shows would keep the closed dialog in memory.
     """
 
-    def call() -> Any:
+    def call_unless_removed() -> Any:
         is_late = is_being_removed(target) or (target.app._exit and target is not target.app)
         return callback() if callback is not None and not is_late else None
 
     with target._context():
-        return original(target, delay, None if callback is None else call, **options)
+        return original(target, delay, None if callback is None else call_unless_removed, **options)
 
 
 @replaces(Worker, "cancel", 0xC3902025)
