@@ -20,7 +20,7 @@ from octavo.tui.render.layout_context import Folds, path_to_block, render_runs
 from octavo.tui.render.styled_lines import Line, Piece, SplitLine, cells, flatten_emoji
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.tables import COLUMN_GAP, visible_columns
-from octavo.tui.render.tables import grid_for as read_table
+from octavo.tui.render.tables import grid_by_width as read_table
 from octavo.tui.widgets.themes import themes
 from tests.documents.independent_reader import components, missing_words, read
 

@@ -35,10 +35,10 @@ def make(
     item_kinds: tuple[ItemKind, ...] = ("change",),
     result: CommandResult = "none",
     key: str = "f9",
-    is_confirmed: bool = False,
+    needs_confirmation: bool = False,
     writes: bool = False,
 ) -> CustomCommand:
-    return CustomCommand("Make a ticket", item_kinds, command, key, result, is_confirmed, writes)
+    return CustomCommand("Make a ticket", item_kinds, command, key, result, needs_confirmation, writes)
 
 
 @pytest.fixture
@@ -222,7 +222,7 @@ async def test_pending_comment_opens_the_editor_and_sends_nothing(stage: Stage, 
 async def test_confirmed_command_runs_after_the_confirmation_only(
     stage: Stage, recorder: tuple[str, ...], tmp_path: Path
 ) -> None:
-    async with stage.play(start="changes", commands=(make(*recorder, is_confirmed=True),)) as run:
+    async with stage.play(start="changes", commands=(make(*recorder, needs_confirmation=True),)) as run:
         await run.press("f9")
         await run.see("Run Make a ticket?")
         await run.press("escape")

@@ -62,7 +62,7 @@ class _Edit:
         return self.saving.done() and self.saving.exception() is None
 
 
-class Removal(NamedTuple):
+class DraftRemoval(NamedTuple):
     """The two steps that delete a draft as a part of another transaction."""
 
     work: Transaction[None]
@@ -181,7 +181,7 @@ class Drafts:
         """Wait for up to two seconds until all saves are on disk. Raises NotSaved."""
         self._state.write_now(lambda db: None)
 
-    def removal(self, key: str) -> Removal:
+    def removal(self, key: str) -> DraftRemoval:
         """Return the steps that discard a draft as a part of another transaction."""
         namespace, writer, seen = self._state.namespace, self._writer, self._seen.get(key)
 
@@ -189,7 +189,7 @@ class Drafts:
             _delete_version_of(db, namespace, key, writer)
             _delete_seen(db, namespace, key, seen)
 
-        return Removal(remove, partial(self._forget, key, self._edits.get(key)))
+        return DraftRemoval(remove, partial(self._forget, key, self._edits.get(key)))
 
     def _forget(self, key: str, edit: _Edit | None) -> None:
         if self._edits.get(key) is edit:

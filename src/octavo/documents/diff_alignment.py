@@ -419,7 +419,7 @@ _MIN_SECTION_SIMILARITY = 0.75
 class _Section(NamedTuple):
     """A heading with the blocks until the next heading, or a container with a title."""
 
-    name: tuple[str, str]
+    kind_and_title: tuple[str, str]
     nodes: Sequence[Node]
 
     @property
@@ -457,7 +457,7 @@ def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
             [section for section in sections_of(nodes) if id(section.nodes[0]) not in paired] for nodes in (old, new)
         )
         if _may_differ_in_order(old_sections, new_sections):
-            found += _moved_pairs(old_sections, new_sections)
+            found += _pairs_in_moved_sections(old_sections, new_sections)
     return found
 
 
@@ -469,9 +469,11 @@ def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
         return _moved_trees(before[0].body, after[0].body)
     if len(before) * len(after) > _MAX_SECTION_PAIRS:
         return []
-    indexes = {section.name: j for j, section in enumerate(after) if _is_unique(section, after)}
+    indexes = {section.kind_and_title: j for j, section in enumerate(after) if _is_unique(section, after)}
     pairs = {
-        i: indexes[each.name] for i, each in enumerate(before) if each.name in indexes and _is_unique(each, before)
+        i: indexes[each.kind_and_title]
+        for i, each in enumerate(before)
+        if each.kind_and_title in indexes and _is_unique(each, before)
     }
     pairs = {
         i: j
@@ -495,7 +497,7 @@ def _trees(nodes: Sequence[Node]) -> list[_Section]:
 
 
 def _is_unique(section: _Section, others: Sequence[_Section]) -> bool:
-    return sum(section.name == other.name for other in others) == 1
+    return sum(section.kind_and_title == other.kind_and_title for other in others) == 1
 
 
 def _level(heading: Node) -> int:
@@ -518,12 +520,12 @@ def _titled_containers(nodes: Sequence[Node]) -> Iterator[_Section]:
 def _may_differ_in_order(old: Sequence[_Section], new: Sequence[_Section]) -> bool:
     if min(len(old), len(new)) < 2 or len(old) * len(new) > _MAX_SECTION_PAIRS:
         return False
-    old_names, new_names = [each.name for each in old], [each.name for each in new]
+    old_names, new_names = [each.kind_and_title for each in old], [each.kind_and_title for each in new]
     old_set, new_set = set(old_names), set(new_names)
     return [name for name in old_names if name in new_set] != [name for name in new_names if name in old_set]
 
 
-def _moved_pairs(old: Sequence[_Section], new: Sequence[_Section]) -> list[Pair]:
+def _pairs_in_moved_sections(old: Sequence[_Section], new: Sequence[_Section]) -> list[Pair]:
     pairs = _counterparts(old, new)
     moved = pairs.items() - _pairs_in_order(pairs, old, new)
     return [pair for i, j in pairs.items() if (i, j) in moved for pair in align(old[i].nodes, new[j].nodes)]
@@ -561,7 +563,7 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
         for i, j in list(found.items()):
             while 0 <= i + step < len(old) and 0 <= j + step < len(new):
                 i, j = i + step, j + step
-                if old[i].name != new[j].name or not pair(i, j):
+                if old[i].kind_and_title != new[j].kind_and_title or not pair(i, j):
                     break
     unmatched = [j for j in range(len(new)) if j not in paired and len(after[j]) >= _MIN_SECTION_LENGTH]
     for i in range(len(old)) if 0 < len(old) * len(unmatched) <= _MAX_COMPARED_SECTIONS else ():
@@ -573,8 +575,8 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
 
 
 def _section_names(sections: Sequence[_Section]) -> list[tuple[object, ...]]:
-    return [section.name for section in sections]
+    return [section.kind_and_title for section in sections]
 
 
 def _exact_section_names(sections: Sequence[_Section]) -> list[tuple[object, ...]]:
-    return [(section.name, *(node.number for node in section.body)) for section in sections]
+    return [(section.kind_and_title, *(node.number for node in section.body)) for section in sections]

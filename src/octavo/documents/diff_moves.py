@@ -204,14 +204,14 @@ class _MoveFinder:
 
     def move_neighbors(self, lists: Sequence[Sequence[DiffStep]]) -> None:
         """Turn the equal blocks next to both ends of a move into moves, even if they are short."""
-        before: dict[int, DiffStep] = {}
-        after: dict[int, DiffStep] = {}
+        previous_by_id: dict[int, DiffStep] = {}
+        following_by_id: dict[int, DiffStep] = {}
         for siblings in lists:
             for statuses in (("removed", "left"), ("added", "arrived")):
                 side = [step for step in siblings if step.status in statuses]
-                before |= {id(step): last for last, step in pairwise(side)}
-                after |= {id(step): following for step, following in pairwise(side)}
-        for neighbors in (after, before):
+                previous_by_id |= {id(step): last for last, step in pairwise(side)}
+                following_by_id |= {id(step): following for step, following in pairwise(side)}
+        for neighbors in (following_by_id, previous_by_id):
             moved = list(self._moves)
             while moved:
                 left, arrived = (neighbors.get(id(step)) for step in moved.pop())

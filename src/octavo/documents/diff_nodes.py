@@ -74,7 +74,7 @@ class NodeFactory:
     """Creates nodes, with equal numbers for equal blocks."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Hashable, int] = {}
+        self._number_by_identity: dict[Hashable, int] = {}
 
     def node(self, block: Block) -> Node:
         """Return the node of a block, with the nodes of its descendants."""
@@ -86,7 +86,7 @@ class NodeFactory:
             _attributes_key(block) if block.attrs else (),
             tuple(child.number for child in children),
         )
-        number = self._numbers.setdefault(identity, len(self._numbers))
+        number = self._number_by_identity.setdefault(identity, len(self._number_by_identity))
         text = " ".join([*" ".join(_own_text(block)).split(), *[child.text for child in children if child.text]])
         return Node(block, children, number, text)
 

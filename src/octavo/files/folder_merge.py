@@ -31,7 +31,7 @@ from octavo.documents.folders.table_of_contents import write_summary
 from octavo.documents.merging import page_merge
 from octavo.documents.source_reader import find_markers
 from octavo.files import local_changes
-from octavo.files.local_changes import Entries, LocalFiles, base_entries, proposed_files
+from octavo.files.local_changes import Entries, LocalFiles, base_entries, files_after_proposal
 from octavo.files.pulled_folder import (
     FileKind,
     PulledFolder,
@@ -387,7 +387,7 @@ async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
         return frozenset()
     pages = {stored["id"] for stored in folder.proposal.get("pages", {}).values()} if status == "merged" else set()
     if status == "merged":
-        folder.files = proposed_files(folder)
+        folder.files = files_after_proposal(folder)
     folder.proposal = {}
     return frozenset(pages)
 

@@ -327,7 +327,7 @@ def base_entries(folder: PulledFolder) -> Entries:
     return entries
 
 
-def proposed_files(folder: PulledFolder) -> dict[str, TrackedFile]:
+def files_after_proposal(folder: PulledFolder) -> dict[str, TrackedFile]:
     """Return the files of the last pull, updated to the versions in the last proposal, by path."""
     files, proposal = dict(folder.files), folder.proposal
     for path, stored in proposal.get("pages", {}).items():

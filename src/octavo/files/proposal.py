@@ -42,7 +42,7 @@ from octavo.files.local_changes import (
     assign_ids,
     base_entries,
     entries_of,
-    proposed_files,
+    files_after_proposal,
 )
 from octavo.files.proposal_plan import Baseline, ProposalPlan, ProposalPlanner
 from octavo.files.pulled_folder import Download, PulledFolder, SpaceReader
@@ -136,7 +136,7 @@ class Proposal:
         entries = base_entries(self.folder)
         if not (self._is_known and self.folder.proposal.get("isComplete")):
             return Baseline(dict(self.folder.files), entries)
-        files = proposed_files(self.folder)
+        files = files_after_proposal(self.folder)
         if SUMMARY in files:
             before = entries
             entries = entries_of(self.folder, self.folder.base_text(files[SUMMARY].base_sha256))

@@ -333,9 +333,9 @@ class ProposalPlanner:
         return FileVersion(file.path, old, titles[0]), FileVersion(path, new, titles[1])
 
 
-def _without_ids(order: PageOrder, names: set[str]) -> PageOrder:
+def _without_ids(order: PageOrder, ids: set[str]) -> PageOrder:
     return PageOrder(
-        {parent: [each for each in children if each not in names] for parent, children in order.children.items()}
+        {parent: [each for each in children if each not in ids] for parent, children in order.children.items()}
     )
 
 

@@ -136,7 +136,7 @@ class CustomCommand:
     """Keys in the notation of Textual, separated by commas. Empty: the command is in the command palette only."""
     output_target: CommandResult = "none"
     """Form in which the output of the program is shown."""
-    is_confirmed: bool = False
+    needs_confirmation: bool = False
     """True if Octavo asks before the program runs."""
     writes: bool = False
     """True if the program changes something. Read-only mode does not run it."""

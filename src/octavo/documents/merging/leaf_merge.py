@@ -334,7 +334,7 @@ def _merge_columns(columns: list[list[Column]]) -> list[Column]:
     return merged
 
 
-def _header_cells(tables: Versions[SourceBlock], columns: list[list[Column]]) -> dict[Column, list[str]]:
+def _head_cells_of_new_columns(tables: Versions[SourceBlock], columns: list[list[Column]]) -> dict[Column, list[str]]:
     """Return the cells of each new column in the lines of the head."""
     found: dict[Column, list[str]] = {}
     for table, table_columns in zip(tables, columns, strict=True):
@@ -350,7 +350,7 @@ def _head_lines(table: SourceBlock) -> list[str]:
 
 
 def _with_columns(tables: Versions[SourceBlock], version: int, columns: list[list[Column]]) -> SourceBlock:
-    table, merged, header_cells = tables[version], _merge_columns(columns), _header_cells(tables, columns)
+    table, merged, header_cells = tables[version], _merge_columns(columns), _head_cells_of_new_columns(tables, columns)
 
     def line(text: str, version_number: int, new: Sequence[str]) -> str:
         by_column = dict(zip(columns[version_number], cells(text), strict=True))

@@ -154,11 +154,11 @@ class UnsavedDrafts(ConfirmDialog):
 
     def copy(self) -> None:
         """Copy all drafts to the clipboard."""
-        copy_text(self._shell, self._joined_drafts, f"Copied {plural(len(self._drafts), 'draft')}.")
+        copy_text(self._shell, self._joined_texts, f"Copied {plural(len(self._drafts), 'draft')}.")
 
     def write_to_file(self) -> None:
         """Write all drafts to a file that the user chooses."""
-        content = self._joined_drafts.encode("utf-8", "surrogatepass")
+        content = self._joined_texts.encode("utf-8", "surrogatepass")
 
         async def chunks() -> AsyncIterator[bytes]:
             yield content
@@ -166,7 +166,7 @@ class UnsavedDrafts(ConfirmDialog):
         ask_for_path(self._shell, Export("the unsaved drafts", "octavo-unsaved.md", chunks))
 
     @property
-    def _joined_drafts(self) -> str:
+    def _joined_texts(self) -> str:
         return "\n\n".join(each.text for each in self._drafts)
 
 

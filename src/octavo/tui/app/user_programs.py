@@ -379,7 +379,7 @@ class _Runner:
         target = self._target(custom)
         if target is None:
             return
-        if not custom.is_confirmed:
+        if not custom.needs_confirmation:
             self._start(custom, target)
             return
 

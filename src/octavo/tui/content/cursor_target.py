@@ -44,7 +44,7 @@ class CursorTarget:
     @property
     def row(self) -> TreeNode | None:
         """The selected row of the focused tree. None if no tree has the focus, or if the tree is empty."""
-        match self._panes.nav.has_focus_on:
+        match self._panes.nav.focused_tree:
             case "pages":
                 return self._panes.nav.pages_tree.node
             case "spaces":
@@ -53,7 +53,7 @@ class CursorTarget:
 
     @property
     def is_tree_focused(self) -> bool:
-        return self._panes.nav.has_focus_on is not None
+        return self._panes.nav.focused_tree is not None
 
     @property
     def page(self) -> tuple[str, str] | None:
@@ -66,7 +66,7 @@ class CursorTarget:
     @property
     def space(self) -> Space | None:
         """The target space. None if a collection is selected, or if no space is open."""
-        if self._panes.nav.has_focus_on != "spaces":
+        if self._panes.nav.focused_tree != "spaces":
             return self._panes.space
         return self._panes.shell.workspace.space(str(self.row.key)) if self.row is not None else None
 
@@ -89,7 +89,7 @@ class CursorTarget:
 
     @property
     def selected_page(self) -> tuple[str, str, str] | None:
-        focus, row, page = self._panes.nav.has_focus_on, self.row, self._panes.page
+        focus, row, page = self._panes.nav.focused_tree, self.row, self._panes.page
         if focus == "pages" and row is not None:
             return str(row.key), str(row.label), "document" if row.kind == "page" else row.kind
         if focus == "spaces" or page is None:
@@ -106,7 +106,7 @@ class CursorTarget:
         """Return the reason why commands for pages are disabled: a space or collection is selected. Otherwise return
         None."""
         row = self.row
-        if row is None or self._panes.nav.has_focus_on != "spaces":
+        if row is None or self._panes.nav.focused_tree != "spaces":
             return None
         kind_label = "collection" if row.kind == "group" else "space"
         return f"“{row.label}” is a {kind_label}, not a page. Press tab to go to the open page."
@@ -154,7 +154,7 @@ class CursorTarget:
     def why_no_space(self) -> str | None:
         """Return the reason why commands for spaces are disabled: a collection is selected. Otherwise return None."""
         row = self.row
-        if self._panes.nav.has_focus_on == "spaces" and row is not None and row.kind == "group":
+        if self._panes.nav.focused_tree == "spaces" and row is not None and row.kind == "group":
             return f"“{row.label}” is a collection. Select a space in the collection first."
         return None
 
@@ -163,7 +163,7 @@ class CursorTarget:
     def row_url(self) -> str:
         """Return the URL of the selected row. If it has none, say so and return an empty string."""
         row, pages, app = self.row, self._panes.pages, self._panes.shell
-        is_space, url = self._panes.nav.has_focus_on == "spaces", ""
+        is_space, url = self._panes.nav.focused_tree == "spaces", ""
         if row is not None and is_space:
             url = (self.space.urls.app or "") if self.space is not None else ""
         elif row is not None and pages is not None:

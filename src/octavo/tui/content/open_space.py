@@ -202,7 +202,7 @@ class OpenSpace(SpacePanes):
 
     def show_tree_of(self, tree_name: TreeName) -> None:
         """Show the tree of spaces or of pages. Focus this tree, unless the page or the side panel has the focus."""
-        focus = self._screen.focused is None or self.nav.has_focus_on is not None
+        focus = self._screen.focused is None or self.nav.focused_tree is not None
         self.nav.show_tree(tree_name, self.space, focus=focus)
 
     # Location
@@ -233,7 +233,7 @@ class OpenSpace(SpacePanes):
         """Show the path of the selected row or the open page in the status line, and the current heading in the
         outline."""
         self.side_panel.follow(self.page_view.navigation.current_anchor)
-        current_id, in_spaces = self.page.id if self.page is not None else "", self.nav.has_focus_on == "spaces"
+        current_id, in_spaces = self.page.id if self.page is not None else "", self.nav.focused_tree == "spaces"
         if (row := self.target.row) is not None:
             tree = self.nav.spaces_tree if in_spaces else self.nav.pages_tree
             current_id, path = str(row.key), [str(each.label) for each in tree.outline.path(row.key)]

@@ -403,7 +403,7 @@ class Navigation(Vertical):
         yield Vertical(self.pages_tree)
 
     @property
-    def has_focus_on(self) -> TreeName | None:
+    def focused_tree(self) -> TreeName | None:
         """The tree that has the focus. None if neither has."""
         return "spaces" if self.spaces_tree.has_focus else "pages" if self.pages_tree.has_focus else None
 

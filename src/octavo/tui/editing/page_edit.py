@@ -151,7 +151,7 @@ class PageEdit:
         await self._edit(draft.key, await self._load_target(draft.key), draft.text)
 
     async def _send_draft(self, draft: PageDraft) -> None:
-        self._send_unless_refused(draft.key, await self._load_target(draft.key), draft.text)
+        self._send_or_confirm(draft.key, await self._load_target(draft.key), draft.text)
 
     async def _discard(self, draft: PageDraft) -> None:
         async def discard() -> None:
@@ -235,9 +235,9 @@ class PageEdit:
             )
             self.on_end(None)
         else:
-            self._send_unless_refused(key, target, mine)
+            self._send_or_confirm(key, target, mine)
 
-    def _send_unless_refused(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
+    def _send_or_confirm(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
         """Send the text. If it contains conflict markers, ask for confirmation first."""
         number = len(find_markers(mine.text))
         if not number:

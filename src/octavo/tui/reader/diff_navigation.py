@@ -521,7 +521,7 @@ CHANGES: Commands[DiffNavigation] = Commands(
     ),
     find=lambda view: view.navigation,
 )  # fmt: skip
-DIFF_THREADS: Commands[DiffNavigation] = Commands(
+DIFF_THREAD_COMMANDS: Commands[DiffNavigation] = Commands(
     "diff",
     (
         Command("next_thread", "t", "Next thread", "Go to the next open thread",

@@ -18,13 +18,13 @@ from octavo.documents.blocks import Block
 from octavo.tui.core.view import View
 from octavo.tui.reader.block_cursor import LINK_HINTS, PANNING
 from octavo.tui.reader.diff_contents import DiffContents, DiffLayout, PageSection
-from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NOT_BLOCKS, ORDER, DiffNavigation
+from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREAD_COMMANDS, LAYOUT, NOT_BLOCKS, ORDER, DiffNavigation
 from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.multi_page_diff import MultiPageContents, MultiPageNavigation
 from octavo.tui.reader.reading_pane import (
     AT_CURSOR,
-    MOTIONS,
-    READ_ON,
+    MOTION_COMMANDS,
+    READ_ON_KEY,
     BlockCommands,
     LoadingState,
     Reader,
@@ -166,7 +166,7 @@ class DiffView(Reader):
     HIT_COMMANDS: ClassVar[tuple[str, ...]] = ("diff.next_change", "diff.prev_change")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         _unless_empty(CHANGES),
-        DIFF_THREADS,
+        DIFF_THREAD_COMMANDS,
         _unless_empty(_BLOCK_COMMANDS.only("comment", "open")),
         _unless_empty(ORDER),
         _unless_empty(LAYOUT),
@@ -182,8 +182,8 @@ class DiffView(Reader):
                 "link_hints", help="Show letters that open a link or expand lines when you type them", shown=False
             )
         ),
-        _unless_empty(READ_ON),
-        _unless_empty(MOTIONS),
+        _unless_empty(READ_ON_KEY),
+        _unless_empty(MOTION_COMMANDS),
         _unless_empty(PANNING),
         _unless_empty(_BLOCK_COMMANDS.only("yank")),
     )

@@ -428,7 +428,7 @@ def _step(step: int) -> Callable[[object, PageNavigation], None]:
     return lambda _, navigation: navigation.go_to_heading(step)
 
 
-PAGE_THREADS: Commands[PageNavigation] = Commands(
+PAGE_THREAD_COMMANDS: Commands[PageNavigation] = Commands(
     "page",
     (
         Command("next_thread", "t", "Next thread", "Go to the next open thread", run=lambda _, navigation: navigation.go_to_thread(1),
@@ -439,7 +439,7 @@ PAGE_THREADS: Commands[PageNavigation] = Commands(
     ),
     find=lambda view: view.navigation,
 )  # fmt: skip
-HEADINGS: Commands[PageNavigation] = Commands(
+HEADING_COMMANDS: Commands[PageNavigation] = Commands(
     "page",
     (
         Command("next_heading", "right_curly_bracket", "Next heading", "Go to the next heading", run=_step(1), shown=False),
@@ -447,7 +447,7 @@ HEADINGS: Commands[PageNavigation] = Commands(
     ),
     find=lambda view: view.navigation,
 )  # fmt: skip
-SOURCE: Commands[PageNavigation] = Commands(
+SOURCE_COMMANDS: Commands[PageNavigation] = Commands(
     "page",
     (
         Command("source", "backslash", "Source", "Switch between page and Markdown source", run=lambda _, navigation: navigation.toggle_source(), shown=False,

@@ -23,8 +23,8 @@ from octavo.tui.reader.block_cursor import LINK_HINTS, PANNING
 from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.page_contents import PageContents, PageThreads, blocks_around, table_of
 from octavo.tui.reader.page_loading import PageLoader
-from octavo.tui.reader.page_navigation import HEADINGS, PAGE_THREADS, SOURCE, PageNavigation
-from octavo.tui.reader.reading_pane import AT_CURSOR, MOTIONS, READ_ON, BlockCommands, Reader, unless_empty
+from octavo.tui.reader.page_navigation import HEADING_COMMANDS, PAGE_THREAD_COMMANDS, SOURCE_COMMANDS, PageNavigation
+from octavo.tui.reader.reading_pane import AT_CURSOR, MOTION_COMMANDS, READ_ON_KEY, BlockCommands, Reader, unless_empty
 from octavo.tui.reader.viewport import explain
 from octavo.tui.render.deferred import LinkDestination, link_destination
 from octavo.tui.render.layout import CopyUrlRequested, LinkFollowed
@@ -231,22 +231,22 @@ class PageView(Reader):
             no_target=_why_empty,
         ),
         _for_page(LINK_HINTS),
-        _for_whole_page(PAGE_THREADS),
+        _for_whole_page(PAGE_THREAD_COMMANDS),
         _for_page(
             AT_CURSOR.only("comment", "open").with_changed(
                 "comment",
                 applies=lambda _, block: block.pane.excerpt is None or block.pane.excerpt.why_no_comment is None,
             )
         ),
-        _for_whole_page(READ_ON),
-        _for_whole_page(HEADINGS),
+        _for_whole_page(READ_ON_KEY),
+        _for_whole_page(HEADING_COMMANDS),
         _for_page(FIND.without("filter")),
-        _for_whole_page(SOURCE),
+        _for_whole_page(SOURCE_COMMANDS),
         WIDTH,
         _for_page(AT_CURSOR.only("yank")),
         _for_page(LINK_ADDRESSES),
         _for_page(PANNING),
-        _for_page(MOTIONS.with_changed("bottom", run=lambda _, page: page.loader.go_to_end())),
+        _for_page(MOTION_COMMANDS.with_changed("bottom", run=lambda _, page: page.loader.go_to_end())),
     )
     MOVES: ClassVar[frozenset[str]] = Reader.MOVES | {"next_heading", "prev_heading"}
     contents: PageContents

@@ -421,13 +421,13 @@ def _read_on(_: object, pane: Reader) -> None:
         pane.scroll_lines(_lines_per_page(pane))
 
 
-READ_ON: Commands[Reader] = Commands(
+READ_ON_KEY: Commands[Reader] = Commands(
     "page",
     (
         Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next page", run=_read_on, shown=False),
     ),
 )  # fmt: skip
-MOTIONS: Commands[Reader] = Commands(
+MOTION_COMMANDS: Commands[Reader] = Commands(
     "page",
     (
         Command("down", "j,down", "Down", "Scroll down one line", run=lambda _, pane: pane.scroll_lines(1), shown=False),

@@ -13,7 +13,7 @@ from octavo.documents.blocks import Block
 from octavo.documents.merging.merged_page import MergeChoice
 from octavo.tui.reader.block_cursor import PANNING
 from octavo.tui.reader.find_bar import FIND
-from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
+from octavo.tui.reader.reading_pane import MOTION_COMMANDS, READ_ON_KEY, Reader
 from octavo.tui.reader.reading_position import BlockSpan
 from octavo.tui.reader.viewport import Contents, Viewport
 from octavo.tui.render.block_slices import render_failed_block, run_guarded
@@ -240,8 +240,8 @@ class ThreeWayView(Reader):
         _while_conflicts(
             FIND.only("filter").with_changed("filter", id="three.find", help="Find text in the conflicts", shown=False)
         ),
-        _while_conflicts(READ_ON),
-        _while_conflicts(MOTIONS.without("read_back")),
+        _while_conflicts(READ_ON_KEY),
+        _while_conflicts(MOTION_COMMANDS.without("read_back")),
         _while_conflicts(PANNING),
     )
     contents: ConflictContents

@@ -244,15 +244,15 @@ class ConflictDecision:
     """Choice that was made for a conflict, or None, and the display names of its sides."""
 
     choice: MergeChoice | None
-    sides: tuple[str, str]
+    side_names: tuple[str, str]
 
     def name(self, number: int) -> str:
         """Return the name of a side, capitalized."""
-        return self.sides[number][:1].upper() + self.sides[number][1:]
+        return self.side_names[number][:1].upper() + self.side_names[number][1:]
 
     def keys(self) -> list[tuple[str, str]]:
         """Return the key that chooses each side, with the name of the side."""
-        return [("m", self.sides[0]), ("t", self.sides[1])]
+        return [("m", self.side_names[0]), ("t", self.side_names[1])]
 
 
 def render_unconflicted(context: LayoutContext, unit: DiffUnit, width: int) -> list[Line]:
@@ -281,10 +281,10 @@ def render_conflict(
     conflicts."""
     subject = [_KINDS[conflict.kind]] if conflict.kind in _KINDS else []
     if conflict.side_at_place is not None:
-        subject.append(f"position in {('base', *decision.sides)[conflict.side_at_place]}")
+        subject.append(f"position in {('base', *decision.side_names)[conflict.side_at_place]}")
     title = f" {context.styles.glyphs.separator} ".join([_conflict_number(numbering), *subject])
     has_result = decision.choice is not None or conflict.is_merged_by_default
-    label = _label(context.styles, "Result", f"compared with {decision.sides[0]}" if has_result else "")
+    label = _label(context.styles, "Result", f"compared with {decision.side_names[0]}" if has_result else "")
     result = [label, *_result(context, conflict, decision, width), Line([])]
     lines = [*result, *_sides(context, conflict, decision, width)]
     return _frame(context.styles, conflict, decision, title, conflict.heading, lines, width)
@@ -482,7 +482,7 @@ def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDe
         else "Empty: the text was moved to another place."
     )
     if not note and choice.kind != "main" and compared.has_same_texts(conflict.outcomes["main"]):
-        note = f"Same as {decision.sides[0]}."
+        note = f"Same as {decision.side_names[0]}."
     return [*lines, *text, *(wrap_text(note, styles.muted + Style(italic=True), width) if note else [])]
 
 

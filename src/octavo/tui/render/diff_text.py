@@ -377,13 +377,13 @@ def _changed_rows(
                 has_words = any(cell.words is not None and "words" in cell.words.kinds for cell in cells)
                 is_same = is_same or not (has_words or any(cell.settings for cell in cells))
                 rows.append(_ChangedRow(both[0], both[1], was, now, ("~", "~") if is_same else ("-", "+")))
-                unshown_settings += _row_settings(entry, cells, is_same=is_same)
+                unshown_settings += _row_setting_changes(entry, cells, is_same=is_same)
             case model.MovedBlock(new=row):
                 rows.append(_ChangedRow(None, _row_cells(row, new_indexes, pairs, styles), row, row, ("", ">")))
     return rows, unshown_settings
 
 
-def _row_settings(
+def _row_setting_changes(
     entry: model.ChangedBlock | model.MovedBlock, cells: Sequence[model.CellChange], *, is_same: bool
 ) -> Iterator[model.AttributeChange]:
     """Yield the changes in a row that its cells do not show. `is_same` is True if both sides of the row look the

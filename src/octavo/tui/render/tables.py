@@ -460,7 +460,7 @@ def select_labels(cell: Block, column: TableColumn) -> list[str]:
     return [flatten_emoji(" ".join(column.options.get(each, each).split())) for each in ids if each]
 
 
-def grid_for(
+def grid_by_width(
     block: Block, columns: Sequence[tuple[int, TableColumn]], styles: Styles, targets: LinkTargets | None = None
 ) -> Callable[[int], TableGrid]:
     """Return a function that takes a width in cells, and returns the grid of a table with this width. The grid is wider
@@ -514,7 +514,7 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
     if bounds is None:
         table_grid, has_tall_rows = _fit_table(context, block, columns, width, room)
     else:
-        table_grid = grid_for(block, columns, styles, context.link_targets)(room - 2)
+        table_grid = grid_by_width(block, columns, styles, context.link_targets)(room - 2)
         shape, has_tall_rows = context.shared_by_slices(
             "shape", whole, lambda block: _fit_table(context, sample_rows(block), columns, width, room), width
         )
@@ -564,7 +564,7 @@ def _fit_table(
 ) -> tuple[TableGrid, bool]:
     """Return the grid of a table, and True if any row has several lines. The grid is wider than `width` only if the
     table would otherwise not fit, or have rows of several lines."""
-    grid = grid_for(block, columns, context.styles, context.link_targets)
+    grid = grid_by_width(block, columns, context.styles, context.link_targets)
     table_grid = grid(width - 2)
     if available_width > width and (
         table_grid.width > width - 2 or any(row_wraps(row, table_grid.widths) for row in table_grid.body)

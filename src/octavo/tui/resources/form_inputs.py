@@ -20,7 +20,7 @@ from octavo.api.operation import Operation
 from octavo.api.safety import safe_address, safe_text
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.resources.form_state import FormState
-from octavo.tui.resources.resource import OptionList, ReferenceList
+from octavo.tui.resources.resource import LoadedItems, ReferenceList
 from octavo.tui.resources.roles import ROLES, actions
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.dialog import TextButton
@@ -210,7 +210,7 @@ SearchOptions = Callable[[str], Awaitable[Sequence[Choice[str]]]]
 class _PickerState:
     """The picker of a form field, and the options that are loaded."""
 
-    options: OptionList
+    options: LoadedItems
     is_loading: bool = False
     """True if the list is still loading."""
     search: SearchOptions | None = None
@@ -292,7 +292,7 @@ class FormPickers:
             choices = [
                 Choice(choice, field.label_of(choice), description_of(field, choice)) for choice in field.choices
             ]
-            self._choose(field, _PickerState(OptionList(choices)))
+            self._choose(field, _PickerState(LoadedItems(choices)))
 
     def _pick_reference(self, field: FormField, reference_list: ReferenceList) -> None:
         """Open a picker with the items that are already loaded, then load the others."""
@@ -300,7 +300,9 @@ class FormPickers:
         if op is None:
             self._shell.explain(reference_list.blocked_message)
             return
-        state = _PickerState(OptionList(reference_list.loaded_choices(self._shell, self._state.texts)), is_loading=True)
+        state = _PickerState(
+            LoadedItems(reference_list.loaded_choices(self._shell, self._state.texts)), is_loading=True
+        )
         self._choose(field, state)
         self._shell.background(self._load_options(field, reference_list, op, state))
 

@@ -390,7 +390,7 @@ def names_by_id(response: Any) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class OptionList:
+class LoadedItems:
     """The loaded items of a list to choose from."""
 
     choices: Sequence[Choice[str]]
@@ -429,7 +429,7 @@ class ReferenceList:
         value = shell.session.live.peek(op).value if op is not None else None
         return [self.choice_of(item) for item in self.items_in(value)] if value is not None else ()
 
-    async def load(self, shell: Shell, op: Operation[Any]) -> OptionList:
+    async def load(self, shell: Shell, op: Operation[Any]) -> LoadedItems:
         """Return the whole list, or its first `MAX_ITEMS` items. If only the first items can be loaded, return these and
         the error. Raises ApiError if no items can be loaded."""
         live = shell.session.live
@@ -439,7 +439,7 @@ class ReferenceList:
             snapshot = live.peek(op)
             value, error = snapshot.value or value, snapshot.error
         choices = [self.choice_of(item) for item in self.items_in(value)]
-        return OptionList(choices, getattr(value, "next", None) is None, error)
+        return LoadedItems(choices, getattr(value, "next", None) is None, error)
 
 
 ListFactory = Callable[[Shell, Arguments], ReferenceList]

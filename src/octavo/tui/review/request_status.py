@@ -363,7 +363,7 @@ class StatusLoader:
         if self._unpredicted and not self._is_predicting:
             # A running worker is not restarted, because it would send the requests of its prediction again.
             self._is_predicting = True
-            self._view.run_worker(self._predict_visible())
+            self._view.run_worker(self._predict_listed())
 
     def load(self, change_requests: Iterable[ChangeRequest], facts: Collection[StatusFact]) -> None:
         """Load the missing facts of the change requests."""
@@ -459,7 +459,7 @@ class StatusLoader:
             facts.listed, facts.listed_since = sides, self._view.live.now()
         return needs_prediction(change_request) and facts.predicted_for != sides
 
-    async def _predict_visible(self) -> None:
+    async def _predict_listed(self) -> None:
         try:
             while self._unpredicted:
                 await self._predict(self._unpredicted.pop(0))
