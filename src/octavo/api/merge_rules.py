@@ -23,7 +23,7 @@ _UNCHECKED = {"custom": "a custom rule", "require_agent_review": "a review by an
 
 @dataclass(frozen=True)
 class MergeRules:
-    """The merge rules of a space."""
+    """The merge rules of a space, from `source`. If not `is_known`, they are not loaded or have an unknown form."""
 
     rules: tuple[Mapping[str, Any], ...] = ()
     source: Literal["space", "organization"] = "space"

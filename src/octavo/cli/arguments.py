@@ -335,8 +335,8 @@ class _JoinWithCommas(argparse.Action):
 
 
 def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool = False) -> None:
-    """Add the options that every command accepts. `is_for_command=True` is for the parser of a command, so that options after the
-    name of the command override options before it."""
+    """Add the options that every command accepts. With `is_for_command`, an option that is not given has no default, so
+    that it does not replace the same option before the name of the command."""
     group = parser.add_argument_group(GLOBAL_OPTIONS)
     default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if is_for_command else (None, False)
     account = "the name of the account to use (as shown by `octavo auth status`)"

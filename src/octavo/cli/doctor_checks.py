@@ -61,7 +61,7 @@ class Check:
     """Subject of the check, in one or two words."""
     status: Status
     text: str
-    """Finding, without a full stop."""
+    """The result in words, without a full stop."""
     fix: str = ""
     """Next step of the user, without a full stop. Empty if there is none."""
 

@@ -46,7 +46,7 @@ class PlatformFolder:
 
     @property
     def namespace(self) -> str:
-        """Name under which the local data of the user with this API key is stored."""
+        """Name under which the local data for this folder and role is stored."""
         return f"demo {self.path}{f' as {self.role}' if self.role else ''}"
 
     def why_not_opened(self, error: OSError) -> str:

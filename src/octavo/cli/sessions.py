@@ -267,7 +267,7 @@ def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> 
         try:
             waiting += OutboxEntries(state, state.now).all
             if drafts:
-                # A write that only another version of Octavo can read is kept too.
+                # Ask the database: `OutboxEntries` leaves out writes that only another version of Octavo can read.
                 has_writes = state.rows("SELECT 1 FROM outbox WHERE namespace = ? LIMIT 1", name)
                 state.clear(keep=WRITE_TABLES if has_writes else ())
             remaining_drafts += len(Drafts(state).all())

@@ -214,8 +214,8 @@ def status(home: Home, access: Access) -> list[Status]:
 
 
 def token_of(home: Home, access: Access) -> SecretStr | None:
-    """Return the token to use. None if there is no token. Raises StoreUnavailable if the token cannot be read, or if it
-    was replaced after the sign-in."""
+    """Return the token for `access`. None if there is none. Raises StoreUnavailable if the token cannot be read, or if
+    it is not the token of the sign-in."""
     key = access.key
     if key is None and access.problem:
         raise StoreUnavailable(access.problem)

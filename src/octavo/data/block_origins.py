@@ -67,7 +67,7 @@ class PageBlame:
         self.titles: dict[str, str] = {}
         """Titles of the other pages from which blocks were moved, by id."""
         self.known_since: datetime | None = None
-        """Date of the oldest checked revision. None if the server does not return the date."""
+        """Date of the oldest checked version that has a date. None if there is no such version yet."""
         self.has_no_access = False
         """True if the user does not have access to the older revisions."""
 

@@ -330,8 +330,8 @@ def _mark_as_failed(row: dict[str, Any]) -> bool:
         return False
     if not isinstance(record, dict):
         return False
-    # `rounds` and `since` are `OutboxEntry.failed_searches` and `newest_at` (the names in a record: writes/store.py).
-    # Items on the server that are older than the write are not its result, even if they equal it.
+    # `rounds` is `OutboxEntry.failed_searches`, and makes Octavo search the server before the next try. `since` is
+    # `newest_at`: items that are older than the write are not its result, even if they equal it.
     record.update(
         state="failed",
         rounds=record.get("rounds") or 1,

@@ -47,7 +47,8 @@ class Mark:
     """Space, page and users concerned, as in the row."""
 
     def hides(self, stamp: str, now: datetime) -> bool:
-        """Return True if the mark hides its row, whose current stamp is `stamp`."""
+        """Return True if the mark hides its row at `now`. A snooze with an end hides it until then, and a `read` mark
+        never. Other marks hide it until its current `stamp` differs from the stamp of the mark."""
         if self.kind == "snoozed" and self.until is not None:
             return now < self.until
         return self.kind != "read" and self.stamp == stamp

@@ -1,5 +1,4 @@
-"""The names of spaces on the command line, and the cached spaces and change requests with which a shell completes REFs.
-Loads no models."""
+"""Names of spaces for the command line, and cached items for shell completion. Imports no API models."""
 
 from __future__ import annotations
 

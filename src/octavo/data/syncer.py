@@ -242,8 +242,8 @@ class Syncer(Generic[R]):
     # State of requests, and control of the queue
 
     def is_current(self, url: str) -> bool:
-        """Return whether the response on disk for `url` has the stamp that the lists show now. True only if a planner has a
-        want with a stamp for `url`, and no want for `url` is in the queue."""
+        """Return whether the stored response for `url` is known to be up to date: a planner has a want with a verified
+        stamp for `url`, and no request for it is queued."""
         wants = [state.wants[url] for state in self._states.values() if url in state.wants]
         version = self._cache.versions.get(url)
         is_stored = version is not None and not version.error

@@ -402,7 +402,7 @@ MAX_LINE_VISITS = 60_000
 quotes counts once for each level. In a long page, the limit is a tenth of the number of characters."""
 
 MAX_ROW_LENGTH = 20_000
-"""Maximum number of characters of a table row in Markdown. A table ends before a longer row, whose source is shown."""
+"""Maximum number of characters of a table row in Markdown. A longer row ends its table, and is shown as source."""
 
 MAX_MARKS = 10_000
 """Maximum number of possible formatting marks in a paragraph, and of `<` in a piece of HTML."""

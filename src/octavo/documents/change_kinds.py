@@ -194,7 +194,7 @@ _LOOK_ATTRIBUTES = word_set(
 )
 """Attributes that change the look of a block and not what the block says."""
 _NAME_ATTRIBUTES = frozenset({"id", "slug"})
-"""Attributes whose numbers are part of a name."""
+"""Attributes whose value is a name. Another number in it is not a change of the kind `number`."""
 _SWITCH_VALUES = frozenset({"yes", "no", None})
 """Values of switches, whose “no” is no warning."""
 _IN_WARNING: frozenset[ChangeKind] = frozenset({"warning"})

@@ -88,7 +88,7 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
     pairs = [part for pair in _pair_parts(old_parts, new_parts) for part in _split_container_pair(pair)]
     paired_nodes = [one.node for one, other in pairs if one is not None and other is not None]
     if sum(len(leaf.text) for node in paired_nodes for leaf in node.leaves() if leaf.text in crossing) < _MIN_LENGTH:
-        return None  # The text that moved into or out of a container is not in these pairs.
+        return None  # These pairs do not contain the text that moved into or out of a container.
     before_pairs, pairs, after_pairs = _split_edges(pairs)
     return [
         *_join_between_edits(run[:first], compare),
@@ -418,7 +418,7 @@ def _old_blocks(steps: Iterable[DiffStep]) -> Iterator[Block]:
         if step.old is None:
             yield from blocks
         else:
-            # a container whose title was a heading has no children in its step, so use the blocks found inside
+            # If the title of a container was a heading, its old block has no children. Take those of the steps inside.
             yield step.old.block if step.old.block.children else step.old.block._replace(children=blocks)
 
 
@@ -429,7 +429,7 @@ def _steps_inside(open_containers: Sequence[tuple[Node, DiffStep]], whole: DiffS
 
 
 def _retitle(container: DiffStep, old: _NodeInContainers) -> None:
-    """Store the origin of the title of a new container in its step: a heading, or another container."""
+    """Turn the step of a new container into a change of `old`, the heading or container from which its title comes."""
     assert container.new is not None, "the container must be in the new version"
     new_block, old_block = (
         container.new.block,

@@ -211,8 +211,8 @@ class _ChangeBuilder:
             self._old.append(old)
 
     def words(self) -> tuple[TextPart, ...]:
-        """Return all parts. If the text has other changes, other emphasis of punctuation counts as unchanged, and so do
-        another link and other emphasis of white space."""
+        """Return all parts. Changes for which `_is_on_punctuation` is True count as unchanged if the text has any other
+        change."""
         self._flush()
         if all(word.op == "equal" or _is_on_punctuation(word) for word in self._words):
             return tuple(self._words)
@@ -233,7 +233,7 @@ class _ChangeBuilder:
 
 
 def _is_on_punctuation(word: TextPart) -> bool:
-    """Return whether only the emphasis of punctuation or space changed, or only the link of space."""
+    """Return whether only the emphasis of punctuation or white space changed, or only the link of white space."""
     if word.op == "link":
         return word.run.text.isspace()
     if word.op != "format" or word.old is None or word.old.text != word.run.text:

@@ -232,7 +232,7 @@ def _is_equal(left: Any, right: Any) -> bool:
 
 
 def _is_loosely_equal(left: Any, right: Any) -> bool:
-    """Return the result of `==`, for which null and undefined are equal."""
+    """Return whether two values are equal for the operator `==`. Null and undefined are equal for it."""
     return _is_equal(left, right) or all(value is None or value is UNDEFINED for value in (left, right))
 
 

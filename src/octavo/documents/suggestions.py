@@ -89,8 +89,7 @@ def apply_suggestion(page: str, key: str, original: str | None, suggested: str) 
         equal_blocks = {lines: source for lines, source in blocks.values() if source == original}
         target = next(iter(equal_blocks.items())) if len(equal_blocks) == 1 else None
     if target is None or original is None:
-        # Search for the lines of the suggestion, not for its blocks, because it may open a tag around the blocks after
-        # it.
+        # Search for lines, not blocks: the suggestion may open a tag that encloses the blocks after the suggestion.
         has_text = suggested.strip() != "" and f"\n{suggested.strip(_END)}\n" in f"\n{page}\n".replace("\r\n", _END)
         return AppliedSuggestion("same" if has_text else "changed", page)
     if target[1] == suggested.strip("\n"):
@@ -140,11 +139,8 @@ class UnknownBlock(LookupError):
 
 
 def revert_blocks(then: str, now: str, keys: set[str]) -> str:
-    """Return `now` with some blocks reverted to their source in `then`.
-
-    `keys` are the keys of blocks in either text. Adjacent changed lines are reverted together. Raises UnknownBlock if
-    neither text has one of the blocks.
-    """
+    """Return the text `now` with the blocks `keys` as in the text `then`: deleted blocks are restored, added blocks
+    deleted. Adjacent changed lines are reverted together. Raises UnknownBlock if a block is in neither text."""
     ranges_by_key = _ranges(then), _ranges(now)
     for key in sorted(keys):
         if not any(key in ranges for ranges in ranges_by_key):
@@ -251,7 +247,7 @@ class ThreadAnchors:
         return _group(threads, self._exact_key)
 
     def by_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return the same as `by_exact_block`, with blocks found only by their keys."""
+        """Return the threads by the key of their block. The key is "" if the document has no block with this key."""
         return _group(
             threads, lambda thread: thread.target.node.id if self.has_block_of(thread) and thread.target.node else ""
         )

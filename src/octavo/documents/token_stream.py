@@ -121,8 +121,8 @@ class TopLevelBlock(NamedTuple):
 
 
 class _Window:
-    """The part of the source that the parser rules see. `tag_at`, `find_after` and `element_end` search the whole source,
-    so that a block ends where it would end without parts. All positions are relative to the start of the window."""
+    """The part of the source that the parser rules see. `tag_at`, `find_after` and `element_end` search the whole
+    source, so the ends of blocks do not depend on the window. All positions are relative to the start of the window."""
 
     def __init__(
         self, tags: TagScanner, finder: TextFinder, start: int, length: int, source_length: int, line_visits: int
@@ -359,7 +359,7 @@ class TokenStream:
             if token.type == "footnote_reference_open":
                 open_labels.append(token.meta["label"])
                 if open_labels[-1] in open_labels[:-1]:
-                    # A definition inside a definition with the same label is dropped. Its text stays in the outer one.
+                    # The text of a definition inside one with the same label becomes part of the outer definition.
                     continue
                 open_notes.append([])
             elif token.type == "footnote_reference_close":

@@ -238,7 +238,7 @@ def _head_in(response: Any) -> str | None:
 
 
 class _CannotRestore(Exception):
-    """No edit can restore a page in place of RevertPage. `str(error)` is the reason."""
+    """Raised if no edit can restore a page on a server without RevertPage. `str(error)` is the reason."""
 
 
 async def restore_pages(

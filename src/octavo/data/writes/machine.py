@@ -194,7 +194,7 @@ async def _no_check(send: Send, attempt: Attempt[Any]) -> Check:
 
 
 def no_undo(reason: str) -> Callable[[Operation[Any], Basis], str]:
-    """Return the function `undo` of a write that cannot be undone."""
+    """Return a `WriteKind.undo` for a write that cannot be undone. It returns `reason`."""
     return lambda op, basis: reason
 
 

@@ -130,7 +130,7 @@ class Outbox:
         self.unsent_groups = _unsent_groups(self._entries.all)
         """The groups of writes that earlier instances left unsent, the newest last."""
         self._own_ids: set[str] = set()
-        """Ids of the entries that this instance added or submitted."""
+        """Ids of the entries that this instance added, and of the pending comments that it submitted."""
 
     @property
     def entries(self) -> tuple[OutboxEntry, ...]:

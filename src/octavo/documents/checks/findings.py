@@ -353,7 +353,7 @@ class _PageCheck:
         self._places = SourcePlaces(document.source, text)
 
     def findings(self) -> Iterator[Finding]:
-        """Yield the findings of all rules, in no order."""
+        """Yield the findings of the rules that need no other page, in no order."""
         yield from self._tags()
         yield from self._front_matter()
         yield from self._headings()

@@ -220,7 +220,7 @@ def fingerprint(folder: Path) -> bytes:
 
 
 def is_page_path(path: str) -> bool:
-    """Return whether a path ends like the file of a page, in any case."""
+    """Return whether a path has the suffix of a page file, in upper or lower case."""
     return path.lower().endswith(PAGE_SUFFIXES)
 
 

@@ -46,7 +46,8 @@ class PageFindings:
 
 @dataclass(frozen=True)
 class AddedRanges:
-    """The columns that were added to each line, by line number. Lines are counted from 1, columns from 0."""
+    """Ranges of columns added to each line, by line number. An empty range is the position of a deletion. Lines are
+    counted from 1, columns from 0."""
 
     lines: Mapping[int, tuple[tuple[int, int], ...]]
 
@@ -248,7 +249,7 @@ def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int,
 
 
 def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return each `_RUN` words in a row."""
+    """Return all sequences of `_RUN` adjacent words. They overlap."""
     return list(zip(*(words[index:] for index in range(_RUN)), strict=False))
 
 

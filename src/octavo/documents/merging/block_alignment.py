@@ -252,7 +252,7 @@ def _belong_together(
         is_in_section = bool(headings) and (not new[0].level or min(headings) < new[0].level)
         return changed.hunk.is_deletion and not is_before and is_in_section
     if is_before:
-        # An addition before a heading belongs to the section above, if that section still ends there.
+        # An addition before a heading belongs to the section above, unless text or a lower heading replaced it.
         is_section = bool(old[0].level) and (not now or 0 < now[0].level <= old[0].level)
         return not is_section
     # An addition after the change belongs to it. But an addition that begins a section of the same or a higher level
@@ -281,7 +281,7 @@ _Changes: TypeAlias = dict[SourceBlock, list[SourceBlock]]
 
 class _Addition(NamedTuple):
     siblings: Sequence[SourceBlock]
-    """The base blocks with the same parent, among which the blocks were added."""
+    """The children of one base block. The blocks were added between them."""
     position: int
     """The index among the siblings before which the blocks were added."""
     blocks: Sequence[SourceBlock]

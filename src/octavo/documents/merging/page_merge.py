@@ -573,8 +573,8 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
         if known_block := next((each for each in conflict.moved_blocks if each in places_of), None):
             joined[id(places_of[known_block])].append(conflict)
     for conflicts in joined.values():
-        # Conflicts that share moved blocks are resolved by one choice. It belongs to the conflict at the position in
-        # main, because a text that the user writes goes there.
+        # One choice resolves all conflicts that share moved blocks. It is made at the conflict at the position in main,
+        # because a text that the user writes goes there.
         deciding = next((each for each in conflicts if each.main is not None), conflicts[0])
         for conflict in conflicts:
             conflict.deciding_conflict = deciding if conflict is not deciding else None

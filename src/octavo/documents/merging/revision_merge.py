@@ -443,7 +443,7 @@ def shows_all_changes(
     base, _, request = revisions
     shown = {_change_key(change) for change in changes_between(base, request)}
     shown |= {("page_edited", page) for page, (before, _, after) in texts.items() if before != after}
-    # Page moves are always visible in the page tree, and servers may report different pages as moved.
+    # Ignore page moves. The revisions always show them, but servers may report other pages as moved than Octavo finds.
     return all(change.type == "page_moved" or _change_key(change) in shown for change in changes)
 
 

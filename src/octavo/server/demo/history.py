@@ -390,7 +390,7 @@ def setup() -> Any:
 
 
 _READER_STEP = 11
-"""Every eleventh reader is a member of the team with the Reader role."""
+"""Step through the readers: every eleventh, from the first, is a member of each team with the Reader role."""
 
 
 def create_team(world: World, team: Any) -> None:

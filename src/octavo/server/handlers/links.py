@@ -178,7 +178,7 @@ class LinkSurvey:
             case page_links.UserLink(user=name):
                 target = LinkTarget(status, "user", name) if self._find_document("users", name) else None
             case page_links.BrokenLink(is_outside_tree=is_outside):
-                # Files outside a folder are not known here.
+                # A link out of the folder may lead to an existing file, but the platform cannot check it.
                 target = LinkTarget(status, "url", href) if is_outside and self._is_folder else None
             case _:
                 target = LinkTarget("ok", "url", href)

@@ -273,8 +273,7 @@ def _list_template_conditions(op: adaptive_schema.ListTemplateConditions, world:
 
 
 def _conditions(expression: str, claim: Json) -> Iterator[Json]:
-    """Yield the template conditions for a visitor claim. `expression` is the code for the claim, as in
-    `visitor.claims.plan`."""
+    """Yield the template conditions for a visitor claim. `expression` is its code, such as `visitor.claims.plan`."""
     description = claim.get("description") or expression
     match claim["type"]:
         case "object":

@@ -156,8 +156,8 @@ def _present_font(world: World, document: Json) -> Json:
 
 @before_save(fonts.Font)
 def _fill_in_font(op: fonts.Create | fonts.Update, world: World, document: Json) -> Json:
-    """Return the font with the files of the request, which replace all earlier files of the same weight. A weight with
-    the storage key null is removed. Raises Refusal if the regular weight has no file."""
+    """Return the font with the files of the request. They replace the earlier files of their weights. A null storage
+    key only removes the earlier files. Raises Refusal if the regular weight then has no file."""
     new_faces: list[Json] = document.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in new_faces}
     faces = {weight: sources for weight, sources in document.get("faces", {}).items() if weight not in weights}

@@ -124,7 +124,7 @@ class TypeAhead:
         ):
             return
         elif event.is_forwarded:
-            # No widget used this input. If an earlier key opened another screen, the input is for that screen.
+            # No widget used this input. If an earlier key has opened another screen, the input is for that screen.
             if isinstance(event, Key | Paste) and event in self._screens and self._screens[event]() is not self._screen:
                 self._enqueue(event)
             else:
@@ -160,8 +160,8 @@ class TypeAhead:
         return self._app.screen if self._app.screen_stack else None
 
     async def _handle_mouse(self, event: MouseEvent, *, may_change: bool = False) -> None:
-        """Dispatch a mouse event, or drop it if the user saw another screen. With `may_change`, queue it, because earlier input
-        may still open another screen. Moves are never queued: while events wait, they are dropped."""
+        """Dispatch a mouse event, or drop it if the user saw another screen. With `may_change`, clicks are queued,
+        because an earlier input may open another screen. Moves are dropped while input is queued."""
         screen = self._screen
         if screen is None or not self._was_visible(screen, event):
             if isinstance(event, MouseUp):

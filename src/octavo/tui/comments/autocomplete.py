@@ -394,7 +394,7 @@ def choose_emoji(
     """Ask for an emoji and call `on_chosen` with its code. The list has recently used emoji first, then common emoji,
     then the `existing` reactions. The emoji in `own_reactions` are labeled as your reactions."""
     state, common = app.session.state, dict(COMMON_REACTIONS)
-    # By API code: the code as the server spells it, because a reaction is removed with the server's spelling.
+    # Maps each API code to the server's spelling of the code, which is needed to remove a reaction.
     server_codes = {api_code(to_emoji(each)): each for each in (*existing, *own_reactions)}
     codes = dict.fromkeys((*recent_emoji(state), *common, *server_codes))
     choices = [

@@ -207,8 +207,8 @@ class Workspace:
     def follow(self, session: Session) -> None:
         """Subscribe to the data of `session`, until `reset`."""
         self._session = session
-        # Read the saved counts before the first response: `record_open_comments` then saves all counts again, and would
-        # lose the counts that were not read.
+        # Read the saved counts first. The first response calls `record_open_comments`, which saves all counts, and
+        # would lose those that were not read.
         saved = session.state.get_fact(_SUMMARY_COUNTS)
         if isinstance(saved, dict):
             self._summary_counts = {name: number for name, number in saved.items() if isinstance(number, int)}
@@ -546,7 +546,7 @@ class Workspace:
             items = (each if each.organization else each.model_copy(update=added) for each in snapshot.value.items)
             snapshot = replace(snapshot, value=snapshot.value.model_copy(update={"items": tuple(items)}))
         self.spaces = snapshot
-        # The counters contain unconfirmed writes. With them, each write would seem to change the space twice.
+        # Pending writes already change the counts. The server's counts would then seem to be another change.
         is_from_server = not (snapshot.loading or snapshot.error or snapshot.pending)
         if self._session is not None and snapshot.value is not None and is_from_server:
             self._session.offline.refresh_changed(snapshot.value.items)

@@ -34,8 +34,7 @@ P = ParamSpec("P")
 
 NOTICE_SECONDS = 3.0
 MAX_PROGRESS_SECONDS = 90.0
-"""Longest time that a progress notification stays, because reading back a write whose response was lost takes a
-minute."""
+"""Longest time that a progress notification stays. Searching for a write whose response was lost takes a minute."""
 MAX_UNDO = 100
 """Maximum number of writes that can be undone."""
 

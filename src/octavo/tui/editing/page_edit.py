@@ -446,7 +446,7 @@ def apply_to_page(
 
 
 def send_suggestions(app: Shell, at: ChangeRequestRef, send: Sending, action: str, message: str) -> None:
-    """Apply suggestions with `send`, and show `message`. `u` undoes the edit and reopens the threads."""
+    """Run `send`, which applies suggestions and may resolve threads, and show `message`. `u` undoes both."""
     live = app.session.live
     app.writes.send(
         action,

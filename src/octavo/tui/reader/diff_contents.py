@@ -161,7 +161,7 @@ class DiffContents(Contents):
         return self._page
 
     def open(self, page: PageSection) -> None:
-        """Replace the page. Its units are not built yet."""
+        """Replace the page. The units of the new page are built later."""
         self._page = page
 
     @property

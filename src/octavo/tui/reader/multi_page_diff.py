@@ -35,7 +35,7 @@ class MultiPageContents(DiffContents):
     def __init__(self, pane: Reader) -> None:
         super().__init__(pane)
         self.sections: tuple[PageSection, ...] = ()
-        """Current sections. The pane shows them after the lines are replaced."""
+        """The sections to show. Until the lines are replaced, the pane shows `_shown_sections`."""
         self._shown_sections: tuple[PageSection, ...] = ()
         """Sections whose lines the pane shows."""
         self._built_sections: tuple[PageSection, ...] = ()

@@ -109,8 +109,8 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | N
 
 
 def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]:
-    """Yield parts of a source, each with its first line and the line after its last. A part ends at each line in
-    `edges`."""
+    """Split a source at the lines in `edges`, and split long parts further. Yield each part, its first line, and the
+    line after its last."""
     start = line = 0
     for edge in (*edges, None):
         end = len(source)
@@ -192,7 +192,7 @@ class ThreadMarks:
         return bool(self._paths)
 
     def has_threads(self, top: Block, part: Block | None) -> bool:
-        """Return whether a block with threads begins in a top-level block, or in its slice `part`."""
+        """Return whether a block with threads begins in `part`, a slice of `top`. None for the whole of `top`."""
         paths = (path for path in self._paths if path[0].key == top.key)
         return any(part is None or _begins_in(part, path) for path in paths)
 

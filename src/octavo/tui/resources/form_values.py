@@ -76,7 +76,7 @@ def _present_value(field: FormField, item: BaseModel | Mapping[str, Any]) -> Any
 
 def _inner_value(value: Any, name: str, json_name: str) -> Any:
     if isinstance(value, BaseModel):
-        # The response may be of a model without this attribute, for example with the ID of a team instead of the team.
+        # The model may lack the attribute, for example if the response has the ID of a team instead of the team.
         return getattr(value, name, _MISSING)
     if isinstance(value, Mapping):
         return value.get(json_name, value.get(name, _MISSING))

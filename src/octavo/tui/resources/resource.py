@@ -151,7 +151,7 @@ class Action(Generic[M]):
     disabled_reason: Callable[[M], str | None] = lambda item: None
     """Returns why the action is not possible for an item. None if it is possible."""
     permission: Callable[[M], str] = lambda item: ""
-    """Returns the permission that the action needs. Empty if it is the permission to edit the item."""
+    """Returns the permission that the action needs. Empty if the action needs the permission to edit the item."""
     run: Callable[[Shell, Any], None] | None = None
     """Runs the action on a `Selection`. None if the action only needs a confirmation."""
 
@@ -216,8 +216,8 @@ class Resource(Generic[M]):
     items: Callable[[Any], Sequence[M]] = lambda response: tuple(response.items)
     """Returns the items in a response of `list`."""
     resolve_row: Callable[[M], tuple[Resource[Any], Any]] | None = None
-    """Returns the resource and the item of a row in a list with items of several kinds. Such a list cannot be sorted. None
-    if all rows are items of this resource."""
+    """Returns the resource and the item of a row. None if all rows are items of this resource. A list with items of
+    several kinds cannot be sorted."""
     row_resources: Mapping[str, Resource[Any]] = field(default_factory=dict)
     """Resources of the rows in a list with items of several kinds, by kind."""
     add_item: Callable[[Shell, Any], None] | None = None

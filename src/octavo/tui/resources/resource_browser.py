@@ -275,7 +275,7 @@ class BrowserScreen(ListView[Any]):
     def table(self) -> TableState:
         """Columns and order of the selected table."""
         resource = self.level.resource
-        name = f"{resource.name} {resource.plural}"  # `name` is the list operation: two tables can share it.
+        name = f"{resource.name} {resource.plural}"  # Two tables can share the list operation `resource.name`.
         if name not in self.tables:
             self.tables[name] = TableState(resource, self.shell.session.state)
         return self.tables[name]

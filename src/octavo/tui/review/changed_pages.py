@@ -436,8 +436,7 @@ class DiffCache:
         assert page.page is not None
         op = get_page_source(at, page.page.id)
         if "moved" in page.kinds:
-            # With stable references, the links of a moved page are the same on both sides. Not all servers support
-            # them.
+            # With stable references, both versions of a moved page have the same links. Not all servers support `refs`.
             op = op.model_copy(update={"refs": "stable"})
         return op if exists else None
 

@@ -215,8 +215,8 @@ def stored_revisions(update_fact: Any) -> MergeRevisions | None:
 
 
 async def _find_last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
-    """Return the last update from main at or before the revision `start`. If there is none, return the revision `first`, or
-    a revision without parents. None if a revision cannot be read, or after `MAX_ANCESTORS` revisions."""
+    """Follow the first parents from `start`. Return the first revision that is an update from main, is `first`, or has
+    no parents. None if a revision cannot be read, or after `MAX_ANCESTORS` revisions."""
     revision_id = start
     for _ in range(MAX_ANCESTORS):
         if (revision := await _load_revision(live, at, revision_id)) is None:
@@ -400,8 +400,8 @@ class _PageReader:
 
 
 def _find_moved(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
-    """For each conflict about text that main deleted, find the page of main that has this text now, and set
-    `base_text_page`."""
+    """Set `base_text_page` of each conflict about text that main deleted: the page with most of its blocks, at least
+    half."""
     keys_by_page = {page: {block.key for block in read_page(text).walk()} for page, text in pages.items()}
     for conflict in deleted:
         blocks = [

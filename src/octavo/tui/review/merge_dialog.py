@@ -441,7 +441,7 @@ class MergeSeveralDialog(ConfirmDialog):
         return None
 
     def scroll_body(self, pages: int) -> None:
-        """Select the next or previous change request. Scroll only during and after the merge."""
+        """Select the next or previous change request. During and after the merge, scroll instead."""
         if self._is_merging or self._is_finished:
             super().scroll_body(pages)
             return

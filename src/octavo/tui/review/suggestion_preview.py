@@ -225,7 +225,7 @@ _CHOOSE = "This thread has several suggestions. Press enter to open the thread, 
 
 
 class SuggestionReview:
-    """The suggestions for the page that a diff shows."""
+    """The commands for suggestions to the page that a diff shows."""
 
     def __init__(self, diff: PageDiff, threads: DiffThreads) -> None:
         self._diff, self._threads = diff, threads

@@ -40,7 +40,7 @@ _KEY_SCORE = 1000.0
 _TITLE_BONUS, _SYNONYM_BONUS = 100.0, 90.0
 """Bonus for a match in the title, and for a match in an alternative name."""
 _WHOLE_WORD_SCORE = 50.0
-"""Lowest score of a word that matches as a whole."""
+"""Lowest score for each word of the query if it matches a whole word."""
 _MIN_QUERY_LENGTH = 2
 """Shortest query for which more than the title is searched. A single letter is in nearly every text."""
 _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")

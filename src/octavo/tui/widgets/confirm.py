@@ -292,7 +292,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
 
     @property
     def hidden_keys(self) -> frozenset[str]:
-        # Also `ctrl+s` if the button shows `enter`, and the scroll keys if the body fits on the screen.
+        # Hide `ctrl+s` too if the button shows `enter`, and the scroll keys if the body fits on the screen.
         confirms_by_enter = any(button.key == "enter" for button in self.query("#yes").results(TextButton))
         fits = all(each.max_scroll_y == 0 for each in self.query(".confirm--body"))
         return super().hidden_keys | ({"ctrl+s"} if confirms_by_enter else set()) | ({"↓", "↑"} if fits else set())
