@@ -97,14 +97,14 @@ def test_equal_conflicts_are_read_from_markers_separately() -> None:
 
 
 def test_equal_conflicts_keep_their_names_when_markers_are_read() -> None:
-    merged = merge("\na\none", "one\n\none", "a\n\na")
+    merged = merge("a\n\nb\n\na\n", "x\n\nb\n\nx\n", "y\n\nb\n\ny\n")
     text = merged.text(request=NAME)
     expected = [(name, each.base) for name, each in merged.named_conflicts]
     assert len(dict(expected)) == 2
     read = read_marked_page(text, merged)
     assert [(name, each.base) for name, each in read.named_conflicts] == expected
     choices = {expected[0][0]: MergeChoice("main"), expected[1][0]: MergeChoice("request")}
-    assert lines_of(read.text(choices)) == ["one", "a"]
+    assert lines_of(read.text(choices)) == ["x", "b", "y"]
 
 
 def test_blank_lines_of_an_empty_page_are_not_added_before_markers() -> None:

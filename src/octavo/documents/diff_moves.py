@@ -405,8 +405,8 @@ def _count_words(block: Block) -> int:
 
 
 def _count_own(block: Block) -> int:
-    words = _count_in_text(block.text) if block.text else _count_in_runs(block.runs)
-    return words + (block.kind in _COUNTED_BLOCKS)
+    words = _count_in_text(block.text) if block.text else 0
+    return words + (_count_in_runs(block.runs) if block.runs else 0) + (block.kind in _COUNTED_BLOCKS)
 
 
 def _count_in_runs(runs: Sequence[Run]) -> int:

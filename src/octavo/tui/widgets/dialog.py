@@ -137,7 +137,8 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
             frame = self.query_one(DialogFrame)
             others = [child for child in frame.children if child is not part and child.display]
             used_height = sum(other.outer_size.height + other.styles.margin.height for other in others)
-            free_height = self.size.height - frame.styles.margin.top - frame.gutter.height - used_height - 2
+            above = max(1, frame.styles.margin.top)  # A row for notifications.
+            free_height = self.size.height - above - frame.gutter.height - used_height - 2
             part.styles.max_height = min(self.MAX_SCROLLED_ROWS, max(3, free_height))
             self.call_after_refresh(self.refresh_bindings)  # Whether the part scrolls is known only after the layout.
 
