@@ -311,7 +311,7 @@ class SyncQueue:
         )
 
     def is_idle(self, owner: str, lowest: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
-        """Return whether no request for `owner` of rank `lowest` or more urgent is running or will start.
+        """Return whether no request for `owner` that is at least as urgent as `lowest` is running or will start.
 
         If True, all such wants are satisfied or have failed, or they wait because background requests are paused or not
         allowed.

@@ -68,7 +68,7 @@ class Planner(Protocol):
 
 
 class Progress(NamedTuple):
-    """Counts of the wants of an owner."""
+    """Number of wants of an owner, and how many of them are missing or due."""
 
     wanted: int
     missing: int
@@ -187,8 +187,8 @@ class Syncer(Generic[R]):
         state.last_pass = self._start_planning(state, work, f"pass of {planner.owner}")
 
     async def wait_idle(self, owner: str, lowest: Rank = Rank.OFFLINE) -> None:
-        """Wait until all wants of `owner` of rank `lowest` or more urgent are satisfied or have failed, or background
-        requests are paused."""
+        """Wait until all wants of `owner` that are at least as urgent as `lowest` are satisfied or have failed, or until
+        background requests are paused."""
         while not self.is_idle(owner, lowest):
             await self._change.wait()
 

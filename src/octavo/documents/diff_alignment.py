@@ -388,8 +388,8 @@ def _best_totals(pair_values: Sequence[dict[int, float]], width: int) -> list[li
 
 
 def _align_beginnings(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
-    """Pair blocks of the same kind with the same first 60 characters. Used if there are too many blocks to compare all
-    pairs."""
+    """Pair blocks of the same kind with the same first 60 characters, then the blocks between these pairs. Used if there
+    are too many blocks to compare all pairs."""
     pairs: list[Pair] = []
     for equal, i1, i2, j1, j2 in diff_ranges(
         [(node.kind, node.text[:60]) for node in old], [(node.kind, node.text[:60]) for node in new]

@@ -330,8 +330,8 @@ class FolderLayout:
 
     @classmethod
     def of_opened(cls, revision: Revision, space: str, folder: Folder) -> FolderLayout:
-        """Return the layout of a revision in the folder that was opened as `space`. The pages and files that were loaded
-        from the folder keep their paths, even those that a pull does not write."""
+        """Return the layout of a revision in the folder that was opened as `space`. Pages and files of the folder keep
+        their paths, even paths that a pull never writes."""
         ids_by_path: dict[str, str] = {}
         items: tuple[Page | File | ReusableContent, ...] = (
             *revision.walk(), *revision.files, *revision.reusable_contents

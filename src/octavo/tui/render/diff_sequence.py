@@ -427,7 +427,7 @@ class _UnitBuilder:
         self._add_unchanged_ranges(olds[start:], news[start:])
 
     def _add_unchanged_ranges(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
-        """Add one range for the blocks of each old container."""
+        """Add unchanged blocks: one range for each run of blocks that were in the same old container."""
         start = 0
         for end in range(1, len(olds)) if self._old_paths else ():
             if self._old_ancestors(olds[end]) is not self._old_ancestors(olds[start]):

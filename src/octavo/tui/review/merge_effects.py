@@ -66,7 +66,7 @@ class MergeTrees:
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """Titles of the pages after the merge, by ID."""
+        """Titles of the pages of the change request, by ID."""
         return {page.id: page.title or "Untitled" for page in self.new_tree.walk()}
 
 
