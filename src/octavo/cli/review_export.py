@@ -325,7 +325,7 @@ class _PlacedThreads:
         self.by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         """Thread ids by page id and block key."""
         self._places: dict[str, tuple[str | None, str]] = {}
-        """By thread id: the key of the block, and how it was found (see `Placed`). `(None, "page")` without a block."""
+        """Block key by thread id, and how the block was found (see `Placed`). `(None, "page")` without a block."""
         by_page = {each.id: BlockFinder(each.before, each.after, each.texts.path) for each in pages}
         for thread, _ in threads:
             page, node = thread.comment.target.page, thread.comment.target.node

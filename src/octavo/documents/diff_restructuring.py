@@ -446,7 +446,7 @@ def _retitle(container: DiffStep, old: _NodeInContainers) -> None:
 
 
 def _outermost_nodes(parts: Iterator[_NodeInContainers | None]) -> Iterator[Node]:
-    """Yield the outermost block around each part, or the part itself. None is skipped. Repeats in a row are left out."""
+    """Yield the outermost block around each part, or the part itself. Skip None and adjacent repeats."""
     before: Node | None = None
     for part in parts:
         top = before if part is None else part.path[0] if part.path else part.node

@@ -281,7 +281,7 @@ def _picture(attrs: Mapping[str, Any], alt: str) -> str:
 
 
 def _list(block: Block, variant_number: int) -> str:
-    """Return the Markdown of a list. `variant_number` is 0 or 1. Two lists in a row need different signs, such as `-` and
+    """Return the Markdown of a list. `variant_number` is 0 or 1. Adjacent lists need different signs, such as `-` and
     `*`, because otherwise they would become one list."""
     attrs, is_tight = block.attrs, block.attrs.get("tight", True)
     start = int(attrs.get("start", 1))

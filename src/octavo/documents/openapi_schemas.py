@@ -15,7 +15,7 @@ MAX_SCHEMA_DEPTH, MAX_FIELDS, MAX_ITEMS = 7, 400, 200
 """Limits: nested levels of a schema, fields of one operation, and items of any list."""
 _MAX_TEXT = 4000
 _MAX_REFERENCES, _MAX_PARTS = 20, 1000
-"""Limits: references followed in a row, and `allOf` parts merged for one operation."""
+"""Maximum number of references followed one after another, and of `allOf` parts merged for one operation."""
 _MAX_VALUES, _MAX_VALUE_LENGTH = 12, 100
 """Limits for quoted values: number of items, and characters of each text."""
 _CHOICE_NAMES = "", "or "

@@ -377,8 +377,8 @@ class TwoVersionAnchors:
         """Return the threads by the key of their block. Threads without a block have the key "".
 
         A block is found by its key in the new version or in the old version, else by its text in one of them, else by
-        similarity in the new version. If a `search` is needed first, only the threads are returned whose block is found
-        by its key, and the threads on the whole page.
+        similarity in the new version. If a `search` is needed first, return only threads on the whole page, and threads
+        whose block is found by its key.
         """
         found: dict[str, list[Comment]] = {}
         rest = list(threads)

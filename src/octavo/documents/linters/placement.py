@@ -21,7 +21,7 @@ from octavo.documents.tag_blocks import TagScanner
 
 _WORD = re.compile(r"\w")
 _RUN = 4
-"""Minimum number of words in a row that count as moved and not as added."""
+"""Minimum number of adjacent words that count as moved and not as added."""
 _RUN_WORD = re.compile(r"\S+")
 _ON_INPUT = ("", "-", "stdin", "<text>", "<stdin>", "stdin.txt", "stdin.md")
 """Names that linters give to text on standard input."""

@@ -66,11 +66,11 @@ def start_thread(
     source: str = "",
     added_text: str = "",
 ) -> None:
-    """Open a composer for a comment on a block, on a page, or on a whole space or change request.
+    """Open a composer for a comment on the block `node`, on `page`, or on the whole space or change request.
 
-    With `quote`, the comment begins with the excerpt, because the current page does not contain it. With `is_code`, this
-    quote is a code block. `source` is the Markdown of the block, for a suggested change. `added_text` is appended to the
-    draft.
+    `title` and `excerpt` show the target. With `quote`, the comment begins with the excerpt, because the current page
+    does not contain it. With `is_code`, this quote is a code block. `source` is the Markdown of the block, for a
+    suggested change. `added_text` is appended to the draft.
     """
     if not _check_allowed(app, at, "comment"):
         return

@@ -63,7 +63,7 @@ _MOST_SPECIFICATIONS = 8
 
 
 class ShownPage(NamedTuple):
-    """A page that is shown, with what is needed to open its links: its view, its space and the page tree."""
+    """A page that is shown, with its view, its space and the page tree, which are needed to open its links."""
 
     shell: Shell
     view: PageView

@@ -618,7 +618,7 @@ class ItemPainter:
     def __init__(self, widget: LineList) -> None:
         self._list = widget
         self._cache: dict[int, tuple[list[Content], dict[str, list[Strip]]]] = {}
-        """By item index: the lines, and their strips by cursor style (`""` without the cursor, `lit`, `blurred`)."""
+        """Lines by item index, and their strips by cursor style (`""` without the cursor, `lit`, `blurred`)."""
         self._styles: dict[str, Style] = {}
         self._filters: Sequence[LineFilter] = ()
         """Line filters of the app, which are applied to every strip."""

@@ -176,7 +176,7 @@ _LIGHT_GREYS = Palette(
     remove_line="#efefef",
     remove_word="#d6d6d6",
 )
-# The terminal defines these colors. Its background is below everything, and a diff is shown by signs and words alone.
+# The terminal defines these colors. Changed lines have its background, so only signs and words show a diff.
 _ANSI = Palette(
     background="ansi_default",
     surface="ansi_default",
