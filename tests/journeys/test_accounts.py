@@ -205,6 +205,7 @@ async def test_signing_out_keeps_drafts(stage: Stage) -> None:
             await run.see("Harbour API › Welcome")
             await run.press("j", "j", "enter", "c")
             await run.type("Half a sen")
+            await run.see("Half a sen", "draft saved")
             await run.press("escape", ":", *"sign out", "enter")
             await run.see("Sign out of work at 127.0.0.1", "The API key and the cached pages of this account will be")
             await run.press("n")
