@@ -294,7 +294,7 @@ def test_editor_emoji_names_are_found_in_its_own_table(name: str) -> None:
 
 def test_emoji_are_found_without_the_tables_of_other_packages() -> None:
     emoji.from_name.cache_clear()
-    emoji._common_codes.cache_clear()
+    emoji._common_names.cache_clear()
     emoji._all_codes.cache_clear()
 
     assert emoji.from_name("rocket") == "🚀"

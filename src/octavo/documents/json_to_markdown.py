@@ -297,8 +297,9 @@ def _item(item: Block, sign: str, box: str, is_tight: bool) -> str:
     texts = _blocks(item.children)
     body = texts[0] if texts else ""
     for before, block, text in zip(item.children, item.children[1:], texts[1:], strict=False):
-        are_quotes = before.kind == block.kind == "quote"  # Without an empty line, they would become one quote.
-        body += ("\n" if is_tight and block.kind in _TIGHT and not are_quotes else "\n\n") + text
+        # Without an empty line, two quotes would become one quote, and HTML would contain the text below it.
+        is_apart = before.kind == block.kind == "quote" or before.attrs.get("html")
+        body += ("\n" if is_tight and block.kind in _TIGHT and not is_apart else "\n\n") + text
     if item.children and item.children[0].kind != "paragraph" and box:
         body = f"\n\n{body}"
     return _indent(body, f"{sign}{box}", " " * len(sign))
