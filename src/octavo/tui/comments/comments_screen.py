@@ -355,7 +355,7 @@ class CommentsScreen(ListView[Thread]):
     def _load_more(self) -> None:
         self.threads.load_more()
 
-    @on(ThreadView.PageRequested)
+    @on(ThreadView.ShowOnPageRequested)
     def _on_page_requested(self) -> None:
         if (item := self.rows.item) is not None:
             thread_commands.open_on_page(self.shell, item.at, item.comment)

@@ -172,7 +172,7 @@ class ThreadDialog(Dialog[None]):
         self.query_one(DialogFrame).set_border_texts(page, f"{number} of {len(self._threads)}")
         self.query_one(ThreadView).show(self._at, thread, title=self._outdated_note(thread), is_page_visible=True)
 
-    @on(ThreadView.PageRequested)
+    @on(ThreadView.ShowOnPageRequested)
     def _on_page_requested(self) -> None:
         self.dismiss(None)
 

@@ -92,7 +92,7 @@ SUGGESTION: Commands[ThreadView] = Commands(
 MESSAGES: Commands[ThreadView] = Commands(
     "thread",
     (
-        Command("open", "enter", "Show on page", "Show the thread on its page", run=lambda app, view: view.post_message(view.PageRequested()), shown=False),
+        Command("open", "enter", "Show on page", "Show the thread on its page", run=lambda app, view: view.post_message(view.ShowOnPageRequested()), shown=False),
         Command("down", "j,down", "Next", "Go to the next comment", run=lambda app, view: view.move(1), shown=False),
         Command("up", "k,up", "Previous", "Go to the previous comment", run=lambda app, view: view.move(-1), shown=False),
         Command("top", "g,home", "Top", "Go to the first comment", run=lambda app, view: view.move(-999), shown=False),
@@ -135,7 +135,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
     class Updated(Message):
         """The thread was updated, or another message was selected."""
 
-    class PageRequested(Message):
+    class ShowOnPageRequested(Message):
         """The user wants to see the thread on its page."""
 
     def __init__(self) -> None:

@@ -451,7 +451,7 @@ class InboxScreen(ListView[InboxRow]):
     # Navigation
 
     @on(LineList.Opened, "#inbox")
-    @on(ThreadView.PageRequested)
+    @on(ThreadView.ShowOnPageRequested)
     def _open_row(self) -> None:
         if self.rows.item is not None:
             open_row(self.shell, self.feed, self.rows.item)

@@ -302,8 +302,8 @@ def _luminance(color: Color) -> float:
 
 
 def _first_with_contrast(color: Callable[[float], Color], others: tuple[Color, ...], min_contrast: float) -> Color:
-    """Return the first color with `min_contrast` to all `others`, of `color(0)`, `color(0.05)`, … `color(1)`. If no color
-    has this contrast, return `color(1)`."""
+    """Return the first color with `min_contrast` to all `others`. `color` is called with 0, 0.05 and so on to 1. If no color
+    has this contrast, return the last one."""
     steps = (color(step / 20) for step in range(21))
     last = color(1.0)
     return next((each for each in steps if min(contrast(each, other) for other in others) >= min_contrast), last)
