@@ -19,7 +19,7 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.render import block_slices
-from octavo.tui.render.comparison import PlacedUnit, UnchangedRange, collapse_unchanged, compare, recent_entries
+from octavo.tui.render.comparison import PlacedUnit, UnchangedRange, cached_entry_slices, collapse_unchanged, compare
 from octavo.tui.render.conflict_lines import ConflictView, prepare_conflicts
 from octavo.tui.render.diff_lines import render_diff_unit
 from octavo.tui.render.diff_sequence import build_diff, build_source_diff
@@ -299,7 +299,7 @@ def test_changed_code_far_from_change_is_only_counted(name: str) -> None:
     if name == "code of tabs":  # Diffs split this block in another way than pages do.
         (entry,) = compared.diff.entries
         assert isinstance(entry, ChangedBlock)
-        assert list(recent_entries(entry)) == list(recent_entries(entry))
+        assert list(cached_entry_slices(entry)) == list(cached_entry_slices(entry))
     made = build_diff(compared.diff, ContextSize(), {}).complete()
     changed = [unit.entry.parts for unit in made.units if isinstance(unit.entry, ChangedBlock)]
     code_lines = [line for parts in changed if isinstance(parts, CodeChange) for line in parts.lines]

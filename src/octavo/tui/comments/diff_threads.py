@@ -21,7 +21,7 @@ from octavo.tui.core.view import View
 from octavo.tui.core.workspace import PENDING
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.threads import DRAFT, ThreadReply, ThreadSummary
+from octavo.tui.render.threads import DRAFT_PREFIX, ThreadReply, ThreadSummary
 from octavo.tui.widgets.short_texts import short_age
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ class SuggestionDiffs:
         self._page_text = ""
         """Current text of the page of the thread. Empty until it is loaded."""
         self._results: dict[tuple[BlockId, str], str] = {}
-        """Result of applying a suggestion to the current page, such as `same`, by block and suggested text. Empty until
-        it is computed."""
+        """What applying each suggestion to the current page does, such as `same`, by block and suggested text. Empty
+        until it is known."""
 
     def set_page_text(self, text: str) -> None:
         """Set the current text of the thread's page."""
@@ -135,7 +135,7 @@ def _result_note(result: str, styles: Styles) -> list[Line]:
 
 
 MAX_REPLIES = 3
-"""Number of replies shown below a block, the newest ones. The thread dialog shows all."""
+"""Maximum number of replies below a block: the newest replies. The thread dialog shows all."""
 
 
 class DiffThreads:
@@ -225,7 +225,7 @@ class DiffThreads:
                 "draft",
                 stored.get(draft.draft_key) or "",
                 is_open=False,
-                key=f"{DRAFT}{draft.draft_key}",
+                key=f"{DRAFT_PREFIX}{draft.draft_key}",
                 is_draft=True,
             )
             for draft in drafts

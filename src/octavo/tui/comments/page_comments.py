@@ -23,7 +23,7 @@ from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.core.view import View, is_covered
 from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.render.threads import DRAFT, FINDING, ThreadSummary
+from octavo.tui.render.threads import DRAFT_PREFIX, FINDING_PREFIX, ThreadSummary
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
 
@@ -48,7 +48,7 @@ class DiscussionView(Protocol):
 
     @property
     def target_page(self) -> tuple[str, str] | None:
-        """ID and title of the page that a comment on the page is written to."""
+        """ID and title of the page that gets a comment on the whole page."""
 
     @property
     def visible_block(self) -> Block | None:
@@ -105,13 +105,13 @@ def search_blocks(
 
 
 class PageDiscussion:
-    """Commands that comment on the page of a view, and the threads on its selected block."""
+    """Commands for comments on the page of a view, and for the thread on its selected block."""
 
     def __init__(self, view: View, pages: DiscussionView) -> None:
         self._view, self._pages = view, pages
 
     def thread_on(self, block: Block) -> Comment | None:
-        """Return the thread on a block, an open thread first. None if there is none."""
+        """Return an open thread on a block, else a resolved thread. None if the block has no thread."""
         threads = self._pages.threads_on(block)
         return next((thread for thread in threads if thread.is_open), threads[0] if threads else None)
 
@@ -186,7 +186,7 @@ class PageDiscussion:
         finding, comment on its block."""
         if (thread := self.thread_on(block)) is not None:
             self.open_thread(thread.id)
-        elif block.key.startswith((DRAFT, FINDING)) and self.why_no_comment() is None:
+        elif block.key.startswith((DRAFT_PREFIX, FINDING_PREFIX)) and self.why_no_comment() is None:
             self.comment()
 
     def open_thread(self, comment_id: str) -> None:
@@ -217,7 +217,8 @@ class _SelectedBlock:
 
 
 class SelectedBlocks:
-    """The blocks of a change request that are selected for one remark. They may be on several pages."""
+    """The blocks of a change request that are selected for one remark: the same comment on each block. They may be on
+    several pages."""
 
     def __init__(self, view: View, pages: DiscussionView, on_change: Callable[[], None]) -> None:
         self._view, self._pages, self._on_change = view, pages, on_change

@@ -21,7 +21,7 @@ from octavo.tui.reader.viewport import explain
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_sequence import build_source_diff
 from octavo.tui.render.diff_units import DiffUnit, DiffUnits, may_contain
-from octavo.tui.render.threads import FINDING
+from octavo.tui.render.threads import FINDING_PREFIX
 from octavo.tui.render.virtual_lines import LaidUnits
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
@@ -308,7 +308,7 @@ class DiffNavigation:
         selected = self.cursor.selected_span()
         start, block = (selected.unit_index, selected.block) if selected is not None else (self.edge(step), None)
         spans = self._thread_rows(start, block, step)
-        span = next((span for span in spans if span.block.key.startswith(FINDING)), None)
+        span = next((span for span in spans if span.block.key.startswith(FINDING_PREFIX)), None)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
         return span is not None

@@ -28,8 +28,7 @@ def has_merged_cells(rows: Sequence[Block]) -> bool:
 
 
 def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
-    """Return the cells of each row by column. None where a cell from further left or above is merged. Merged cells end
-    at the last column in which a cell begins."""
+    """Return the cells of each row by column. None where a merged cell covers the column."""
     if not has_merged_cells(rows):
         return [list(row.children) for row in rows]
     grid: list[list[Block | None]] = []
@@ -55,14 +54,13 @@ def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
 SLICE_COST = 6000
 """Approximate cost of rendering a slice. One ASCII character of a paragraph costs 1. A block that costs more than twice
 this is split."""
-_BLOCK_COST, _ROW_COST, _NON_ASCII_FACTOR = 60, 90, 4
-"""Fixed cost of a block and of a row of code, and the factor for characters that are not ASCII."""
-_NESTING_FACTOR, _LEAST_COST = 9 / 8, 600
-"""`_NESTING_FACTOR` multiplies the cost of children, because each slice renders their container again. The limit for
-the cost of a slice is at least `_LEAST_COST`."""
+_BLOCK_COST, _ROW_COST, _NON_ASCII_COST = 60, 90, 4
+_NESTING_FACTOR = 9 / 8
+"""Factor for the cost of children, because each slice renders their container again."""
+_LEAST_LIMIT = 600
+"""Minimum of the limit for the cost of a slice."""
 _LONGEST_WORD = 3000
-"""A slice ends at the first space among this number of characters after its limit. If there is no space, it ends inside
-a word."""
+"""Maximum number of characters of a word that is never split."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _CELL_GROUP_SIZE = 6
 """The number of cards or images in a slice is a multiple of this, so that rows of 1, 2 or 3 of them are whole."""
@@ -78,8 +76,7 @@ class SliceBounds(NamedTuple):
     start: int
     """Index of the first child or row in the slice."""
     previous: Block | None = None
-    """Child of the block just above the slice. None if the slice is at the start of the block, or begins inside a
-    child."""
+    """Child just above the slice. None at the start of the block, or if the slice begins inside a child."""
     is_first: bool = False
     is_last: bool = False
     is_partial_row: bool = False
@@ -113,19 +110,19 @@ def has_end(block: Block) -> bool:
 
 
 def first_index(block: Block) -> int:
-    """Return the index of the first child or row of a slice in its block. 0 for a whole block."""
+    """Return the index of the first child or row of a slice in its whole block. 0 if `block` is not a slice."""
     bounds = slice_bounds(block)
     return 0 if bounds is None else bounds.start
 
 
 def child_above(block: Block) -> Block | None:
-    """Return the child of the whole block just above a slice. None if there is none."""
+    """Return the child just above a slice. None at the start of the block, or if `block` is not a slice."""
     bounds = slice_bounds(block)
     return None if bounds is None else bounds.previous
 
 
 def is_long(block: Block, limit: float = SLICE_COST) -> bool:
-    """Return True if `split_block` splits a block: its kind can be split, and it costs more than twice `limit`."""
+    """Return True if a block costs more than twice `limit` and can be split."""
     return block.kind in _SPLITTERS and layout_cost(block, 2 * limit) > 2 * limit and not _is_drawable(block)
 
 
@@ -134,7 +131,7 @@ def layout_cost(block: Block, limit: float) -> float:
     own = _BLOCK_COST + text_cost(block.runs)
     if block.text:
         rows = block.text.count("\\\\" if block.kind == "math" else "\n")
-        own += len(block.text) * (1 if block.text.isascii() else _NON_ASCII_FACTOR) + _ROW_COST * rows
+        own += len(block.text) * (1 if block.text.isascii() else _NON_ASCII_COST) + _ROW_COST * rows
     inner: float = 0
     for child in block.children:
         if own + inner > limit:
@@ -145,7 +142,7 @@ def layout_cost(block: Block, limit: float) -> float:
 
 def text_cost(runs: Sequence[Run]) -> int:
     """Return the estimated cost of rendering inline text."""
-    return sum([len(run.text) * (1 if run.text.isascii() else _NON_ASCII_FACTOR) for run in runs])
+    return sum([len(run.text) * (1 if run.text.isascii() else _NON_ASCII_COST) for run in runs])
 
 
 def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
@@ -156,7 +153,7 @@ def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
         return
     before: Block | None = None
     is_first = True
-    for piece in _SPLITTERS[block.kind](block, max(_LEAST_COST, limit)):
+    for piece in _SPLITTERS[block.kind](block, max(_LEAST_LIMIT, limit)):
         if before is not None:
             yield _with_bounds(before, is_first=is_first, is_last=False)
             is_first = False
@@ -168,7 +165,6 @@ def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
 
 
 def _with_bounds(piece: Block, *, is_first: bool, is_last: bool) -> Block:
-    """Return a slice with its range of source lines, and with the position flags `is_first` and `is_last`."""
     bounds = slice_bounds(piece)
     assert bounds is not None, "the block must be a slice of another block"
     whole, children = bounds.whole_block, piece.children
@@ -186,7 +182,6 @@ def _slice_of(block: Block, children: Iterable[Block], start: int, *, is_continu
 
 
 def _split_children(block: Block, limit: float, group_size: int = 1) -> Iterator[Block]:
-    """Yield slices of whole children, in multiples of `group_size`. Long children are split too."""
     group: list[Block] = []
     cost: float = 0
     for start in range(0, len(block.children), group_size):
@@ -206,14 +201,13 @@ def _split_children(block: Block, limit: float, group_size: int = 1) -> Iterator
 
 
 def _split_cells(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of cards or images, each with whole rows. The rest of a long text follows as paragraphs."""
     for piece in _split_children(block, limit, _CELL_GROUP_SIZE):
         yield from _split_long_cells(piece, limit)
 
 
 def _split_tabs(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of a block with tabs. The first has the first slice of each tab, the second has the second slices,
-    and so on. Only the selected tab is visible."""
+    """Yield slices of a block with tabs. Slice number n has slice number n of each tab, because only the selected tab
+    is visible."""
     empty_tabs = [tab._replace(children=()) for tab in block.children]
     for tab_slices in zip_longest(*(split_block(tab, limit / _NESTING_FACTOR) for tab in block.children)):
         tabs = [tab_slice or empty for tab_slice, empty in zip(tab_slices, empty_tabs, strict=True)]
@@ -221,8 +215,8 @@ def _split_tabs(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_rows(table: Block, limit: float) -> Iterator[Block]:
-    """Yield slices with some rows of a table, or some fields of a record. Merged cells are separated first, because a
-    cell above may be in another slice."""
+    """Yield slices with some rows of a table. Merged cells are split first, because a cell may begin in an earlier
+    slice."""
     for piece in _split_children(unmerge_cells(table), limit):
         bounds = slice_bounds(piece)
         assert bounds is not None, "the block must be a slice of another block"
@@ -232,8 +226,8 @@ def _split_rows(table: Block, limit: float) -> Iterator[Block]:
 
 
 def unmerge_cells(table: Block) -> Block:
-    """Return a table with its merged cells split. The first cell has the content, and the others are empty. A table in
-    which no cell spans several rows is returned as it is."""
+    """Return a table in which no cell spans several rows. If any cell does, all merged cells are split: the first part
+    keeps the content, and the other parts are empty."""
     if not any("rowspan" in cell.attrs for row in table.children for cell in row.children if cell.attrs):
         return table
     lines = zip(table.children, cells_by_column(table.children), strict=True)
@@ -259,7 +253,7 @@ def _split_long_cells(piece: Block, limit: float) -> Iterator[Block]:
 
 
 def shorten_row(row: Block, limit: float = SLICE_COST) -> Block:
-    """Return a row, card, image or field in which each long text ends after its first part."""
+    """Return a row, card, image or field with its long texts cut to their first part."""
     every = row.children or (row,)
     if not any(_is_long_cell(cell, limit) for cell in every):
         return row
@@ -271,7 +265,7 @@ def shorten_row(row: Block, limit: float = SLICE_COST) -> Block:
 
 
 def _replace_cells(row: Block, cells: Iterable[Block]) -> Block:
-    """Return a row with other cells. The cursor treats it as the original row."""
+    """Return a slice of a row with other cells. `whole_block` of the slice is the original row."""
     attrs = {**row.attrs, "slice": SliceBounds(whole_block(row), 0, is_first=True, is_last=True)}
     return row._replace(children=tuple(cells), attrs=attrs)
 
@@ -286,7 +280,6 @@ def _split_paragraph(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of a block with text and children. The parts of a long text after the first one are paragraphs."""
     if text_cost(block.runs) > 2 * limit:
         first, *rest = _split_runs(block.runs, limit)
         yield _slice_of(block._replace(runs=first), (), 0)
@@ -301,7 +294,7 @@ def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
     part: list[Run] = []
     room = int(limit)
     for run in runs:
-        text, factor, start = run.text, 1 if run.text.isascii() else _NON_ASCII_FACTOR, 0
+        text, factor, start = run.text, 1 if run.text.isascii() else _NON_ASCII_COST, 0
         while (len(text) - start) * factor > room and (
             ends := _part_end(text, start + room // factor, _LONGEST_WORD // factor)
         ) is not None:
@@ -322,10 +315,10 @@ def split_text(text: str) -> Iterator[str]:
 
 
 def _part_end(text: str, limit: int, longest_word: int) -> tuple[int, int] | None:
-    """Return the index where a part of `text` ends, and the index where the next part begins.
+    """Return the end of the first part of `text` and the start of the next part. None if the text is too short to
+    split.
 
-    The part ends at the first space among the `longest_word` characters from index `limit` on, or at `limit` if there
-    is no space. None if the text is too short to split."""
+    The part ends at the first space among the `longest_word` characters after index `limit`, else at `limit`."""
     end = text.find(" ", limit, limit + longest_word)
     if end >= 0:
         return end, end + 1
@@ -338,9 +331,8 @@ def _part_end(text: str, limit: int, longest_word: int) -> tuple[int, int] | Non
 
 
 def _split_code(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices with some rows of code. A row that is too long becomes several slices."""
     text, start, row_index, first_line = block.text, 0, 0, block.text_line
-    factor = 1 if block.text.isascii() else _NON_ASCII_FACTOR
+    factor = 1 if block.text.isascii() else _NON_ASCII_COST
     room = int(limit) // factor
     continues_row = False
     while start <= len(text):
@@ -366,7 +358,6 @@ def _split_code(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_formula(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices with some rows of a formula, where its source marks the ends of rows."""
     start = rows = 0
     for match in _LINE_BREAK.finditer(block.text):
         rows += 1
@@ -378,14 +369,12 @@ def _split_formula(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _formula_slices(block: Block, text: str, limit: float) -> Iterator[Block]:
-    """Yield slices of one part of a formula, split at spaces if the part is too long."""
     for runs in _split_runs([Run(text)], limit):
         attrs = {**block.attrs, "slice": SliceBounds(block, 0)}
         yield block._replace(text=runs[0].text, attrs=attrs)
 
 
 def _split_plain_text(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of a block whose content is plain text, such as a prompt."""
     text = block.text or "\n".join(child.plain() for child in block.children)
     inner = Block("code", NO_ATTRS, text=text, lines=block.lines, key=block.key)
     for piece in _split_code(inner, limit):
@@ -399,7 +388,7 @@ def _split_integration(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _is_drawable(block: Block) -> bool:
-    """Return True if a block is a diagram that can be drawn. It is never split, because it is one picture."""
+    """Return True for a diagram that can be drawn. Such a block is never split."""
     return is_diagram(block) and len(block.text) <= LONGEST_DIAGRAM and not block.children
 
 
@@ -433,17 +422,16 @@ _SPLITTERS: dict[str, Callable[[Block, float], Iterator[Block]]] = {
 
 T = TypeVar("T")
 _MOST_SOURCE_LINES = 60
-"""Maximum number of source lines in the box of a block, or of a slice, that cannot be rendered."""
+"""Maximum number of source lines in the box of a block that cannot be rendered."""
 _LONGEST_SOURCE = 20_000
 _log = logging.getLogger(__name__)
 
 
-def run_guarded(work: Callable[[], T], fallback: Callable[[], T]) -> T:
-    """Return the result of `work`. If it raises an exception, log it and return the result of `fallback`. So a bug in
-    the layout of one block does not hide the rest of the page. `MemoryError` is raised again, because the block did not
-    cause it."""
+def run_guarded(compute: Callable[[], T], fallback: Callable[[], T]) -> T:
+    """Return the result of `compute`. If it raises an exception other than `MemoryError`, log the exception and return
+    the result of `fallback`."""
     try:
-        return work()
+        return compute()
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001  # A bug in the layout of a block.
@@ -457,7 +445,7 @@ def block_source(source: str, block: Block) -> str:
 
 
 def render_failed_block(block: Block, source_of: Callable[[Block], str], styles: Styles, width: int) -> list[Line]:
-    """Render a box with the kind of a block and its source, or its text if there is no source."""
+    """Render a box with the kind of a block and its source. Without a source, the box has the text of the block."""
     text = run_guarded(lambda: source_of(block) or block.plain(), lambda: "")[:_LONGEST_SOURCE]
     rows = flatten_emoji(text).expandtabs(4).split("\n")
     lines = [Line(part) for row in rows[:_MOST_SOURCE_LINES] for part in wrap([Piece(row, styles.text)], width - 4)]

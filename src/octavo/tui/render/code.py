@@ -43,7 +43,7 @@ class CodeSize(NamedTuple):
     longest: int
     """Width in cells of the longest row."""
     note_widths: Mapping[int, int]
-    """Width in cells of each row with a note, by row number. The note is not counted."""
+    """Width in cells of each row that has a note, without the mark of the note, by row number."""
 
 
 _sizes: RecentResults[Block, CodeSize] = RecentResults()
@@ -77,7 +77,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     with_notes = [note_widths.get(first + line, 0) + cells(note.text) for line, note in notes.items()]
     longest = max(whole.longest, *map(cells, rows), *with_notes)
     needed, most_width = longest + gutter + 4, context.max_width(width)
-    # A box that is wider than the text column does not help if rows wrap even at the maximum width.
+    # If rows wrap even in the widest box, the box is only as wide as the text.
     box_width = width if wraps and needed > most_width else max(width, min(most_width, needed))
     inner = box_width - 4 - gutter
     overflow = 0 if wraps else max(0, longest - inner)
@@ -134,8 +134,8 @@ def hides_rows(block: Block, row_count: int, folds: Folds) -> bool:
 
 
 def code_size(block: Block) -> CodeSize:
-    """Return the size of a long code block. Only rows with notes and the `_MEASURED_ROWS` rows that seem widest are
-    measured. Cached, because measuring 100,000 rows takes as long as painting a frame."""
+    """Return the size of a long code block. Only rows that have notes or seem widest are measured. Cached, because
+    measuring 100,000 rows takes as long as painting a frame."""
     if (cached := _sizes.get(block)) is not None:
         return cached
     rows = block.text.expandtabs(4).split("\n")
@@ -161,7 +161,7 @@ def _note(label: str, styles: Styles) -> Piece:
 
 
 def wrap_code(pieces: list[Piece], width: int, styles: Styles) -> list[list[Piece]]:
-    """Return a row of code wrapped into lines. All but the first have a little more indent."""
+    """Return a row of code wrapped into lines. Later lines are indented by two more cells."""
     if width_of(pieces) <= width:
         return [pieces]
     row = "".join([piece.text for piece in pieces])

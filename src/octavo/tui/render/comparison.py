@@ -84,7 +84,8 @@ class PageComparison:
 
     @property
     def kind_counts(self) -> Counter[ChangeKind]:
-        """Number of changes by their most important kind, including the changes of page settings."""
+        """Number of changes of each kind, including changed page settings. Each change counts for its most important
+        kind."""
         counts = Counter(self.kinds.counts)
         counts["setting"] += len(self.diff.metadata)
         return +counts
@@ -100,7 +101,7 @@ def compare(before: str, after: str) -> PageComparison:
     old, new = parse(before), parse(after)
     for block in filter(is_long, (*old.blocks, *new.blocks)):
         # Fill the caches in this thread, so that the event loop need not fill them.
-        deque(recent_slices(block), maxlen=0)
+        deque(cached_slices(block), maxlen=0)
         if block.kind == "table":
             sample_rows(block)
         elif block.kind == "code":
@@ -108,38 +109,39 @@ def compare(before: str, after: str) -> PageComparison:
     changed = diff(old, new)
     for entry in changed.entries:
         if isinstance(entry, (ChangedBlock, MovedBlock)):
-            deque(recent_entries(entry), maxlen=0)
+            deque(cached_entry_slices(entry), maxlen=0)
     return PageComparison(changed, old, new, kinds=ChangeKinds(changed.entries))
 
 
 T = TypeVar("T")
-_TABLE_ROWS, _LINE_COST = 60, 90
-"""Maximum number of rows of a changed table in one slice, and the fixed cost of a line of code."""
-_recent_entries: RecentResults[ChangedBlock | MovedBlock, list[Entry]] = RecentResults()
+_MOST_TABLE_ROWS = 60
+"""Maximum number of rows in a slice of a changed table."""
+_LINE_COST = 90
+_entry_slices_cache: RecentResults[ChangedBlock | MovedBlock, list[Entry]] = RecentResults()
 CONTEXT_LINES = 3
-"""Number of unchanged lines of code that are shown before and after a change."""
+"""Number of unchanged lines of code before and after a change that are shown."""
 
 
 def split_unit(unit: DiffUnit) -> Iterator[DiffUnit]:
     """Yield a unit of a diff in slices, or the unit itself if it is not long."""
     match unit.entry:
         case None if unit.kind == "block" and unit.block is not None:
-            old_slices = recent_slices(unit.old) if unit.old is not None else iter(())
-            for slice_unit, piece in _number_slices(unit, recent_slices(unit.block)):
+            old_slices = cached_slices(unit.old) if unit.old is not None else iter(())
+            for slice_unit, piece in _number_slices(unit, cached_slices(unit.block)):
                 yield slice_unit._replace(block=piece, old=next(old_slices, None))
         case AddedBlock() | RemovedBlock() as entry if not unit.is_container_change:
             for slice_unit, piece in _number_slices(unit, _entry_slices(entry.block)):
                 yield slice_unit._replace(block=piece, entry=replace(entry, block=piece))
         case ChangedBlock() | MovedBlock() as entry:
-            for slice_unit, part in _number_slices(unit, recent_entries(entry)):
+            for slice_unit, part in _number_slices(unit, cached_entry_slices(entry)):
                 yield slice_unit._replace(entry=part)
         case _:
             yield unit
 
 
-def recent_entries(entry: ChangedBlock | MovedBlock) -> Iterator[Entry]:
+def cached_entry_slices(entry: ChangedBlock | MovedBlock) -> Iterator[Entry]:
     """Yield the slices of a change, or the change itself if it is not long. Slices are cached."""
-    return stream_cached(_recent_entries, entry, _split_entry)
+    return stream_cached(_entry_slices_cache, entry, _split_entry)
 
 
 def source_units(lines: Sequence[LineChange], change_number: int) -> Iterator[DiffUnit]:
@@ -150,10 +152,10 @@ def source_units(lines: Sequence[LineChange], change_number: int) -> Iterator[Di
 
 
 def _entry_slices(block: Block) -> Iterator[Block]:
-    """Return the slices of an added or removed block. Tabs are split one by one, because a diff shows all of them."""
+    """Return the slices of an added or removed block. Each tab is split alone, because a diff shows all tabs."""
     if block.kind != "tabs" or not is_long(block):
-        return recent_slices(block)
-    return (piece for tab in block.children for piece in recent_slices(block._replace(children=(tab,))))
+        return cached_slices(block)
+    return (piece for tab in block.children for piece in cached_slices(block._replace(children=(tab,))))
 
 
 def _number_slices(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUnit, T]]:
@@ -186,7 +188,7 @@ def _split_entry(entry: ChangedBlock | MovedBlock) -> Iterator[Entry]:
             for chunk in _split_words(words):
                 yield entry if len(chunk) == len(words) else replace(entry, parts=replace(change, words=chunk))
         case None | TextChange() if is_long(entry.old) or is_long(entry.new):
-            pairs = zip_longest(recent_slices(entry.old), recent_slices(entry.new))
+            pairs = zip_longest(cached_slices(entry.old), cached_slices(entry.new))
             if len(slice_pairs := list(pairs)) > 1:
                 entry = replace(entry, parts=None)  # Each slice finds its own changed words.
             for old, new in slice_pairs:
@@ -205,7 +207,8 @@ def _slice_entry(entry: ChangedBlock | MovedBlock, old: Block | None, new: Block
 
 
 def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterator[Entry]:
-    """Yield a table change in parts with at most `_TABLE_ROWS` rows. A long row becomes a removal and an addition."""
+    """Yield a table change in parts with at most `_MOST_TABLE_ROWS` rows. A long row becomes a removal and an
+    addition."""
     rows: list[Entry] = []
 
     def part() -> Entry:
@@ -223,7 +226,7 @@ def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterat
                 yield from map(AddedBlock, split_block(entry.new._replace(children=(new_row,))))
         else:
             rows.append(row)
-        if len(rows) >= _TABLE_ROWS:
+        if len(rows) >= _MOST_TABLE_ROWS:
             yield part()
             rows = []
     if rows or not table.rows:
@@ -231,8 +234,8 @@ def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterat
 
 
 def _versions_of(row: Entry) -> tuple[Block | None, Block | None]:
-    """Return the old and the new version of a row of a changed table. At a position where the row was added or removed,
-    one version is None. A row that moved is removed at its old position, and added at its new one."""
+    """Return the old and the new version of a row at its position in a changed table. None for a version that does not
+    have the row there."""
     match row:
         case ChangedBlock(old=old, new=new):
             return old, new
@@ -267,7 +270,6 @@ def _split_words(words: Sequence[TextPart]) -> Iterator[tuple[TextPart, ...]]:
 
 
 def _split_equal_part(word: TextPart) -> Iterator[TextPart]:
-    """Yield the pieces of a long part that is equal in both versions. Any other part is yielded whole."""
     if word.op != "equal" or len(word.run.text) <= SLICE_COST or word.old is not None:
         yield word
         return
@@ -276,10 +278,9 @@ def _split_equal_part(word: TextPart) -> Iterator[TextPart]:
 
 
 def changes_with_context(lines: Sequence[LineChange]) -> Iterator[LineChange]:
-    """Yield the changed lines and the unchanged lines near them. A `LineChange` whose `omitted` is not 0 stands for that
-    many lines."""
+    """Yield the changed lines and `CONTEXT_LINES` unchanged lines around each change. A `LineChange` with a number in
+    `omitted` replaces that many lines."""
     last_unchanged: deque[LineChange] = deque()
-    """The last unchanged lines. They are yielded if a change follows."""
     omitted, unchanged_count = 0, CONTEXT_LINES
     for line in lines:
         for part in _split_line(line) if _is_long_text(line.old) or _is_long_text(line.new) else (line,):
@@ -316,7 +317,6 @@ def _group_lines(lines: Iterable[LineChange]) -> Iterator[tuple[LineChange, ...]
 
 
 def _split_line(line: LineChange) -> Iterator[LineChange]:
-    """Yield a line that is too long for one slice as several lines."""
     if not _is_long_text(line.old) and not _is_long_text(line.new):
         yield line
         return
@@ -334,12 +334,12 @@ def _is_long_text(text: str) -> bool:
     return len(text) > 2 * SLICE_COST
 
 
-_recent_slices: RecentResults[Block, list[Block]] = RecentResults()
+_slices_cache: RecentResults[Block, list[Block]] = RecentResults()
 
 
-def recent_slices(block: Block) -> Iterator[Block]:
+def cached_slices(block: Block) -> Iterator[Block]:
     """Yield the slices of a block, or the block itself if it is not long. Slices are cached."""
-    return stream_cached(_recent_slices, block, split_block)
+    return stream_cached(_slices_cache, block, split_block)
 
 
 _CLIPPED_LINES = 3
@@ -355,7 +355,7 @@ _CHILD_NAMES = {"list": "item", "table": "row", "stepper": "step", "tabs": "tab"
 
 
 class PlacedUnit(NamedTuple):
-    """A unit with the section and the containers around it."""
+    """A unit of a diff, with the names of the sections and containers around it."""
 
     unit: DiffUnit
     section_path: tuple[str, ...] = ()
@@ -368,8 +368,7 @@ class PlacedUnit(NamedTuple):
 
 
 class UnchangedRange(NamedTuple):
-    """Consecutive unchanged blocks. A page can have tens of thousands of blocks, so units are made only for visible
-    ones."""
+    """Consecutive unchanged blocks. A page may have tens of thousands of blocks, so only visible ones become units."""
 
     olds: Sequence[Block]
     news: Sequence[Block]
@@ -377,9 +376,9 @@ class UnchangedRange(NamedTuple):
     old_ancestors: tuple[Block, ...]
     container: Block | None
     starts: Sequence[int]
-    """Position of the first block in each section of `section_paths`."""
+    """Position of the first block of each section."""
     section_paths: Sequence[tuple[str, ...]]
-    """For each section, the names of the sections and containers around its blocks, outermost first."""
+    """Names of the sections and containers around the blocks of each section, outermost first."""
 
     def unit_at(self, position: int) -> PlacedUnit:
         """Return the block at `position` as a unit of the diff."""
@@ -387,10 +386,10 @@ class UnchangedRange(NamedTuple):
         return PlacedUnit(unit, self.section_paths[bisect_right(self.starts, position) - 1], self.container, True)
 
     def visible_units(self, context_size: ContextSize) -> Iterator[PlacedUnit | CollapsedBlocks]:
-        """Yield units for the blocks near both ends of the range and for expanded blocks, and `CollapsedBlocks` for the
+        """Yield units for expanded blocks and for the blocks near both ends of the range. `CollapsedBlocks` replace the
         others."""
         count = len(self.news)
-        # `collapse_unchanged` needs two more blocks to see whether a single block is worth collapsing.
+        # `collapse_unchanged` needs two more blocks: it never collapses a single block of prose.
         edge = context_size.blocks + 2
         visible: Iterable[int] = range(count)
         if 2 * edge < count:
@@ -433,14 +432,14 @@ def container_name(block: Block) -> str:
 
 
 def block_summary(block: Block) -> str:
-    """Return one line that identifies a block: the method and path of an operation, the text of another block, or the
-    kind of a block without text."""
+    """Return a line that identifies a block: the method and path of an operation, else the text of the block, else its
+    name or kind."""
     return _operation_name(block) or " ".join(block.plain().split()) or container_name(block) or block.kind
 
 
 def _operation_name(block: Block) -> str:
-    """Return the method and path of an operation, the name of a webhook, or the names of schemas. Empty for other
-    blocks."""
+    """Return the method and path of an operation, such as `GET /pets`, or the names of a webhook or of schemas. Empty
+    for other blocks."""
     attrs = block.attrs
     if block.kind not in ("openapi", "api-method"):
         return ""
@@ -450,19 +449,15 @@ def _operation_name(block: Block) -> str:
 
 
 def title_heading(block: Block) -> Block | None:
-    """Return the heading that is the title of a container, such as a step. None if the container does not begin with a
-    heading."""
+    """Return the heading with which a container begins, such as the title of a step. None if there is none."""
     return block.children[0] if block.children and block.children[0].kind == "heading" else None
 
 
 def collapse_unchanged(
     items: Iterable[PlacedUnit | UnchangedRange], context_size: ContextSize, title: str = ""
 ) -> Iterator[DiffUnit]:
-    """Yield the visible units of a page.
-
-    A line replaces collapsed blocks, and names the section and containers of the next block. Without collapsed blocks, a
-    line with only these names is added where the container changes. `title` names the top level of the page.
-    """
+    """Yield the units that are shown for a page. A `fold` unit replaces collapsed blocks. A `label` unit names each new
+    container. `title` is the name of the top level."""
     placed: list[PlacedUnit | CollapsedBlocks] = []
     for item in items:
         if isinstance(item, PlacedUnit):
@@ -497,7 +492,7 @@ def collapse_unchanged(
 
 
 def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: ContextSize) -> list[int | None]:
-    """Return the line limit of each unit: 0 for no limit, and None for a collapsed unit."""
+    """Return the line limit of each unit, as in `DiffUnit.line_limit`. None for a collapsed unit."""
     around, is_brief = context_size.blocks, context_size.is_brief
     after = _distances(placed)
     before = _distances(placed[::-1])
@@ -521,8 +516,8 @@ def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: C
 
 
 def _distances(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
-    """Return how many blocks each unit is below the last change: 0 for a change, and very many before the first change.
-    A changed setting, a note or a label has the distance of the unit above it."""
+    """Return how many blocks each unit is below the last change. 0 for a change, and very many before the first
+    change."""
     distances: list[int] = []
     distance = 1 << 30
     for each in placed:
@@ -537,8 +532,8 @@ def _distances(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
 
 
 def _show_single_blocks(placed: Sequence[PlacedUnit | CollapsedBlocks], limits: list[int | None]) -> list[int | None]:
-    """Return `limits`, but with `_CLIPPED_LINES` for a single collapsed block of prose, because the line that replaces
-    it would take as much space."""
+    """Return `limits`, with `_CLIPPED_LINES` for each single collapsed block of prose. A line that replaces it would
+    take as much space."""
     shown_limits = list(limits)
     for index, each in enumerate(placed):
         is_single = limits[index] is None and None not in (
@@ -554,9 +549,7 @@ def _is_prose(block: Block | None) -> bool:
     return block is not None and block.kind in _PROSE_KINDS
 
 
-def _collapsed_unit(hidden: Sequence[PlacedUnit | CollapsedBlocks], section_path: tuple[str, ...]) -> DiffUnit:
-    """Return the unit that replaces collapsed blocks. `section_path` has the names of the sections around the next
-    block."""
+def _collapsed_unit(hidden: Sequence[PlacedUnit | CollapsedBlocks], next_section_path: tuple[str, ...]) -> DiffUnit:
     blocks: list[Block] = []
     child_names: set[str] = set()
     for each in hidden:
@@ -572,6 +565,6 @@ def _collapsed_unit(hidden: Sequence[PlacedUnit | CollapsedBlocks], section_path
         "fold",
         Block("fold", key=f"fold {blocks[0].key}"),
         text=text,
-        section_path=section_path,
+        section_path=next_section_path,
         hidden_blocks=tuple(blocks),
     )

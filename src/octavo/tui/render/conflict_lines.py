@@ -26,19 +26,18 @@ from octavo.tui.render.styled_lines import Line, Piece, cells, crop, side_by_sid
 from octavo.tui.render.styles import PLAIN, Styles
 
 FIELDS = "fields"
-"""Kind of a conflict about the title and other fields of a page."""
+"""Kind of a conflict about the title and the page options."""
 _OFFERED: tuple[ChoiceKind, ...] = ("main", "request", "both")
 
 
 @dataclass(frozen=True)
 class ConflictView:
-    """A conflict, ready to be rendered at one place of the page. `prepare_conflicts` is slow, so call it in a
-    thread."""
+    """A conflict as it is shown at one place of a page."""
 
     name: str
     key: str
-    """Key of the conflict at this place. A conflict over moved text has two places with different keys, but one
-    choice."""
+    """Key of the conflict at this place. Moved text has its conflict at two places, with different keys and the same
+    `name`."""
     kind: str
     base: Document | None
     """Common base of both sides. None if it is unknown."""
@@ -66,8 +65,8 @@ class PageConflict:
     description: str
     """Sentences that say what each side changed."""
     effects: tuple[str, str] = ("", "")
-    """Sentences that say what happens if main is chosen, and if the change request is chosen. Empty if there is nothing
-    to choose."""
+    """Sentences that say what choosing main does, and what choosing the change request does. Empty if there is no
+    choice."""
     is_merged_by_default = False
     kind = "page"
 
@@ -78,11 +77,11 @@ class PageConflict:
 
 @dataclass(frozen=True)
 class UnconflictedText:
-    """Text between two conflicts, as units of the diff against main."""
+    """Text of a page outside its conflicts, as units of the diff against main."""
 
     units: tuple[DiffUnit, ...]
     label: str = ""
-    """Title of the text. Empty for text that is collapsed until the user expands it."""
+    """Title above the text. Empty for text that is collapsed until the user expands it."""
 
 
 def prepare_conflicts(
@@ -93,12 +92,10 @@ def prepare_conflicts(
     stored_name: Callable[[str], str] = str,
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[ConflictView | UnconflictedText, ...]:
-    """Return the conflicts of a page and the text between them, sanitized for display.
+    """Return the conflicts of a page and the text between them, sanitized for display. Slow: call it in a thread.
 
-    `main` is the text of the page in main, if it is known. `stored_name` returns the key of a conflict in `choices`.
-    `titles` has the titles of the pages that main moved text to, by id. The text around the conflicts is parsed as a
-    whole, because a part of a table or of code cannot be parsed alone.
-    """
+    `main` is the text of the page in main, if it is known. `stored_name` returns the key in `choices` for the name of a
+    conflict. `titles` has the titles of pages to which main moved text, by id."""
     text_with_main, lines = _text_with_main(page)
     compared = compare(safe_text(text_with_main if main is None else main), safe_text(text_with_main))
     headings = [(block.lines[0], plain_text(block.runs)) for block in compared.new.blocks if block.kind == "heading"]
@@ -162,8 +159,7 @@ def _side_at_place(conflict: Conflict) -> int:
 
 
 def _text_alone(conflict: Conflict, text: str | None) -> str:
-    """Return one side of a conflict, sanitized for display, with the lines around it without which it cannot be
-    parsed."""
+    """Return one side of a conflict as text that can be parsed alone, sanitized for display."""
     return safe_text(conflict.in_context(text)) if text and text.strip() else ""
 
 
@@ -193,8 +189,8 @@ def _unconflicted_text(units: Sequence[DiffUnit]) -> Iterator[UnconflictedText]:
 
 
 def _first_line(unit: DiffUnit) -> int | None:
-    """Return the line of the new text at which a unit begins. None for removed text, and for a later slice of a long
-    block."""
+    """Return the line of the new text at which a unit begins. None if only the old text has the unit, and for later
+    slices of a block."""
     if unit.slice_number > 1:
         return None
     match unit.entry:
@@ -235,28 +231,28 @@ _KINDS = {
     "moved": "moved text",
     FIELDS: "title and page options",
 }
-"""Names of those kinds of conflict that a user cannot recognize from the text."""
+"""Display names of kinds of conflicts. A user recognizes the other kinds from the text."""
 _UNCHANGED_COUNT = re.compile(r"(\d+) unchanged (\w+)")
 
 
 @dataclass(frozen=True)
 class ConflictDecision:
-    """Choice that was made for a conflict, or None, and the display names of its sides."""
+    """The choice for a conflict, and the display names of its sides."""
 
     choice: MergeChoice | None
     side_names: tuple[str, str]
 
-    def name(self, number: int) -> str:
-        """Return the name of a side, capitalized."""
+    def side_name(self, number: int) -> str:
+        """Return the name of main (0) or of the change request (1), capitalized."""
         return self.side_names[number][:1].upper() + self.side_names[number][1:]
 
-    def keys(self) -> list[tuple[str, str]]:
-        """Return the key that chooses each side, with the name of the side."""
+    def side_keys(self) -> list[tuple[str, str]]:
+        """Return the key that chooses each side, with the name of the side, such as `("m", "main")`."""
         return [("m", self.side_names[0]), ("t", self.side_names[1])]
 
 
 def render_unconflicted(context: LayoutContext, unit: DiffUnit, width: int) -> list[Line]:
-    """Render a part of the page without conflicts."""
+    """Render a unit of a page outside its conflicts."""
     return _without_numbers(render_diff_unit(context, unit, SideWidths.for_width(width + _NUMBER_WIDTH, split=False)))
 
 
@@ -277,8 +273,8 @@ def labelled_rule(
 def render_conflict(
     context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, numbering: tuple[int, int], width: int
 ) -> list[Line]:
-    """Render a conflict: its result, then its sides. `numbering` has the number of the conflict and the number of
-    conflicts."""
+    """Render a conflict: its result, then its sides. `numbering` is the number of the conflict and the count, such as
+    `(2, 5)`."""
     subject = [_KINDS[conflict.kind]] if conflict.kind in _KINDS else []
     if conflict.side_at_place is not None:
         subject.append(f"position in {('base', *decision.side_names)[conflict.side_at_place]}")
@@ -305,7 +301,7 @@ def render_page_conflict(
             is_taken = choice is not None and choice.kind == SIDES[number]
             lines += [
                 Line([]),
-                _side_label(styles, decision.name(number), "mt"[number], is_taken),
+                _side_label(styles, decision.side_name(number), "mt"[number], is_taken),
                 *wrap_text(effect, styles.text, width),
             ]
     return _frame(styles, conflict, decision, _conflict_number(numbering), conflict.title, lines, width)
@@ -324,15 +320,13 @@ def _frame(
     lines: list[Line],
     width: int,
 ) -> list[Line]:
-    """Return `lines` between two horizontal lines. The upper one has the name of the conflict and its choice, or its
-    status if there is no choice."""
     name = [Piece(title, styles.strong)]
     if heading:
         name.append(Piece(f"  {heading}", styles.muted))
     if decision.choice is not None:
         chosen = {
-            "main": f"{decision.name(0)} chosen",
-            "request": f"{decision.name(1)} chosen",
+            "main": f"{decision.side_name(0)} chosen",
+            "request": f"{decision.side_name(1)} chosen",
             "both": "Both chosen",
             "words": "Suggestion accepted",
             "own": "Edited",
@@ -360,11 +354,10 @@ def _label(styles: Styles, name: str, subject: str = "") -> Line:
 def _not_resolved(
     styles: Styles, decision: ConflictDecision, more: Sequence[tuple[str, str]], width: int
 ) -> list[Line]:
-    return _with_keys(styles, "Not resolved yet.", styles.warning, [*decision.keys(), *more], width)
+    return _with_keys(styles, "Not resolved yet.", styles.warning, [*decision.side_keys(), *more], width)
 
 
 def _with_keys(styles: Styles, text: str, style: Style, keys: Iterable[tuple[str, str]], width: int) -> list[Line]:
-    """Return a sentence followed by the keys that can be pressed."""
     pieces = [Piece(f"{text} ", style)]
     for key, action in keys:
         label = non_breaking(f" {action}", styles)
@@ -380,8 +373,8 @@ def _sides(context: LayoutContext, conflict: ConflictView, decision: ConflictDec
     )
     base, unknown = conflict.base, "Unknown." if conflict.base is None else "Empty."
     sides = [
-        (decision.name(0), "m", _new_side(conflict.main), conflict.main.new.source, moved or missing),
-        (decision.name(1), "t", _new_side(conflict.request), conflict.request.new.source, missing),
+        (decision.side_name(0), "m", _new_side(conflict.main), conflict.main.new.source, moved or missing),
+        (decision.side_name(1), "t", _new_side(conflict.request), conflict.request.new.source, missing),
         ("Base", "", block_units(base), base.source if base is not None else "", unknown),
     ]
     is_wide = width >= SIDE_BY_SIDE_WIDTH
@@ -436,8 +429,8 @@ def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list
 
 
 def _against_base(piece: Piece) -> Piece:
-    """Return a decoration such as `3 unchanged lines` as `3 lines unchanged from the base`, because a side is compared
-    with the base, not with main. Return any other piece as it is."""
+    """Return a decoration such as `3 unchanged lines` as `3 lines unchanged from the base`. Other pieces stay the
+    same."""
     return (
         piece._replace(text=_UNCHANGED_COUNT.sub(r"\1 \2 unchanged from the base", piece.text))
         if piece.is_decoration
@@ -446,15 +439,13 @@ def _against_base(piece: Piece) -> Piece:
 
 
 def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
-    """Return the lines of the text that will be saved, with its differences from main marked.
-
-    Without a choice, return the keys of the choices and the suggested merge, if there is one. Return an ellipsis while a
-    new edit is being compared."""
+    """Return the text that will be saved, with its differences from main marked. Before a choice, return the keys to
+    choose with, and the suggested merge if there is one."""
     styles, choice = context.styles, decision.choice
     lines: list[Line] = []
     edit = [("e", "edit")] if conflict.kind != FIELDS else []
     if choice is None and conflict.is_merged_by_default:
-        keys = [*decision.keys(), *edit, ("w", "accept")]
+        keys = [*decision.side_keys(), *edit, ("w", "accept")]
         lines, choice = (
             _with_keys(styles, "Suggested: merged word by word. Check the result.", styles.accent, keys, width),
             MergeChoice("words"),
@@ -464,7 +455,7 @@ def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDe
         words = [("w", "merged word by word")] if "words" in conflict.outcomes else []
         return _not_resolved(styles, decision, [*both, *words, *edit], width)
     compared = conflict.outcomes.get(choice.kind)
-    if compared is None:  # The edit is new, and its comparison is still running.
+    if compared is None:  # The edit of the user is still being compared.
         return [Line([Piece(styles.glyphs.more, styles.muted)])]
     text: list[Line] = []
     for unit in (each for each in _all_units(compared) if each.kind not in ("title", "label")):
@@ -487,14 +478,14 @@ def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDe
 
 
 def _all_units(compared: PageComparison) -> Iterable[DiffUnit]:
-    """Return the units of a comparison with all unchanged blocks, long ones in slices."""
+    """Return the units of a comparison, without collapsed blocks."""
     if compared.diff.is_empty:
         return block_units(compared.new)
     return build_diff(compared.diff, ContextSize(ContextSize.STEPS[-1]), {}).complete().units
 
 
 def _new_side(compared: PageComparison) -> Iterator[DiffUnit]:
-    """Yield the units of the new version of a comparison, with additions and changes marked."""
+    """Yield the units of the new version, with additions and changes marked."""
     return (unit for unit in _all_units(compared) if unit.kind in ("block", "entry"))
 
 

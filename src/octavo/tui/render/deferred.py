@@ -37,8 +37,8 @@ _CAPACITY = 12
 
 
 class RecentResults(Generic[Thing, Result]):
-    """Cache of results for recent objects. Objects are compared by identity, because comparing two pages by value takes
-    as long as reading them."""
+    """Cache of results for recent objects, compared by identity: comparing two pages by value takes as long as reading
+    them."""
 
     def __init__(self) -> None:
         self._results: dict[int, tuple[Thing, Result]] = {}
@@ -61,7 +61,7 @@ class RecentResults(Generic[Thing, Result]):
 def stream_cached(
     cache: RecentResults[Thing, list[Result]], owner: Thing, split: Callable[[Thing], Iterable[Result]]
 ) -> Iterator[Result]:
-    """Yield the parts into which `split` divides an object. Several parts are cached for the next call."""
+    """Yield the parts into which `split` divides an object. If there are several parts, cache them."""
     if (cached := cache.get(owner)) is not None:
         yield from cached
         return
@@ -83,9 +83,8 @@ BATCH_SECONDS = 0.05
 class AsyncCache(Generic[K, V]):
     """Cache of results that are loaded in the background.
 
-    Rendering a block calls `get`, which records keys without a result in `missing`. When the block is visible, the pane
-    calls `request` for these keys, and `load_requested`, which loads them one by one.
-    """
+    `get` records the keys that have no result yet. When their block is visible, the pane passes these keys to `request`
+    and calls `load_requested`."""
 
     def __init__(self, load: Callable[[K], Awaitable[V | None]], capacity: int = 200) -> None:
         self._load = load
@@ -93,12 +92,12 @@ class AsyncCache(Generic[K, V]):
         self._results: OrderedDict[K, V | None] = OrderedDict()
         self._requested: dict[K, None] = {}
         self._result_count = 0
-        """Number of results that were loaded until now."""
+        """Number of results loaded so far."""
         self._lock = asyncio.Lock()
         self.missing: list[K] = []
         """Keys that `get` did not find since the last `DeferredContent.take_missing`."""
         self.original: AsyncCache[K, V] | None = None
-        """Cache of which this cache is a copy. The original loads the missing keys. None if this is no copy."""
+        """The cache of which this cache is a copy. It loads the missing keys. None if this is no copy."""
 
     @property
     def has_requests(self) -> bool:
@@ -106,8 +105,8 @@ class AsyncCache(Generic[K, V]):
         return bool(self._requested)
 
     def get(self, key: K) -> V | None:
-        """Return the result for `key`. None if it has none, or if it is not loaded yet and therefore recorded as
-        missing."""
+        """Return the result for `key`. None if there is no result. If the key is not loaded yet, add it to
+        `missing`."""
         with suppress(KeyError):
             value = self._results[key]
             self._results.move_to_end(key)
@@ -135,7 +134,7 @@ class AsyncCache(Generic[K, V]):
         self._requested.clear()
 
     async def load_requested(self) -> bool:
-        """Load queued keys. Return True if there are new results, also those that another call has loaded meanwhile."""
+        """Load queued keys. Return True if this call or another call has loaded new results meanwhile."""
         count = self._result_count
         async with self._lock:
             started = time.monotonic()
@@ -235,7 +234,7 @@ def tokenize(language: str, code: str) -> Tokens | None:
             name = str(token)
             kind = names[token] = next((kind for prefix, kind in _KINDS if name.startswith(prefix)), "")
         if kind == "keyword" and language == "json" and text.isalpha() and text not in _JSON_WORDS:
-            kind = ""  # In text that is not JSON, the lexer would take letters such as `t` and `n` for keywords.
+            kind = ""  # In invalid JSON, the lexer takes letters such as `t` and `n` for keywords.
         first, *rest = text.split("\n")
         lines[-1].append((kind, first))
         for more in rest:
@@ -268,11 +267,11 @@ class DrawnDiagram(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OperationQuery:
-    """Reference of a block to a part of an OpenAPI specification."""
+    """The part of an OpenAPI specification that a block shows."""
 
     specification: Specification
     variant: str
-    """One of operation, webhook, schemas and file."""
+    """One of `operation`, `webhook`, `schemas` and `file`."""
     method: str = ""
     path: str = ""
     """Path of the operation, or name of the webhook."""
@@ -280,7 +279,7 @@ class OperationQuery:
 
 
 class FoundOperation(NamedTuple):
-    """Result of looking up an operation. `operation` is None if the specification does not have the operation."""
+    """An operation, or None if the specification does not have it."""
 
     operation: Operation | None
 
@@ -295,7 +294,7 @@ class OperationLayout(NamedTuple):
 
 @dataclass
 class DeferredContent:
-    """Content of a page that is loaded after the first paint: one cache for each kind. Content whose cache is None is
+    """Content of a page that is loaded after the first paint, with one cache for each kind. None for kinds that are
     never loaded."""
 
     tokens: AsyncCache[CodeQuery, Tokens] | None = field(default_factory=lambda: AsyncCache(highlight_code))
@@ -306,14 +305,13 @@ class DeferredContent:
     thumbnails: AsyncCache[ThumbnailQuery, ScaledPicture] | None = None
     """Small images, if the settings show them in pages."""
     specifications: AsyncCache[str | links.Target, Specification] | None = None
-    """OpenAPI specifications. The key is the slug, or the target if the block names the specification by a path or
-    URL."""
+    """OpenAPI specifications by slug, or by target if the block names a path or URL."""
     operations: AsyncCache[OperationQuery, FoundOperation] | None = None
-    """Operations in those specifications."""
+    """Operations of OpenAPI blocks."""
     details: AsyncCache[OperationLayout, list[Line]] | None = None
     """Rendered details of operations that are expanded."""
     specifications_of: tuple[str, int] | None = None
-    """Space id and `Live.specifications_parsed` when `specifications` was created. If one of them changes,
+    """Space id and `Live.specifications_parsed` at the time when `specifications` was created. If either changes,
     `specifications` is replaced."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
     """Titles of link targets that are not in the page tree."""
@@ -358,7 +356,7 @@ class LinkDestination(Enum):
 
 
 def link_destination(address: str, targets: LinkTargets | None = None) -> LinkDestination:
-    """Return the kind of destination of a link. Without `targets`, its URL or path alone decides."""
+    """Return the kind of destination of a link. Without `targets`, it depends on the URL or path alone."""
     if targets is not None:
         return targets.destination(address)
     if not address or "broken-reference" in address or address.startswith(("/broken/", "broken/")):
@@ -411,14 +409,14 @@ class TitleQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class LinkContext:
-    """Page tree in which links are resolved. `origins` has the URLs of the platform's app."""
+    """Page tree in which links are resolved. `origins` has URLs of the platform's app, such as
+    `https://app.gitbook.com`."""
 
     tree: PageTree
     page_ref: ContentRef
     origins: tuple[str, ...] = ()
     is_folder: bool = False
-    """True if the tree is a local folder. Then links to targets outside it are shown as not available instead of
-    broken."""
+    """True for a local folder. Links to targets outside a folder are shown as not available, not as broken."""
 
     @cached_property
     def pages(self) -> dict[str, Page]:
@@ -461,7 +459,7 @@ class LinkTargets:
         self._resolved: dict[str, links.Target] = {}
 
     def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> LinkTargets:
-        """Return the same targets with another cache of titles, or with none if these targets load no titles."""
+        """Return a copy that takes titles from another cache. If this object loads no titles, the copy loads none."""
         return LinkTargets(self.context, self.page_id, titles if self._titles is not None else None, self._space_title)
 
     def resolve(self, href: str) -> links.Target:
@@ -507,13 +505,13 @@ class LinkTargets:
         return LinkDestination.BROKEN if title.problem else LinkDestination.PAGE
 
     def text_of(self, runs: tuple[Run, ...]) -> str:
-        """Return the text of runs. Links that only show their URL have the title of their target instead."""
+        """Return the text of runs. A link that only shows its URL has the title of its target instead."""
         return "".join([run.text if run.link is None else self.replacement_text(run) or run.text for run in runs])
 
     def replacement_text(self, run: Run, *, is_whole_link: bool = True) -> str | None:
-        """Return the text to show instead of a link text that only repeats the URL: the title of the target, or the
-        problem of a broken link without a text. None to keep the text. `is_whole_link` is True if the link has no other
-        text."""
+        """Return the title of the target in place of a link text that only repeats the URL. None to keep the text.
+
+        For a broken link without a text, return the problem. `is_whole_link` is False if the link has other text."""
         address = run.link or ""
         if (
             run.kind not in ("text", "mention", "code")
@@ -530,15 +528,15 @@ class LinkTargets:
 
 
 def app_origins(page: Page | None) -> tuple[str, ...]:
-    """Return the origin of the URL at which the platform's app shows a page, such as `https://app.gitbook.com`. Empty
-    if the page has no such URL."""
+    """Return the origin of the platform's app, such as `https://app.gitbook.com`, from the URL of a page. Empty if the
+    page has no URL in the app."""
     app = page.urls.app if page is not None else None
     scheme, found, rest = (app or "").partition("://")
     return (f"{scheme}://{rest.partition('/')[0]}",) if found else ()
 
 
 def repeats_address(run: Run) -> bool:
-    """Return True if the text of a link only repeats its file name or URL, or says nothing, such as `mention`."""
+    """Return True if a link text is only the URL, path or file name of the link, or says nothing, such as `mention`."""
     text, address = run.text.strip(), run.link or ""
     if not text or text in _MEANINGLESS_TEXTS:
         return bool(address)

@@ -18,8 +18,7 @@ from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.terminal.limited_programs import run_bounded
 from octavo.untrusted_input import parse_json
 
-SECONDS, MEMORY, OUTPUT_BYTES = 3.0, 512 << 20, 1 << 20
-"""Limits for the child process: seconds, bytes of memory and bytes of output."""
+MOST_SECONDS, MOST_MEMORY_BYTES, MOST_OUTPUT_BYTES = 3.0, 512 << 20, 1 << 20
 TALLEST, WIDEST = 400, 2_000
 _HEAD_ROWS = 3
 """Number of rows at the top of a drawing that are searched for its first box. Blank rows do not count."""
@@ -51,14 +50,16 @@ async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
     """Return the drawings of a diagram, or the reason why there are none."""
     request = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
     try:
-        result = await run_bounded("draw_diagram", request, seconds=SECONDS, memory=MEMORY, max_bytes=OUTPUT_BYTES)
+        result = await run_bounded(
+            "draw_diagram", request, seconds=MOST_SECONDS, memory=MOST_MEMORY_BYTES, max_bytes=MOST_OUTPUT_BYTES
+        )
     except OSError as error:
         return DrawnDiagram(problem=f"the program that draws diagrams could not be started ({error.strerror}).")
     drawings = tuple(parse_drawings(result.output))
     if drawings:
         return DrawnDiagram(drawings)
     return DrawnDiagram(
-        problem=f"it took longer than {SECONDS:g} s."
+        problem=f"it took longer than {MOST_SECONDS:g} s."
         if result.exceeded
         else "the source contains something that is not supported."
     )
@@ -150,7 +151,6 @@ _DIRECTIVE = re.compile(r"%%\{[^}]*(?:\}(?!%%)[^}]*)*\}%%")
 _REMARK = re.compile(r"^[ \t]*%%.*$\n?", re.MULTILINE)
 _ACCESSIBLE_TITLE = re.compile(r"^[ \t]*accTitle[ \t]*:[ \t]*(.*)$\n?", re.MULTILINE)
 _ACCESSIBLE_DESCRIPTION = re.compile(r"^[ \t]*accDescr[ \t]*(?::.*$|\{[^}]*\}[ \t]*)\n?", re.MULTILINE)
-"""Description for screen readers."""
 _BREAK = re.compile(r"[ \t]*<br\s*/?>[ \t]*", re.IGNORECASE)
 _LONG_ARROW = re.compile(
     r'"[^"\n]*"|\[[^\]\n]*\]|\{[^}\n]*\}|\([^)\n]*\)|\|[^|\n]*\|'
@@ -158,9 +158,9 @@ _LONG_ARROW = re.compile(
 )
 """Pattern for labels, and for arrows that are longer than necessary."""
 _GROUP = re.compile(r'^([ \t]*subgraph[ \t]+(?:[^\s\["]+(?=\[))?)(.*)$', re.MULTILINE)
-"""Pattern for the beginning of a group. The id is separate if a bracket follows without a space."""
+"""Pattern for the first line of a group, such as `subgraph id[title]`. Captures the id only before a bracket."""
 _QUOTED_LABEL = re.compile(r'(--|==|-(?=\.))\.?[ \t]*("[^"|\n]*")[ \t]*(-{2,}[>xo-]|={2,}[>=]|\.+->?)')
-"""Pattern for an arrow with a label in quotes in its middle."""
+"""Pattern for an arrow such as `-- "label" -->`."""
 _NAMED_SERIES = re.compile(r"""^([ \t]*(?:line|bar))[ \t]+("[^"\n]*"|[^\s"\[]+)[ \t]*(?=\[)""", re.MULTILINE)
 _KIND = re.compile(r"[A-Za-z0-9]+")
 
@@ -170,7 +170,8 @@ _MESSAGES = [
     re.compile(rf"([^:]+?)\s*({arrow})\s*([+-]?)\s*([^:]+?)\s*(?::\s*(.*))?")
     for arrow in (r"<<-+>>|-+>>?", r"-+[x)](?![\w-]*-)")
 ]
-"""Patterns of messages in sequence diagrams. Arrows with `x` and `)` are tried last, because names may contain both."""
+"""Patterns of messages in sequence diagrams. Arrows with `x` and `)` are tried last, because names may contain these
+characters."""
 _NOTE = re.compile(r"(note\s+(?:right\s+of|left\s+of|over))\s+([^:]+?)\s*:\s*(.*)", re.IGNORECASE)
 _LIFELINE = re.compile(r"(activate|deactivate|destroy)\s+(.+)", re.IGNORECASE)
 _BACKGROUND = re.compile(r"(?:box|rect)(?:\s.*)?", re.IGNORECASE)
@@ -184,8 +185,8 @@ _SETTINGS = re.compile(r"@\{.*\}\s*$")
 
 
 def normalize_diagram(text: str) -> tuple[str, str]:
-    """Return the title of a diagram, and its source without settings and comments, in the syntax that the drawing
-    program knows."""
+    """Return the title of a diagram, and its source in the syntax that the drawing program supports, without settings
+    and comments."""
     title = ""
     if len(text) > 4 * LONGEST_DIAGRAM:
         return title, text
@@ -205,9 +206,9 @@ def normalize_diagram(text: str) -> tuple[str, str]:
         title = title or ", ".join(name.strip('"') for _, name in _NAMED_SERIES.findall(text))
         text = _NAMED_SERIES.sub(r"\1 ", text)
     if text.startswith(("graph", "flowchart")):
-        # The drawing program knows a title only after a space, and breaks no titles.
+        # The drawing program needs a space before the title of a group, and supports no line breaks in it.
         text = _GROUP.sub(lambda group: f"{group[1]} {_BREAK.sub(' ', group[2])}", text)
-        # The drawing program knows quotes around the label of an arrow only between bars.
+        # The drawing program supports a quoted label of an arrow only between bars, as in `-->|"label"|`.
         text = _QUOTED_LABEL.sub(lambda arrow: f"{'-' if arrow[1] == '-' else ''}{arrow[3]}|{arrow[2]}|", text)
         # In flowcharts with groups, only `\n` breaks a label, not `<br>`.
         text = _LONG_ARROW.sub(_shorten_arrow, _BREAK.sub(r"\\n", text))
@@ -215,8 +216,8 @@ def normalize_diagram(text: str) -> tuple[str, str]:
 
 
 def _shorten_arrow(regex_match: re.Match[str]) -> str:
-    """Return an arrow with minimal length, because the drawing program may fail on longer arrows. Return a label as it
-    is, but the label of an arrow (`|…|`) without line breaks."""
+    """Return an arrow in its shortest form, because the drawing program may fail on longer arrows. Return a label as it
+    is, but without line breaks if it is between bars."""
     arrow = regex_match["arrow"]
     if arrow is None:
         return regex_match[0].replace(r"\n", " ") if regex_match[0][0] == "|" else regex_match[0]
@@ -289,8 +290,7 @@ class _SequenceDiagram:
             yield line
 
     def _declare(self, *names: str) -> Iterator[str]:
-        """Yield a declaration for each undeclared name that `_id` changes, so that the drawing shows the name as
-        written."""
+        """Yield a declaration for each new name with spaces, so that the drawing shows the name as written."""
         for name in names:
             shown = name.strip(_QUOTES)
             if self._id(name) not in self._declared_names and self._id(name) != shown:

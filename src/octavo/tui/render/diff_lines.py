@@ -128,7 +128,6 @@ _SIGN_STYLES = {"+": "success", "−": "error", "→": "warning", "~": "accent"}
 
 
 def _render_heading(page: PageHeading, block: Block | None, styles: Styles, width: int) -> list[Line]:
-    """Render the row above a page: its title and path on the left, its counts and states on the right."""
     glyphs, clickable = styles.glyphs, Clickable("fold", f"page {page.key}")
     facts: list[Piece] = []
     for text, style in page.facts:
@@ -157,7 +156,7 @@ def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
     room = width - 8 - len(tail)
     text = f" {glyphs.separator} {unit.text}" if unit.section_path and unit.text else unit.text
     if unit.section_path and cells(_section_text(unit.section_path, styles)) + cells(text) > room:
-        text = text.removesuffix(" unchanged")  # “unchanged” can be left out, because all collapsed lines are.
+        text = text.removesuffix(" unchanged")  # Left out where space is short: all collapsed blocks are unchanged.
     path = _section_text(unit.section_path, styles, room - cells(text))
     words = truncate([Piece(path, styles.text, clickable), Piece(text, styles.muted, clickable)], room, glyphs.more)
     pieces = [Piece(glyphs.across * 2 + " ", styles.line, None, True), *words, Piece(" ", styles.line, None, True)]
@@ -171,7 +170,7 @@ def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
 
 
 def _section_text(names: Sequence[str], styles: Styles, available_width: int = 1 << 30) -> str:
-    """Return the names of sections as one line of text. If it does not fit, the outermost sections are left out."""
+    """Return the names of sections as one line of text, without the outermost sections if they do not fit."""
     between = f" {styles.glyphs.right} "
     path = between.join(drawable_text(styles, name) for name in names)
     for first in range(1, len(names)):
@@ -190,13 +189,13 @@ def _render_side(
     *,
     is_old_side: bool = False,
 ) -> list[Line]:
-    """Render a block as on a page, with a sign in the gutter. With any sign but a space, all its content is expanded.
-    `is_old_side` is True if the block belongs to the old version."""
+    """Render a block as on a page, with a sign in the gutter. With any sign but a space, collapsed content is shown
+    too."""
     path = unit.old_ancestors if is_old_side else unit.ancestors
     shown_blocks, prefix = [_within_parent(block, path)], _list_prefix(block, path, context.styles)
     if sign != " ":
         shown_blocks = _expand_all(shown_blocks[0])
-    context.depth, context.rules_headings = 0, False
+    context.depth, context.has_heading_rules = 0, False
     context.list_depth = sum(each.kind == "list" for each in path) - any(
         each.kind == "list" != block.kind for each in shown_blocks[:1]
     )
@@ -220,8 +219,8 @@ def _render_side(
 
 
 def _list_prefix(block: Block, path: Sequence[Block], styles: Styles) -> str:
-    """Return the bullet or number of a list item for its first block, and as many spaces for its other blocks. Empty
-    outside lists."""
+    """Return the bullet or number of a list item for its first block. For its other blocks, return as many spaces.
+    Empty outside lists."""
     prefix = ""
     level = 0
     for list_block, item in pairwise(path):
@@ -238,12 +237,11 @@ def _list_prefix(block: Block, path: Sequence[Block], styles: Styles) -> str:
 
 
 def _child_index(block: Block, parent: Block) -> int:
-    """Return the index of a block among the children of its parent. -1 if it is not a child."""
     return next((index for index, each in enumerate(parent.children) if each is whole_block(block)), -1)
 
 
 def _expand_all(block: Block) -> list[Block]:
-    """Return a block with all content visible: expandables open, and tabs one below the other."""
+    """Return blocks that show all content of a block: expandables are open, and each tab is a block."""
     children = [expanded for child in block.children for expanded in _expand_all(child)]
     if block.kind == "tabs":
         return [block._replace(children=(tab,)) for tab in children]
@@ -271,17 +269,16 @@ def _render_unchanged(context: LayoutContext, unit: DiffUnit, side_widths: SideW
     return [SidePair(sides[0], sides[1], is_same=True)]
 
 
-def _clip(lines: list[Line], clip: int, styles: Styles, side_widths: SideWidths) -> list[Line]:
-    """Return the first `clip` lines of a block and an ellipsis. If `clip` is negative, return an ellipsis and the last
-    lines. If it is 0, return all lines."""
-    if not clip or len(lines) <= abs(clip) + 1:
+def _clip(lines: list[Line], line_limit: int, styles: Styles, side_widths: SideWidths) -> list[Line]:
+    """Return the lines that `DiffUnit.line_limit` allows, and an ellipsis in place of the others."""
+    if not line_limit or len(lines) <= abs(line_limit) + 1:
         return lines
     block = lines[0].block
-    number = block.lines[0] + 1 if block is not None and clip < 0 else None
+    number = block.lines[0] + 1 if block is not None and line_limit < 0 else None
     sign = add_gutter(
         [Line([Piece(styles.glyphs.more, styles.muted, None, True)], block)], " ", number, styles, side_widths.side
     )
-    return [*lines[:clip], *sign] if clip > 0 else [*sign, *lines[clip:]]
+    return [*lines[:line_limit], *sign] if line_limit > 0 else [*sign, *lines[line_limit:]]
 
 
 def _render_replacement(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths) -> SidePair:
@@ -298,8 +295,8 @@ def _render_replacement(context: LayoutContext, unit: DiffUnit, side_widths: Sid
 
 
 def _within_parent(block: Block, path: Sequence[Block]) -> Block:
-    """Return the parent of a block with only this block in it, such as a list with one item. If the block can be
-    rendered alone, return the block itself."""
+    """Return a list item, step or tab in a copy of its parent without the other children. Other blocks are returned as
+    they are."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block
@@ -359,8 +356,8 @@ def _render_entry(
 
 
 def _is_visible(change: model.AttributeChange, block: Block, sides: Sequence[SidePair]) -> bool:
-    """Return True if the change of an image setting is visible in `sides`: the old value in the old side, and the new
-    value in the new side."""
+    """Return True if the change of an image setting is visible: the old value on the old side, the new value on the new
+    side."""
     if (
         block.kind not in ("image", "figure")
         or change.name not in ("src", "alt")
@@ -393,7 +390,6 @@ def _move_note(direction: str, blocks: Sequence[Block]) -> str:
 def _render_container_change(
     unit: DiffUnit, entry: model.AddedBlock | model.RemovedBlock, side_widths: SideWidths, styles: Styles
 ) -> SidePair:
-    """Render the name and the settings of a container that was added or removed around its content."""
     block, is_new = entry.block, isinstance(entry, model.AddedBlock)
     name = container_name(block._replace(children=())) or block.kind  # The heading in the container is shown below.
     if block.kind == "step":
@@ -450,8 +446,9 @@ _MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
 
 
 def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles, width: int, indent: int) -> list[Line]:
-    """Render threads to the right of a dotted line at cell `indent`, each with its number, such as `thread 1/2`. The
-    lines of a thread have a block of kind `thread`, whose key is the id of the thread."""
+    """Render threads at the right of a dotted line at cell `indent`. Each comes with its number, such as `thread 1/2`.
+
+    The lines of a thread have a block of kind `thread`, whose key is the id of the thread."""
     glyphs = styles.glyphs
     rail = [Piece(" " * indent + glyphs.rail + " ", styles.note, None, True)]
     inner = width - indent - 2
@@ -507,8 +504,7 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
 def _message_lines(
     name: list[Piece], message: ThreadSummary | ThreadReply, styles: Styles, width: int
 ) -> list[list[Piece]]:
-    """Return the first rendered lines of a message, and an ellipsis if there are more. The first line begins with
-    `name`."""
+    """Return `name` and the first rendered lines of a message, and an ellipsis if there are more."""
     text, most_lines = message.text, _MOST_LINES
     lines: list[list[Piece]] = []
     if message.suggestion_diffs:
@@ -528,7 +524,7 @@ def _message_lines(
         lines += [[]] * bool(lines and more) + [line.pieces for line in more]
     if len(lines) > most_lines or len(text) > _MOST_TEXT:
         lines = [*lines[: most_lines - 1], [Piece(styles.glyphs.more, styles.muted, None, True)]]
-    # Collapsed content of a comment is shown in the thread view, not here.
+    # Collapsed content can be expanded in the thread view only.
     return [
         [
             piece._replace(clickable=None) if piece.clickable and piece.clickable.kind in ("fold", "tab") else piece
@@ -546,8 +542,8 @@ def _blocks(text: str) -> tuple[Block, ...]:
 def lines_with_suggestions(
     text: str, compared: Sequence[PageComparison], width: int, styles: Styles, notes: Sequence[Sequence[Line]] = ()
 ) -> list[Line]:
-    """Return the lines of a comment. `compared` has a comparison for each suggestion in `text`. `notes` has lines to
-    show below the label of each, or is empty."""
+    """Return the lines of a comment with its suggestions as diffs. `compared` has the comparison of each suggestion,
+    and `notes` the lines below the label of each suggestion."""
     lines: list[Line] = []
     text_lines, start = text.split("\n"), 0
 

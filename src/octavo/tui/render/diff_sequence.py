@@ -69,12 +69,12 @@ def build_diff(
     kinds: ChangeKinds = _UNKNOWN_KINDS,
     only_meaning: bool = False,
 ) -> DiffUnits:
-    """Return the units of a diff of blocks. `DiffUnits.build` makes them, because a page may have tens of thousands.
+    """Return the units of a diff of blocks. `DiffUnits.build` makes them one by one, because a page may have tens of
+    thousands.
 
-    `threads` has the threads on each block by key, and those of the page under "". With `side_by_side`, removed blocks
-    are paired with the blocks that replace them. With `only_meaning`, a line replaces the changes whose `kinds` cannot
-    affect the meaning of the page.
-    """
+    `threads` has the threads by block key, and the threads on the page under "". `side_by_side` pairs removed blocks
+    with the blocks that replace them. `only_meaning` hides the changes whose `kinds` cannot affect the meaning of the
+    page."""
     if diff.is_empty and not diff.unseen_lines and not threads:
         return DiffUnits()
     builder = _UnitBuilder(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)
@@ -84,8 +84,8 @@ def build_diff(
 def build_side(
     compared: PageComparison, side: str, threads: Mapping[str, Sequence[ThreadSummary]], title: str = ""
 ) -> DiffUnits:
-    """Return the units of one side of a rewritten page, below a note. `side` is `new` or `old`. Threads on blocks of
-    the other side are at the end."""
+    """Return a note and one side of a rewritten page, `new` or `old`, as units. Threads on blocks of the other side are
+    at the end."""
     shown, other = (compared.new, compared.old) if side == "new" else (compared.old, compared.new)
     return _UnitBuilder(ContextSize(), threads, title, compared.kinds).build_side(
         compared.diff, shown, other, _rewrite_note(compared.diff.size, side)
@@ -115,7 +115,7 @@ def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffUnits:
 
 @dataclass
 class _Container:
-    """A container around the next unit."""
+    """The page or a container in it, while its units are made."""
 
     names: tuple[str, ...] = ()
     """Names of the containers and sections around the content, outermost first."""
@@ -128,7 +128,7 @@ class _Container:
     ancestors: tuple[Block, ...] = ()
     """Containers around the content in the new version, outermost first."""
     heading: str = ""
-    """Text of the last heading so far in this container."""
+    """Text of the heading above the next unit in this container."""
 
     @property
     def section_path(self) -> tuple[str, ...]:
@@ -137,7 +137,6 @@ class _Container:
 
 
 def _count_threads(rows: Sequence[ThreadSummary]) -> int:
-    """Return how many rows are threads. Drafts and findings do not count."""
     return sum(each.is_posted for each in rows)
 
 
@@ -149,7 +148,8 @@ def _old_block(unit: DiffUnit) -> Block | None:
 
 
 def _paths(blocks: Sequence[Block], ancestors: tuple[Block, ...]) -> Iterator[tuple[int, tuple[Block, ...]]]:
-    """Yield the `id()` of each block, at any depth, and the containers around it. `ancestors` contain `blocks`."""
+    """Yield the `id()` of each block at any depth in `blocks`, with the containers around it. `ancestors` are the
+    containers around `blocks`."""
     for block in blocks:
         yield id(block), ancestors
         yield from _paths(block.children, (*ancestors, block)) if block.children else ()
@@ -176,8 +176,7 @@ class _UnitBuilder:
         self._placed_units: list[PlacedUnit | UnchangedRange] = []
         self._containers = [_Container()]
         self._old_paths: dict[int, tuple[Block, ...]] = {}
-        """By `id()` of each old block in rearranged containers: the old containers around it. They may differ from the
-        old versions of the containers around its new version."""
+        """Old containers around each old block in rearranged containers, by `id()` of the block."""
         self.units = DiffUnits()
         self.units.thread_count = self._thread_total
 
@@ -201,14 +200,13 @@ class _UnitBuilder:
                 self._add(DiffUnit("block", block))
                 self._add_block_threads((block,))
             for block in other.blocks if self._threads else ():
-                self._add_block_threads((block,), elsewhere=True)
+                self._add_block_threads((block,), with_quotes=True)
 
         self.units.remaining = self._iterate_units(add_units)
         return self.units
 
     def _iterate_units(self, add_units: Callable[[], None]) -> Iterator[DiffUnit]:
-        """Yield the title of the page, then all units that `add_units` adds. All are added before the first is
-        yielded."""
+        """Yield the title of the page, then the units that `add_units` adds."""
         add_units()
         for key in self._threads:
             if key not in self._shown_keys:
@@ -259,9 +257,8 @@ class _UnitBuilder:
         path = inner.names if is_heading else inner.section_path
         self._placed_units.append(PlacedUnit(unit, path, inner.named_block, is_unchanged, has_thread))
 
-    def _old_ancestors(self, block: Block | None) -> tuple[Block, ...]:
-        """Return the containers around a block in the old version, outermost first."""
-        return self._old_paths.get(id(block), self._containers[-1].old_ancestors)
+    def _old_ancestors(self, old_block: Block | None) -> tuple[Block, ...]:
+        return self._old_paths.get(id(old_block), self._containers[-1].old_ancestors)
 
     def _add_note(self, text: str, change: int = -1, kinds: frozenset[ChangeKind] = NO_KINDS) -> None:
         block = Block("note", key=f"note {len(self._placed_units)}")
@@ -280,7 +277,7 @@ class _UnitBuilder:
         return self._only_meaning and bool(kinds) and not may_affect_meaning(kinds)
 
     def _add_hidden(self, hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]]) -> None:
-        """Add a line with the number of hidden changes, then the threads on their blocks. Clear `hidden`."""
+        """Add a line with the number of hidden changes, and the threads on their blocks. Clear `hidden`."""
         if not hidden:
             return
         counts: Counter[ChangeKind] = Counter()
@@ -293,7 +290,7 @@ class _UnitBuilder:
         for entry, _ in hidden:
             for each in entry.moves if isinstance(entry, JointMove) else (entry,):
                 if isinstance(each, ChangedBlock | MovedBlock):
-                    self._add_block_threads((each.new, each.old), elsewhere=True)
+                    self._add_block_threads((each.new, each.old), with_quotes=True)
         hidden.clear()
 
     def _next_number(self) -> int:
@@ -301,7 +298,6 @@ class _UnitBuilder:
         return self.units.count - 1
 
     def _add_entries(self, entries: Sequence[Entry]) -> None:
-        """Add units for all entries, with one line for each run of hidden changes."""
         hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]] = []
         for entry in join_moves(pair_replacements(entries) if self._side_by_side else entries):
             kinds = self._kinds_of(entry)
@@ -312,7 +308,7 @@ class _UnitBuilder:
             match entry:
                 case Replacement(removed=removed, added=added):
                     self._add(self._change("exchange", added[0], None, kinds)._replace(removed=removed, added=added))
-                    self._add_block_threads((*removed, *added), elsewhere=len(removed) + len(added) > 2)
+                    self._add_block_threads((*removed, *added), with_quotes=len(removed) + len(added) > 2)
                     self._note_heading(added[-1])
                 case UnchangedBlocks(old=old, new=new):
                     self._add_unchanged(old, new)
@@ -350,7 +346,7 @@ class _UnitBuilder:
         self._add_hidden(hidden)
 
     def _add_move(self, moves: JointMove) -> None:
-        """Add blocks that moved together: a note at their old place, or the blocks themselves at their new place."""
+        """Add a note at the old place of blocks that moved together, or the blocks at their new place."""
         first = moves.moves[0]
         olds, news = tuple(each.old for each in moves.moves), tuple(each.new for each in moves.moves)
         if not first.is_arrival:
@@ -366,7 +362,8 @@ class _UnitBuilder:
             self._note_heading(move.new)
 
     def _add_replaced_section(self, section: RestructuredBlocks) -> None:
-        """Add a section in which all blocks were replaced. The caller counts it as one change."""
+        """Add a section whose blocks were all replaced. Its units have no change numbers, because the caller counts the
+        section as one change."""
         removed, added = list(section.old), list(section.new)
         is_short = not any(map(is_long, (*removed, *added)))
         while self._side_by_side and is_short and removed and added:
@@ -381,7 +378,6 @@ class _UnitBuilder:
             self._note_heading(block)
 
     def _add_container_change(self, entry: AddedBlock | RemovedBlock) -> None:
-        """Add a container that was added or removed around its content."""
         block = entry.block
         sides = (None, block) if isinstance(entry, AddedBlock) else (block, None)
         with self._enter(*sides):
@@ -400,7 +396,6 @@ class _UnitBuilder:
             self._add_threads(entry.old.key, entry.old)
 
     def _add_container_line(self, block: Block, entry: Entry) -> None:
-        """Add the changes of a container itself, such as its settings."""
         kinds = self._kinds.of(entry)
         if self._is_hidden(kinds):
             self._add_hidden([(entry, kinds)])
@@ -427,7 +422,7 @@ class _UnitBuilder:
         self._add_unchanged_ranges(olds[start:], news[start:])
 
     def _add_unchanged_ranges(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
-        """Add unchanged blocks: one range for each run of blocks that were in the same old container."""
+        """Add unchanged blocks in ranges. All blocks of a range were in the same old container."""
         start = 0
         for end in range(1, len(olds)) if self._old_paths else ():
             if self._old_ancestors(olds[end]) is not self._old_ancestors(olds[start]):
@@ -451,7 +446,7 @@ class _UnitBuilder:
             )
 
     def _note_heading(self, block: Block) -> None:
-        """Remember a heading as the section of the following units, unless it is the title of its container."""
+        """Make a heading the section of the following units, unless it is the title of its container."""
         level = self._containers[-1]
         if block.kind == "heading" and block is not level.title_heading:
             text = "" if self._repeats_title(block) else plain_text(block.runs)  # The page title is at the top already.
@@ -471,12 +466,10 @@ class _UnitBuilder:
         yield
         self._containers.pop()
 
-    def _add_block_threads(self, blocks: Sequence[Block], *, elsewhere: bool = False) -> None:
-        """Add the threads on blocks. With `elsewhere`, they are not right below their blocks, so they quote the
-        text."""
+    def _add_block_threads(self, blocks: Sequence[Block], *, with_quotes: bool = False) -> None:
         for block in blocks if self._threads else ():
             for each in block.walk():
-                self._add_threads(each.key, block, each.plain() if elsewhere and each.key in self._threads else "")
+                self._add_threads(each.key, block, each.plain() if with_quotes and each.key in self._threads else "")
 
     def _add_threads(self, key: str, block: Block | None, quote: str = "") -> None:
         threads = self._threads.get(key)

@@ -14,8 +14,10 @@ from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.styled_lines import Line, Piece, cells, indent, pad, with_background, wrap
 from octavo.tui.render.styles import PLAIN, Styles
 
-GUTTER, SIDE_GAP = 7, 3
-"""Width in cells of the gutter (line number and sign), and of the rule between two sides."""
+GUTTER = 7
+"""Width in cells of the line number and the sign before each line."""
+SIDE_GAP = 3
+"""Width in cells of the rule between two sides."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class SideWidths:
 
 @dataclass
 class SidePair:
-    """Lines of the old side, and the lines of the new side that are beside them."""
+    """Lines of the old side, and the lines of the new side next to them."""
 
     old: list[Line] = field(default_factory=list)
     new: list[Line] = field(default_factory=list)
@@ -75,8 +77,8 @@ def join_sides(parts: Iterable[SidePair], side_widths: SideWidths, styles: Style
 
 
 def merge_replacements(parts: Iterable[SidePair], side_widths: SideWidths) -> list[SidePair]:
-    """Merge consecutive changes, so that all removed lines are above all added lines. In a split diff, removed lines
-    below added lines begin a new pair."""
+    """Merge consecutive changes, so that all removed lines are above all added lines. A split diff begins a new pair
+    where removed lines are below added lines."""
     pairs: list[SidePair] = []
     for pair in parts:
         last = pairs[-1] if pairs else None
@@ -90,7 +92,7 @@ def merge_replacements(parts: Iterable[SidePair], side_widths: SideWidths) -> li
 
 
 def blank_line(side_widths: SideWidths, styles: Styles) -> Line:
-    """Return an empty line. In a split diff it has the line between the sides."""
+    """Return an empty line. In a split diff, it has the rule between the sides."""
     return _side_by_side(SidePair([Line([])]), side_widths, styles)[0] if side_widths.is_split else Line([])
 
 
@@ -109,22 +111,24 @@ def _side_by_side(pair: SidePair, side_widths: SideWidths, styles: Styles) -> li
 
 
 def diff_block_at(line: Line, cell: int) -> Block | None:
-    """Return the block at a cell of a line: the old block left of the gap, otherwise the new block. None if that side
+    """Return the block at a cell of a line: of the old side left of the gap, else of the new side. None if that side
     has no block."""
     return line.old_block if isinstance(line, SideBySideLine) and cell < line.right_start - 1 else line.block
 
 
-def diff_cursor_bar(line: Line, inside: Container[int]) -> int | None:
-    """Return the cell of the cursor bar on a line: left of the side with the selected block. `inside` has the
-    identities of that block and of the blocks in it. None if the line has no such block."""
-    if isinstance(line, SideBySideLine) and id(line.old_block) not in inside and id(line.block) in inside:
+def diff_cursor_bar(line: Line, selected_ids: Container[int]) -> int | None:
+    """Return the cell of the cursor bar, left of the side that has the selected block. None if the line does not have
+    it.
+
+    `selected_ids` has the `id()` of the selected block and of the blocks in it."""
+    if isinstance(line, SideBySideLine) and id(line.old_block) not in selected_ids and id(line.block) in selected_ids:
         return line.right_start - 1
-    return -2 if id(line.old_block if isinstance(line, SideBySideLine) else line.block) in inside else None
+    return -2 if id(line.old_block if isinstance(line, SideBySideLine) else line.block) in selected_ids else None
 
 
 def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return the first line, the last line and the block of each range of lines that belong to one block. At the same
-    line, the old side comes first."""
+    """Return each range of lines that have the same block, as first line, last line and block. At the same line, the
+    old side comes first."""
     if not any(isinstance(line, SideBySideLine) for line in lines):
         return block_ranges(lines)
     old = block_ranges([Line([], line.old_block if isinstance(line, SideBySideLine) else None) for line in lines])
@@ -135,9 +139,9 @@ _ASCII_SIGNS = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "�
 _LONGEST_VALUE = 200
 """Longest value that is shown whole, in characters."""
 _EXCERPT = 40
-"""Maximum length of an excerpt of a longer value."""
+"""Maximum number of characters of an excerpt of a longer value."""
 _EXCERPT_LEAD = 10
-"""Maximum length of the text before the first difference in an excerpt."""
+"""Maximum number of characters before the first difference in an excerpt."""
 _KINDS_IN_SETTINGS = ("heading", "hint", "page", "code")
 """Kinds of blocks that are named before a setting, as in “hint style”."""
 _ATTRIBUTE_NAMES = {
@@ -147,16 +151,16 @@ _ATTRIBUTE_NAMES = {
     "spaced": "blank lines between items",
     "full_width": "full width",
 }
-"""Names that users see instead of the names of attributes."""
+"""Display names of attributes."""
 
 
 def add_gutter(
     lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int, unchanged: Style = PLAIN
 ) -> list[Line]:
-    """Return lines with a line number and a sign before them, on a background as wide as the side.
+    """Return lines with a line number and a sign before them. The background of a change is as wide as the side.
 
-    Signs: `+`, `-`, `~` for a change in place, `>` for a move, and a space. The background for `+` and `-` also replaces
-    the background of boxes and table rows. `unchanged` is the background for the other signs."""
+    Signs: `+`, `-`, `~` for a change in place, `>` for a move, and a space. `unchanged` is the background for all signs
+    but `+` and `-`."""
     background = {"+": styles.add_line, "-": styles.remove_line}.get(sign) or unchanged
     glyph = {"-": styles.glyphs.minus, " ": styles.glyphs.down, ">": styles.glyphs.into}.get(sign, sign)
     sign_styles = {"+": styles.success, "-": styles.error, "~": styles.warning, ">": styles.warning}
@@ -194,7 +198,7 @@ def note_lines(text: str, styles: Styles, width: int, sign: str = "~") -> list[L
 
 
 def drawable_text(styles: Styles, text: str) -> str:
-    """Return a text. If only ASCII may be drawn, its symbols are replaced."""
+    """Return a text, with its symbols replaced if only ASCII may be drawn."""
     return text.translate(_ASCII_SIGNS) if styles.ascii else text
 
 
@@ -221,8 +225,8 @@ _VISIBLE_SPACE = str.maketrans({"\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\
 def render_setting_changes(
     changed: Iterable[model.AttributeChange], kind: str, styles: Styles, side_widths: SideWidths, block: Block | None
 ) -> list[SidePair]:
-    """Render each changed setting on one line, or on two if the values do not fit, each on its side. Several settings
-    of code share a line."""
+    """Render each changed setting on one line, or on both sides if that line is too long. Changed settings of code
+    share a line."""
     pairs: list[SidePair] = []
     line = ""
     for setting in changed:
@@ -261,8 +265,7 @@ def render_setting_changes(
 
 
 def _shorten_values(old: str | None, new: str | None) -> tuple[str | None, str | None]:
-    """Return excerpts of two long values around their first difference. If either value is short or None, return both
-    unchanged."""
+    """Return excerpts around the first difference if both values are long, else both values."""
     if old is None or new is None or min(len(old), len(new)) <= _LONGEST_VALUE:
         return old, new
     same_length = next(

@@ -47,7 +47,7 @@ def render_word_changes(
     side_widths: SideWidths,
     prefixes: tuple[str, str] = ("", ""),
 ) -> list[SidePair]:
-    """Render the old and the new text of a change, and the settings that differ. `prefixes` has the text before the
+    """Render the old and the new text of a changed block, and its changed settings. `prefixes` has the text before the
     first line of each side, such as a bullet."""
     sides: list[list[Line]] = []
     for block, prefix, op in ((old, prefixes[0], "delete"), (new, prefixes[1], "insert")):
@@ -77,8 +77,8 @@ def render_word_changes(
 
 
 def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
-    """Return the invisible characters that were removed and added, in the form of a changed setting. Words of links to
-    pages can be invisible too, because such a link shows a name for its page."""
+    """Return the invisible characters that were removed and added, as a changed setting. Words of a link to a page are
+    invisible too: the link shows the name of the page."""
     changed = [word for word in words if word.op != "equal" and (word.old is None or word.old.text != word.run.text)]
     texts = ("".join(run.text for _, run in _words_of_side(changed, op)) for op in ("delete", "insert"))
     is_link = {word.run.kind for word in changed} == {"mention"}
@@ -89,20 +89,21 @@ def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
 
 
 def _words_of_side(words: Iterable[model.TextPart], op: str) -> Iterator[tuple[model.TextPart, Run]]:
-    """Yield each word of the old version (`op` is `delete`) or of the new version (`insert`), with its run there."""
+    """Yield the words of the old side (`op` is `delete`) or of the new side (`insert`), each with its run on this
+    side."""
     for word in words:
         if word.op == op or word.op not in ("insert", "delete"):
             yield word, word.old or word.run if op == "delete" else word.run
 
 
 def _word_styles(styles: Styles) -> dict[str, Style]:
-    """Return the styles of changed words. Words whose format or link changed have the style of `format`."""
     in_place = Style(reverse=True) if styles.mono else styles.cursor
     return {"delete": styles.remove_word, "insert": styles.add_word, "format": in_place, "link": in_place}
 
 
 def _mark_words(words: Iterable[model.TextPart], op: str, styles: Styles, base: Style | None = None) -> list[Piece]:
-    """Return the old side (`op` is `delete`) or the new side (`insert`) of a changed text, with the changes marked."""
+    """Return the old side (`op` is `delete`) or the new side (`insert`) of a changed text, with the changed words
+    marked."""
     pieces: list[Piece] = []
     by_op = _word_styles(styles)
     side = list(_words_of_side(words, op))
@@ -120,8 +121,8 @@ def render_code_change(
     side_widths: SideWidths,
     slice_number: int = 0,
 ) -> list[SidePair]:
-    """Render the changed lines of code and the lines around them. With `slice_number`, render only this slice of a long
-    change, counted from 1: `lines` has the lines of the slice."""
+    """Render the changed lines of code and the lines around them. For a slice of a long change, `slice_number` begins
+    at 1, and `lines` are the lines of the slice."""
     styles, tokens = context.styles, [code_tokens(context, block) or [] for block in (old, new)]
     old_lines, new_lines = (
         _muted_line(_title(block), block, block.lines[0] + 1, styles, side_widths) for block in (old, new)
@@ -202,7 +203,7 @@ def _displayed_text(text: str) -> str:
 
 
 def _pieces(tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]], styles: Styles) -> list[Piece]:
-    """Return a line of code with syntax colors, its changed words marked, and tabs as spaces."""
+    """Return a line of code with syntax colors. Its changed words are marked, and its tabs are spaces."""
     marks = iter(words)
     mark, left = next(marks, (PLAIN, ""))
     pieces: list[Piece] = []
@@ -246,8 +247,8 @@ def render_table_change(
     side_widths: SideWidths,
     slice_number: int = 0,
 ) -> list[SidePair]:
-    """Render the header and the changed rows of a table, with the number of unchanged rows between them. `slice_number`
-    is as for `render_code_change`. Slices after the first have no header."""
+    """Render the header and the changed rows of a table, with the number of unchanged rows between them. For a slice of
+    a long change, `slice_number` begins at 1. Only slice 1 has a header."""
     styles, text_width = context.styles, side_widths.text_width
     pairs = table.columns[:_MOST_COLUMNS]
     titles = [diff_runs(_column_title(pair.old), _column_title(pair.new)).words for pair in pairs]
@@ -259,12 +260,11 @@ def render_table_change(
     head = _ChangedRow(
         old_titles, new_titles, old, new, (" ", " ") if is_same else ("-", "+"), (old.lines[0] + 1, new.lines[0] + 1)
     )
-    rows, elsewhere = _changed_rows(table, pairs, styles)
+    rows, unshown_settings = _changed_rows(table, pairs, styles)
     body = [cells for row in rows if isinstance(row, _ChangedRow) for cells in (row.old, row.new) if cells is not None]
     aligns = [(pair.new or pair.old or _NO_COLUMN).align for pair in pairs]
 
     def column_widths(new: Block) -> list[int]:
-        """Return the column widths for all slices."""
         olds, news = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
         rows = [(row, olds) for row in sample_rows(old).children] + [(row, news) for row in sample_rows(new).children]
         all_cells = [_row_cells(row, places, pairs, styles) for row, places in rows] if slice_number else body
@@ -292,7 +292,7 @@ def render_table_change(
 
     row_rule = on_both_sides(Piece(styles.glyphs.across * min(text_width, grid.width), styles.line, None, True))
     parts = [pair_of_row(head), row_rule] if (any(old_titles) or any(new_titles)) and not is_continued else []
-    # Lines separate the rows if any row has several lines.
+    # If any row has several lines, horizontal rules separate the rows.
     is_tall = any(len(row_lines(cells, grid)) > 1 for cells in body)
     for index, row in enumerate(rows):
         if isinstance(row, _ChangedRow):
@@ -313,7 +313,7 @@ def render_table_change(
                 )
             )
         )
-    return parts + _table_notes(table, elsewhere, new, styles, side_widths)
+    return parts + _table_notes(table, unshown_settings, new, styles, side_widths)
 
 
 def _table_notes(
@@ -323,7 +323,6 @@ def _table_notes(
     styles: Styles,
     side_widths: SideWidths,
 ) -> list[SidePair]:
-    """Return the notes below a changed table: changed settings, split or joined rows, and moved rows."""
     parts = render_setting_changes(dict.fromkeys(settings), "", styles, side_widths, new)
     parts += note_sides(
         dict.fromkeys(entry.note for entry in table.rows if isinstance(entry, model.RestructuredBlocks)),
@@ -332,8 +331,7 @@ def _table_notes(
         new,
     )
     moves = [entry for entry in table.rows if isinstance(entry, model.MovedBlock)]
-    # Count a moved row once, at its new position. If this table has only old positions, count those: the new ones may be
-    # in another table, or in another slice of a long table.
+    # Count a moved row at its new position. The new position may be in another table or slice: then count the old one.
     moved = sum(entry.is_arrival for entry in moves) or len(moves)
     rows_moved, places = ("1 row", "position") if moved == 1 else (f"{moved} rows", "positions")
     text = f"{rows_moved} moved. {styles.glyphs.into} marks the old {places} (faint) and the new {places}."
@@ -343,8 +341,8 @@ def _table_notes(
 def _changed_rows(
     table: model.TableChange, pairs: Sequence[model.ColumnPair], styles: Styles
 ) -> tuple[list[_ChangedRow | int], list[model.AttributeChange]]:
-    """Return the changed rows, and the changes of settings that they do not show. A number among the rows stands for
-    that many unchanged rows."""
+    """Return the changed rows with the number of unchanged rows between them, and the changed settings that the rows do
+    not show."""
     rows: list[_ChangedRow | int] = []
     unshown_settings: list[model.AttributeChange] = []
     old_indexes, new_indexes = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
@@ -394,7 +392,7 @@ def _row_setting_changes(
         # The `value` of a checkbox or rating is already visible in its cell, unless both sides look the same.
         if is_same or each.name != "value":
             yield replace(each, name=name + each.name)
-    # Do not repeat the changes of the row, which are yielded above: a cell may link to the target of its card.
+    # A cell may link to the target of its card. The change of the card is yielded above.
     row_changes = {(each.old, each.new) for each in entry.settings}
     for cell in cells:
         if cell.words is not None:

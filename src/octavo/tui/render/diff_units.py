@@ -40,7 +40,7 @@ class PageHeading:
     path: str = ""
     """Titles of the parent pages."""
     facts: tuple[tuple[str, str], ...] = ()
-    """Counts and states of the page, each with the name of a style."""
+    """Counts and states of the page. Each comes with the name of a style in `Styles`."""
     is_folded: bool = False
     """True if only this row of the page is shown."""
 
@@ -67,8 +67,7 @@ class DiffUnit(NamedTuple):
     section_path: tuple[str, ...] = ()
     """Names of the section and containers of the next block, outermost first."""
     change_number: int = -1
-    """Number of the change that begins with the unit, counted from 0. -1 for all other units, also for later units of the
-    same change."""
+    """Number of the change that begins with the unit, counted from 0. -1 if no change begins with the unit."""
     lines: tuple[LineChange, ...] = ()
     threads: tuple[tuple[ThreadSummary, str], ...] = ()
     is_tight: bool = False
@@ -78,8 +77,8 @@ class DiffUnit(NamedTuple):
     setting: AttributeChange | None = None
     removed: tuple[Block, ...] = ()
     added: tuple[Block, ...] = ()
-    """Blocks that replace the `removed` blocks. If several blocks moved together, `removed` has them in the old
-    version, and `added` in the new."""
+    """Blocks that replace `removed`. For blocks that moved together, `removed` has the old versions and `added` the new
+    versions."""
     follows_move: bool = False
     """True if the unit moved together with the unit above."""
     hidden_blocks: tuple[Block, ...] = ()
@@ -92,11 +91,11 @@ class DiffUnit(NamedTuple):
 
     @property
     def is_container_change(self) -> bool:
-        """True if the unit is a container that was added or removed around its content."""
+        """True if a container was added around existing blocks, or removed from around them."""
         return isinstance(self.entry, (AddedBlock, RemovedBlock)) and bool(self.entry.entries)
 
     def hides(self, block: Block) -> bool:
-        """Return True if a block of the new version is collapsed in the unit. Blocks are compared by key."""
+        """Return True if a block of the new version is among the collapsed blocks. Blocks are compared by key."""
         line = block.lines[0]
         near = [
             each for each in self.hidden_blocks if each.lines[0] <= line < each.lines[1] or each.kind == _SCATTERED_KIND
@@ -119,8 +118,7 @@ class DiffUnits:
 
     def __init__(self) -> None:
         self.hidden: Counter[ChangeKind] = Counter()
-        """Number of changes that are hidden because they cannot affect the meaning of the page, by their most important
-        kind."""
+        """Number of changes that are hidden because they cannot affect the meaning of the page, by kind."""
         self.units: list[DiffUnit] = []
         self.remaining: Iterator[DiffUnit] = iter(())
         """Units that are not made yet."""
@@ -138,8 +136,7 @@ class DiffUnits:
 
 
 class ContextSize:
-    """Number of unchanged blocks around changes that are shown, and the keys of the collapsed blocks that the user
-    expanded."""
+    """How many unchanged blocks are shown around each change, and which collapsed blocks the user expanded."""
 
     STEPS = (0, 1, 3, 8, 1 << 30)
 
@@ -167,13 +164,13 @@ class ContextSize:
 
 
 def may_contain(block: Block, other: Block) -> bool:
-    """Return True if a block or slice may contain another block of the page, judged by their source lines."""
+    """Return True if a block or slice may contain `other`, judged by their source lines."""
     first, end = whole_block(block).lines
     return first <= other.lines[0] < end or block.kind == _SCATTERED_KIND
 
 
 MOST_PAIRED = 8
-"""Maximum number of removed and of added blocks that are shown side by side in one unit."""
+"""Maximum number of removed blocks, and of added blocks, in a `Replacement`."""
 _MOST_LINES_APART = 5
 """Maximum number of lines, such as blank lines and tags of containers, between two blocks that moved together."""
 
@@ -188,8 +185,8 @@ class Replacement:
 
 
 def pair_replacements(entries: Sequence[Entry]) -> Iterator[Entry | Replacement]:
-    """Yield the entries, but join consecutive removals and additions to a `Replacement`. It has at most `MOST_PAIRED`
-    blocks on each side, so that a unit is rendered quickly."""
+    """Yield the entries. Consecutive removals and additions are joined to a `Replacement` with at most `MOST_PAIRED`
+    blocks on each side, which is rendered quickly."""
     removed: list[RemovedBlock] = []
     added: list[AddedBlock] = []
     for entry in (*entries, None):
@@ -210,7 +207,7 @@ def pair_replacements(entries: Sequence[Entry]) -> Iterator[Entry | Replacement]
 
 @dataclass(frozen=True)
 class JointMove:
-    """Blocks that moved together: at their old position, or at their new one."""
+    """Blocks that moved together, either at their old or at their new position."""
 
     moves: tuple[MovedBlock, ...]
 
@@ -219,7 +216,7 @@ DiffGroup = Entry | Replacement | JointMove
 
 
 def has_inner_changes(entry: DiffGroup) -> bool:
-    """Return True if an entry contains other changes, which have units of their own."""
+    """Return True if an entry contains other changes, which have their own units."""
     match entry:
         case AddedBlock(entries=inner) | RemovedBlock(entries=inner) | RestructuredBlocks(entries=inner):
             return bool(inner)
@@ -231,7 +228,7 @@ def has_inner_changes(entry: DiffGroup) -> bool:
 
 
 def join_moves(entries: Iterable[Entry | Replacement]) -> Iterator[Entry | Replacement | JointMove]:
-    """Yield the entries, but join consecutive blocks that moved together to a `JointMove`."""
+    """Yield the entries. Consecutive blocks that moved together are joined to a `JointMove`."""
     moves: list[MovedBlock] = []
     for entry in entries:
         is_move = isinstance(entry, MovedBlock) and not (entry.is_arrival and isinstance(entry.parts, ContainerChange))
@@ -247,8 +244,7 @@ def join_moves(entries: Iterable[Entry | Replacement]) -> Iterator[Entry | Repla
 
 
 def _moved_together(move: MovedBlock, following: MovedBlock) -> bool:
-    """Return True if two consecutive moves are at the same position, the old or the new one, and their blocks are close
-    to each other in the other version too."""
+    """Return True if two consecutive moves have blocks that are close to each other in both versions."""
     if move.is_arrival is not following.is_arrival:
         return False
     above, below = (move.old, following.old) if move.is_arrival else (move.new, following.new)

@@ -60,7 +60,7 @@ def _url_after_host(address: str) -> str:
 
 def render_bar(context: LayoutContext, left: Sequence[Piece], right: Sequence[Piece], width: int) -> list[Line]:
     """Render a bar with a background. `left` begins with a sign. `right` is at the end of the line, or below `left` if
-    both do not fit."""
+    it does not fit."""
     styles, room = context.styles, width - 2
     left, right = ([piece._replace(text=flatten_emoji(piece.text)) for piece in side] for side in (left, right))
     sign, words = left[:1], left[1:]
@@ -108,8 +108,7 @@ def _render_broken(context: LayoutContext, text: str, problem: str, width: int) 
 
 
 def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an embed: its title or host, and its URL. Next to the host, a URL that does not fit is shown without the
-    host, and shortened further if needed."""
+    """Render an embed: its title or host, then its URL, shortened if it does not fit."""
     styles, url = context.styles, str(block.attrs.get("url") or "")
     title = context.title_of(url)
     refused = link_destination(url) is LinkDestination.REFUSED
@@ -236,17 +235,18 @@ def _render_arguments(arguments: dict[str, object], styles: Styles, width: int) 
     return lines
 
 
-_NARROWEST, _WIDEST = 24, 100
-"""Minimum width of a card, and maximum width of a row of cards that is wider than the text, in cells."""
+_NARROWEST_CARD = 24
+_WIDEST_CARD_ROW = 100
+"""Maximum width in cells of a row of cards that is wider than the text."""
 
 
 def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render cards, as many side by side as fit."""
     styles = context.styles
-    room = max(width, min(context.max_width(width), _WIDEST))
+    room = max(width, min(context.max_width(width), _WIDEST_CARD_ROW))
     most = min(2 if block.attrs.get("size") == "large" else 3, len(whole_block(block).children) or 1)
-    count = max(1, min(most, (room + 1) // (_NARROWEST + 1)))
-    if room > width and (width + 1) // (_NARROWEST + 1) >= count:
+    count = max(1, min(most, (room + 1) // (_NARROWEST_CARD + 1)))
+    if room > width and (width + 1) // (_NARROWEST_CARD + 1) >= count:
         room = width
     card_width = (room - (count - 1)) // count
     columns = visible_columns(block)
@@ -266,11 +266,11 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _card_text(
     card: Block, columns: list[tuple[int, TableColumn]], has_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[Piece]], range]:
-    """Return the lines of a card, and the range of the lines that are its title.
+    """Return the lines of a card, and the range of the lines that are its title: the first cell with text, else the
+    title of the link target.
 
-    The title is the first cell with text, or the title of the link target if the card is empty. With `has_titles`, the
-    title of its column is above each cell. A cell of icons or emoji without a column title is joined with the next
-    cell."""
+    `has_titles` adds the title of its column above each cell. An icon or emoji without a column title is joined with
+    the next cell."""
     styles = context.styles
     lines: list[list[Piece]] = []
     icons: list[Piece] = []
@@ -337,14 +337,15 @@ def _card_frame(
     return framed
 
 
-WIDEST, NARROWEST, LEAST_SIDE_BY_SIDE = 64, 24, 28
-"""Widths of the frame of an image in cells: the maximum, the minimum if the page sets a width, and the minimum beside
-other images."""
-GAP = 2
-PIXELS_PER_CELL = 9
+_WIDEST_IMAGE = 64
+_NARROWEST_IMAGE = 24
+"""Minimum width in cells of the frame of an image for which the page sets a width."""
+_NARROWEST_BESIDE_OTHERS = 28
+"""Minimum width in cells of images side by side."""
+_IMAGE_GAP = 2
+_PIXELS_PER_CELL = 9
 """Width of a cell in pixels, to convert the width of an image."""
-TALLEST = 14
-"""Maximum number of lines of a thumbnail."""
+_TALLEST_THUMBNAIL = 14
 
 _COPIES = re.compile(r"(?: +\(1?\)?)+(?=[ .])")
 _ONLY_WORDS = re.compile(r"[\W_]+")
@@ -354,7 +355,7 @@ _LENGTH = re.compile(r"\s*(\d{1,5})(?:\.\d*)?\s*(px|%)?\s*")
 def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render the images of a figure, side by side if they fit."""
     images = [child for child in block.children if child.kind == "image"]
-    per_row = min(len(whole_block(block).children), 3, (width + GAP) // (LEAST_SIDE_BY_SIDE + GAP))
+    per_row = min(len(whole_block(block).children), 3, (width + _IMAGE_GAP) // (_NARROWEST_BESIDE_OTHERS + _IMAGE_GAP))
     align = str(block.attrs.get("align") or "")
     lines: list[Line] = []
     if per_row < 2:
@@ -364,13 +365,13 @@ def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line
                 *_align(render_image(context, image, width), align, width),
             ]
         return lines
-    image_width = (width - GAP * (per_row - 1)) // per_row
+    image_width = (width - _IMAGE_GAP * (per_row - 1)) // per_row
     for start in range(0, len(images), per_row):
         row = images[start : start + per_row]
         most_lines = max(len(_frame_lines(context, image, image_width, None)) for image in row)
         lines += [Line([])] if lines or not has_start(block) else []
         frames = [_image_frame(context, image, image_width, most_lines) for image in row]
-        joined = side_by_side(frames, [image_width] * len(row), Piece(" " * GAP, PLAIN, None, True))
+        joined = side_by_side(frames, [image_width] * len(row), Piece(" " * _IMAGE_GAP, PLAIN, None, True))
         lines += [Line(line.pieces) for line in joined]
     return lines
 
@@ -378,10 +379,10 @@ def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line
 def render_image(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render an image in a frame, as wide as the page says, with a caption below."""
     hint = _LENGTH.fullmatch(str(block.attrs.get("width") or ""))
-    frame_width = min(width, WIDEST)
+    frame_width = min(width, _WIDEST_IMAGE)
     if hint is not None:
-        given = int(hint[1]) * width // 100 if hint[2] == "%" else int(hint[1]) // PIXELS_PER_CELL
-        frame_width = min(width, max(NARROWEST, min(given, WIDEST)))
+        given = int(hint[1]) * width // 100 if hint[2] == "%" else int(hint[1]) // _PIXELS_PER_CELL
+        frame_width = min(width, max(_NARROWEST_IMAGE, min(given, _WIDEST_IMAGE)))
     return _image_frame(context, block, frame_width)
 
 
@@ -408,8 +409,7 @@ def _caption(context: LayoutContext, block: Block) -> list[Piece]:
 
 
 def is_caption_in_frame(block: Block) -> bool:
-    """Return True if the caption of an image is shown inside its frame instead of the alternative text: there is no
-    alternative text, or it has the same words as the caption."""
+    """Return True if the frame of an image shows its caption, because there is no different alternative text."""
     alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), plain_text(block.runs)))
     return bool(caption) and (not alt or alt == caption)
 
@@ -419,8 +419,8 @@ def _alternative_text(block: Block) -> str:
 
 
 def _shown_name(src: str, width: int) -> str:
-    """Return the file name of an image if it fits the border, else "". To fit, copy numbers such as `(1) (1)` are left
-    out."""
+    """Return the file name of an image, without copy numbers such as `(1) (1)` if it is too long. Empty if it does not
+    fit the border."""
     name = file_name(src)
     if cells(name) > width - 8:
         name = _COPIES.sub("", name)
@@ -428,8 +428,8 @@ def _shown_name(src: str, width: int) -> str:
 
 
 def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Clickable | None) -> list[Line]:
-    """Return the lines inside a frame: the thumbnail, the alternative text or caption, the link, and the problem. An
-    image without text has a muted line with its file name or “no alternative text”."""
+    """Return the lines inside the frame of an image: the thumbnail, the alternative text or caption, the link, and the
+    problem."""
     styles, src = context.styles, str(block.attrs.get("src") or "")
     alt = _alternative_text(block)
     if is_caption_in_frame(block):
@@ -451,8 +451,7 @@ def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Cl
 
 
 def _image_facts(context: LayoutContext, src: str) -> tuple[str, str]:
-    """Return two texts, each of which may be empty: the reason why an image cannot be shown, and the host of the image,
-    or its type and size."""
+    """Return the reason why an image cannot be shown, and its host or its type and size. Either may be empty."""
     destination = link_destination(src)
     if destination is LinkDestination.OUTSIDE:
         return "", host_of(src)
@@ -463,7 +462,7 @@ def _image_facts(context: LayoutContext, src: str) -> tuple[str, str]:
 
 
 def _render_thumbnail(context: LayoutContext, src: str, columns: int) -> list[Line]:
-    """Render the thumbnail of an image. Empty if thumbnails are off or it is not loaded."""
+    """Render the thumbnail of an image. Empty if thumbnails are off, or until it is loaded."""
     cache = context.deferred.thumbnails if context.deferred is not None else None
     targets = context.link_targets
     if (
@@ -475,7 +474,7 @@ def _render_thumbnail(context: LayoutContext, src: str, columns: int) -> list[Li
     ):
         return []
 
-    thumbnail = cache.get(ThumbnailQuery(targets.context.page_ref, targets.resolve(src), columns, TALLEST))
+    thumbnail = cache.get(ThumbnailQuery(targets.context.page_ref, targets.resolve(src), columns, _TALLEST_THUMBNAIL))
     if thumbnail is None or not thumbnail.pixels:
         return []
     left = (columns - thumbnail.columns) // 2
@@ -491,7 +490,7 @@ def _align(lines: list[Line], align: str, width: int) -> list[Line]:
 
 @dataclass(frozen=True)
 class ImageReference:
-    """Reference of a page to an image."""
+    """An image on a page."""
 
     src: str
     alt: str = ""
@@ -505,7 +504,7 @@ class ImageReference:
 
 
 def page_images(blocks: Iterable[Block]) -> tuple[ImageReference, ...]:
-    """Return the images of a page in reading order, each once."""
+    """Return the different images of a page in reading order."""
     found: dict[str, ImageReference] = {}
     for block in blocks:
         for each in block.walk():

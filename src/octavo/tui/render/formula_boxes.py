@@ -62,7 +62,7 @@ class FormulaBox(NamedTuple):
         return len(self.rows) > 1
 
     def strip(self) -> FormulaBox:
-        """Return the box without spaces at its ends, if it has one row."""
+        """Return a box of one row without spaces at its ends. A taller box stays the same."""
         return self if self.is_tall else FormulaBox((self.baseline_row.strip(),))
 
     def pad(self, width: int, *, right: bool = False) -> FormulaBox:
@@ -77,8 +77,8 @@ EMPTY_BOX = FormulaBox(("",))
 
 
 def join_boxes(boxes: Iterable[FormulaBox], *, apart: bool = True) -> FormulaBox:
-    """Return boxes side by side on one baseline. With `apart`, spaces separate boxes that would otherwise look like
-    one, and two spaces between boxes become one."""
+    """Return boxes side by side on one baseline. `apart` adds spaces between boxes that would otherwise look like one,
+    and removes double spaces."""
     spaced_boxes: list[FormulaBox] = []
     for box in boxes:
         if spaced_boxes and apart:
@@ -115,7 +115,7 @@ def _gap(left: FormulaBox, right: FormulaBox) -> str:
 
 
 def stack(parts: Sequence[FormulaBox], base: int) -> FormulaBox:
-    """Return boxes one above the other, centered. The box with the index `base` is at the baseline."""
+    """Return boxes one above the other, centered. The baseline is that of `parts[base]`."""
     width = max(part.width for part in parts)
     rows: list[str] = []
     line = 0
@@ -161,8 +161,8 @@ def _tall_bracket(sign: str, inside: FormulaBox) -> FormulaBox:
 
 
 def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, pairs: bool = False) -> FormulaBox:
-    """Return rows of cells in aligned columns. With `pairs`, the first, third, … column is right-aligned. If `gap` is
-    empty, a blank line is above each later row of several lines."""
+    """Return rows of cells in columns with `gap` between them. `pairs` aligns columns 1, 3, … at the right. Without a
+    gap, a blank line is above each later row of several lines."""
     column_count = max(map(len, rows), default=0)
     widths = [max((row[index].width for row in rows if index < len(row)), default=0) for index in range(column_count)]
     lines = [
@@ -273,16 +273,17 @@ _SIGNS = {
     "Z": "ℤ",
     **dict(zip(_HTML_NAMES.split(), "→←↔↔↑↓⇒⇐⇔⇔⇒⇐⇔⇔⇑⇓∞ℵ⊂⊆⊇∈∃∅ℝℕℂℂℜ±⋅∠∧∨⟨⟩ϑ℘•§⇓⇑ℝℵ♣♢♡♠‡ΓΔΘΛΞΠΣΥΦΨΩ", strict=True)),
 }
-"""Characters of commands that `pylatexenc` does not know, or for which it has characters that few fonts have."""
+"""Characters of commands. `pylatexenc` does not know these commands, or has characters for them that few fonts have."""
 _ESCAPED = re.compile(r"(?<![A-Za-z]{2})\\_|\\_(?![A-Za-z]{2})")
 _OPENING = re.compile(
     r"\\(begin|end|left|right)(?![A-Za-z])|\\([(\[\])])|\\(?:[A-Za-z]+|\\)\*?\s*(\[)|\\.|([{}\]])", re.S
 )
 _OPENS = {"begin": 0, "left": 1, "(": 2, "[": 3, "{": 4}
 _CLOSES = {"end": 0, "right": 1, ")": 2, "]": 3, "}": 4}
-LONGEST, DEEPEST = 2000, 40
-"""Maximum number of characters of a formula, and of levels of nesting. For these, `pylatexenc` takes 20 ms, and some
-stack frames per level."""
+LONGEST = 2000
+"""Maximum number of characters of a formula. `pylatexenc` parses them in 20 ms."""
+DEEPEST = 40
+"""Maximum number of nested levels of a formula. `pylatexenc` calls itself for each level."""
 
 
 class LatexCommand(NamedTuple):
@@ -324,8 +325,8 @@ def parse_latex(source: str) -> LatexParts | None:
 
 
 def _unescape_markdown(source: str) -> str:
-    """Return LaTeX without the backslashes of Markdown. Underscores inside words stay escaped. On the last line,
-    percent signs are escaped, because they do not begin a comment there."""
+    """Return LaTeX without the backslashes of Markdown, except before underscores inside words. Percent signs on the
+    last line are escaped, because they begin no comment there."""
     source = _ESCAPED.sub("_", source.replace("\\\\_", "_")).replace("\\*", "*")
     above, line, last = source.rpartition("\n")
     return above + line + re.sub(r"(?<!\\)%", r"\\%", last)
@@ -340,7 +341,8 @@ def command_text(name: str) -> str:
 
 
 def _nesting_depth(source: str) -> int:
-    """Return the deepest nesting of a formula. Brackets may be unbalanced, so each kind is counted on its own."""
+    """Return the deepest nesting of a formula. Each kind of bracket is counted alone, because brackets may be
+    unbalanced."""
     open_now, deepest = [0] * len(_OPENS), 0
     for match in _OPENING.finditer(source):
         sign = next((each for each in match.groups() if each), "")

@@ -29,8 +29,8 @@ from octavo.tui.render.styles import SUBSCRIPTS, SUPERSCRIPTS, to_script
 _FRACTIONS = frozenset({"frac", "dfrac", "tfrac", "cfrac"})
 _BINOMIALS = frozenset({"binom", "dbinom", "tbinom"})
 _FRACTION_SEPARATORS = frozenset({"over", "atop", "choose"})
-"""Commands between two parts of a group that put one part above the other."""
-_STACKED_OPERATORS, _IGNORED = (
+"""Commands between a numerator and a denominator, as in `a \\over b`."""
+_COMMANDS_WITH_LIMITS, _IGNORED_COMMANDS = (
     frozenset(names.split())
     for names in (
         "sum prod coprod bigcup bigcap bigoplus bigotimes bigvee bigwedge bigsqcup lim max min sup inf argmax argmin limsup "
@@ -40,7 +40,6 @@ _STACKED_OPERATORS, _IGNORED = (
         "huge Huge",
     )
 )
-"""Commands with scripts below and above them, and commands that are ignored."""
 _BLANK_COMMANDS = frozenset({"label", "color", "hspace", "vspace", "mspace", "phantom"})
 _TEXT_COMMANDS = frozenset({"text", "textrm", "textbf", "textit", "texttt", "textsf", "mbox", "mathrm", "operatorname"})
 _ACCENTS = {
@@ -63,8 +62,7 @@ _ENVIRONMENT_BRACKETS = {
 }
 _SPACED_SIGNS = frozenset("·⋅÷∘⟹⟸⟺⟶⟵⟷↪≲≳≺≻≤≥≠≈≡∼≃≅∝≪≫→←⇒⇐⇔↔↦∈∉⊂⊆⊃⊇∪∩×±∧∨⊕⊗∣=")
 _UNAMBIGUOUS = re.compile(r"[\w.∞′]+[⁰-₟ᵃ-ᶿ²³¹]*|\([^()]*\)|\|[^|]*\||.", re.S)
-_MOST_ROWS, _MOST_CELLS = 40, 400
-"""Maximum number of rows of a stacked formula, and of cells of its matrices."""
+_MOST_STACKED_ROWS, _MOST_MATRIX_CELLS = 40, 400
 
 
 def format_inline(source: str, *, ascii: bool = False) -> str:
@@ -76,10 +74,10 @@ def format_inline(source: str, *, ascii: bool = False) -> str:
 
 def format_stacked(source: str, width: int) -> list[str] | None:
     """Return the rows of a formula. None if it does not fit, or does not need several rows."""
-    if len(source) > LONGEST or source.count("&") + source.count("\\\\") > _MOST_CELLS:
+    if len(source) > LONGEST or source.count("&") + source.count("\\\\") > _MOST_MATRIX_CELLS:
         return None
     box = _layout_formula(source, True)
-    if box is None or not box.is_tall or box.width > width or len(box.rows) > _MOST_ROWS:
+    if box is None or not box.is_tall or box.width > width or len(box.rows) > _MOST_STACKED_ROWS:
         return None
     return [row.rstrip() for row in box.rows]
 
@@ -107,7 +105,7 @@ class _PartReader:
 
     @property
     def is_after_blanks(self) -> bool:
-        """True if the parser removed spaces between a command and the part that was read last."""
+        """True if the parser removed spaces between the last part and a command before it."""
         part = self._parts[self._index - 2] if self._index > 1 else ""
         return isinstance(part, LatexCommand) and part.blanks != ""
 
@@ -117,7 +115,7 @@ class _PartReader:
         return self._parts[self._index - 1]
 
     def skip(self, *names: str) -> bool:
-        """Skip spaces and the commands with these names. Return whether a command was skipped."""
+        """Skip spaces and the commands `names`. Return True if a command was skipped."""
         found = False
         while self and (_is_blank(self.upcoming) or _command_name(self.upcoming) in names):
             found = _command_name(self.read_next()) in names or found
@@ -161,8 +159,7 @@ class _FormulaLayout:
         )
 
     def row(self, items: _PartReader, until: str = "", *, below: bool = False) -> FormulaBox:
-        """Return the parts up to the command `until`, side by side. `below` is True for the lower half of a
-        fraction."""
+        """Return the box of the parts up to the command `until`. `below` is True for the lower half of a fraction."""
         boxes: list[FormulaBox] = []
         while items:
             item = items.upcoming
@@ -183,7 +180,7 @@ class _FormulaLayout:
         return join_boxes(boxes)
 
     def _part_box(self, part: LatexPart, following: _PartReader, before: Sequence[FormulaBox]) -> FormulaBox:
-        """Return the box of a part. It includes parts after it that belong to it, such as the scripts of an operator."""
+        """Return the box of a part and of the following parts that belong to it, such as the scripts of an operator."""
         match part:
             case LatexCommand():
                 return self._command_box(part.name, part.arguments, following, before)
@@ -199,17 +196,16 @@ class _FormulaLayout:
         return _sign_with_spaces(" " if part.isspace() or part in "&~" else "′" if part == "'" else part)
 
     def _group_box(self, parts: LatexParts) -> FormulaBox:
-        """Return the box of an argument or a group, without spaces at its ends."""
         return self.row(_PartReader(parts)).strip()
 
     def _command_box(
         self, name: str, given: Sequence[LatexParts], items: _PartReader, before: Sequence[FormulaBox]
     ) -> FormulaBox:
-        if name in _STACKED_OPERATORS or _command_name(items.upcoming) == "limits":
+        if name in _COMMANDS_WITH_LIMITS or _command_name(items.upcoming) == "limits":
             return self._operator_box(name, given, items)
         if name == "left":
             return self._box_in_brackets(items)
-        if name in _IGNORED or name == "right":
+        if name in _IGNORED_COMMANDS or name == "right":
             return EMPTY_BOX
         if name in _BLANK_COMMANDS:
             return FormulaBox((" ",))
@@ -263,7 +259,7 @@ class _FormulaLayout:
         return inside
 
     def _sign_box(self, name: str, items: _PartReader, before: Sequence[FormulaBox]) -> FormulaBox:
-        """Return the character of a command, or its name, separated from adjacent letters."""
+        """Return the character of a command, or its name with spaces between the name and other letters."""
         sign = command_text(name)
         if len(sign) < 2 or not sign.isalpha():
             return _sign_with_spaces(sign)
@@ -274,7 +270,7 @@ class _FormulaLayout:
         return FormulaBox((f"{space_before}{sign}{space_after}",))
 
     def _operator_box(self, name: str, given: Sequence[LatexParts], items: _PartReader) -> FormulaBox:
-        """Return an operator with its limits: below and above it if the layout is stacked, else as scripts."""
+        """Return an operator with its limits: stacked below and above it, or as scripts in one line."""
         if "brace" in name:
             core = self._group_box(given[-1]) if given else EMPTY_BOX
             core = formula_boxes.add_brace(core, over=name == "overbrace") if self._is_stacked and core.width else core
@@ -293,7 +289,6 @@ class _FormulaLayout:
         return core if "brace" in name else join_boxes([core, FormulaBox((" ",))])
 
     def _box_in_brackets(self, items: _PartReader) -> FormulaBox:
-        """Return the parts between `\\left` and `\\right`."""
         left = self._read_delimiter(items)
         inside = self.row(items, until="right")
         if items:
@@ -313,7 +308,7 @@ class _FormulaLayout:
         return "" if sign == "." else sign
 
     def _read_scripts(self, items: _PartReader, sign: LatexPart) -> tuple[FormulaBox | None, FormulaBox | None]:
-        """Read the scripts after a part, and return the subscript and the superscript. None for one that is missing."""
+        """Read the scripts after a part. Return the subscript and the superscript, with None for a missing one."""
         found: dict[LatexPart, FormulaBox] = {}
         while True:
             items.skip("limits", "nolimits")
@@ -355,7 +350,7 @@ class _FormulaLayout:
             if (
                 following.isalnum()
                 if isinstance(following, str)
-                else _command_name(following) not in ("right", *_IGNORED)
+                else _command_name(following) not in ("right", *_IGNORED_COMMANDS)
             )
             else ""
         )

@@ -48,12 +48,12 @@ _find_operation = lazy("octavo.tui.render.openapi:find_operation")
 _render_operation_details = lazy("octavo.tui.render.openapi:render_operation_details")
 
 
-_SOURCE_BLOCK, _LONGEST_LINE = 2_000, 8_000
-"""Maximum number of characters of a source block: `_SOURCE_BLOCK` for several lines, `_LONGEST_LINE` for a single line.
-A line over `_LONGEST_LINE` is split."""
+_LONGEST_SOURCE_BLOCK = 2_000
+"""Maximum number of characters of a source block with several lines."""
+_LONGEST_LINE = 8_000
+"""Maximum number of characters of a source block with one line. A longer line is split."""
 _MOST_EDGES = 4_000
-"""Approximate maximum number of block edges (starts and ends) at which source blocks begin. With more edges, they begin
-only at every n-th block."""
+"""Approximate maximum number of starts and ends of blocks at which source blocks begin."""
 
 
 @dataclass
@@ -80,12 +80,11 @@ class CopyUrlRequested(Message):
 def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | None = None) -> list[Block]:
     """Return the source of a page as blocks of lines. Long lines are split.
 
-    A source block begins at the first line of each block in `blocks` and of `selected`. It has the key of that block,
-    so that the cursor can move there.
-    """
+    A source block begins at each block in `blocks` and at `selected`. It has the key of this block, so that the cursor
+    can move there."""
     out: list[Block] = []
     all_blocks = [*blocks]
-    # If there are very many blocks, only every n-th begins a source block.
+    # If there are very many blocks, source blocks begin only at every n-th block.
     step = 2 * len(all_blocks) // _MOST_EDGES + 1
     block_at_line = {block.lines[0]: block for block in all_blocks[::step] if block.lines[0] < block.lines[1]}
     owners = [*block_at_line.values(), *([selected] if selected is not None else [])]
@@ -109,8 +108,8 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | N
 
 
 def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]:
-    """Split a source at the lines in `edges`, and split long parts further. Yield each part, its first line, and the
-    line after its last."""
+    """Yield the parts of a source between the lines in `edges`: the text, its first line, and the line after its last.
+    Long parts are split."""
     start = line = 0
     for edge in (*edges, None):
         end = len(source)
@@ -118,8 +117,8 @@ def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int,
             end = _end_of_line(source, start, edge - line)
         if end < start:
             continue
-        while end - start > _SOURCE_BLOCK:
-            stop = source.rfind("\n", start, start + _SOURCE_BLOCK)
+        while end - start > _LONGEST_SOURCE_BLOCK:
+            stop = source.rfind("\n", start, start + _LONGEST_SOURCE_BLOCK)
             if stop < 0:
                 stop = source.find("\n", start, min(end, start + _LONGEST_LINE))
             ends = stop >= 0
@@ -136,7 +135,7 @@ def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int,
 
 
 def _end_of_line(source: str, start: int, number: int) -> int:
-    """Return the index of the end of line `number`, where line 1 begins at `start`. -1 if the source has fewer lines."""
+    """Return the index of the end of the `number`-th line after index `start`. -1 if there are fewer lines."""
     end = start - 1
     for _ in range(number):
         if (end := source.find("\n", end + 1)) < 0:
@@ -145,8 +144,8 @@ def _end_of_line(source: str, start: int, number: int) -> int:
 
 
 def split_oversized(block: Block) -> list[Block] | None:
-    """If the source of a block is too long to render, return a hint and this source in small blocks. Otherwise return
-    None."""
+    """Return a hint and small blocks of source in place of a block of source that is too long to render. None for other
+    blocks."""
     if not block.attrs.get("source") or len(block.text) <= 4 * _LONGEST_LINE:
         return None
     text = Block("paragraph", runs=(Run("This page is too large to format, so it is shown as source."),))
@@ -171,8 +170,10 @@ def anchors_above(document: Document) -> dict[str, str]:
 
 
 class ThreadMarks:
-    """Number of open threads on blocks, by block key. A thread on a hidden block has its mark at the innermost visible
-    block around it. A thread on a list has its mark at the first item."""
+    """Open threads on the blocks of a page. `counts` has their number by block key.
+
+    The mark of a thread is on its block, or on the innermost visible block around it. For a thread on a list, the mark
+    is on the first item."""
 
     def __init__(self, blocks: Iterable[Block] = (), counts: Mapping[str, int] | None = None) -> None:
         self.counts = {key: count for key, count in (counts or {}).items() if key and count}
@@ -192,22 +193,22 @@ class ThreadMarks:
         return bool(self._paths)
 
     def has_threads(self, top: Block, part: Block | None) -> bool:
-        """Return whether a block with threads begins in `part`, a slice of `top`. None for the whole of `top`."""
+        """Return whether a block with threads begins in the top-level block `top`, or in its slice `part` unless it is
+        None."""
         paths = (path for path in self._paths if path[0].key == top.key)
         return any(part is None or _begins_in(part, path) for path in paths)
 
-    def paths_at(self, keys: set[str], top: Block, part: Block | None) -> dict[str, list[tuple[Block, ...]]]:
-        """Return the paths to blocks with threads that begin in a top-level block, or in its slice `part`, by the key of
-        the block that gets their mark.
+    def paths_at(self, visible_keys: set[str], top: Block, part: Block | None) -> dict[str, list[tuple[Block, ...]]]:
+        """Return the paths to blocks with threads in `top`, or in its slice `part`, by the key of the block that shows
+        the mark.
 
-        That is the innermost visible block on the path, or the first visible block inside. `keys` are the keys of the
-        visible blocks."""
+        The mark is on the innermost visible block of the path, else on the first visible block inside."""
         result: dict[str, list[tuple[Block, ...]]] = {}
         for path in self._paths:
             if path[0].key != top.key or (part is not None and not _begins_in(part, path)):
                 continue
             around_and_inside = chain(reversed(path), path[-1].walk())
-            owner = next((block.key for block in around_and_inside if block.key in keys), None)
+            owner = next((block.key for block in around_and_inside if block.key in visible_keys), None)
             if owner is not None:
                 result.setdefault(owner, []).append(path)
         return result
@@ -275,7 +276,7 @@ class PageUnit(NamedTuple):
     slice: Block | None = None
     """Slice of the block. None for the whole block."""
     rows: int = 1
-    """Estimated number of lines, including blank lines, but without the lines of wrapped text."""
+    """Estimated number of lines, including blank lines, without wrapped text."""
     letter_count: int = 0
     """Number of letters of the wrapped text."""
     block_above: Block | None = None
@@ -288,7 +289,7 @@ class PageUnit(NamedTuple):
 
 
 def render_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a block. If its renderer raises an exception, a box with its source is returned."""
+    """Render a block, or a box with its source if its renderer raises an exception."""
     values = vars(context).copy()
 
     def fallback() -> list[Line]:
@@ -324,8 +325,8 @@ def _render_children(context: LayoutContext, block: Block, width: int) -> list[L
 
 
 def split_into_units(blocks: Iterable[Block], before: Block | None = None) -> Iterator[PageUnit]:
-    """Yield the top-level blocks of a page as units. `before` is the block above the first. A block that cannot be
-    split is one unit."""
+    """Yield the top-level blocks of a page as units. `before` is the block above the first. If a block cannot be split,
+    it is one unit."""
     for block in blocks:
         units = _block_units(block, before)
         while (unit := run_guarded(partial(next, units, None), partial(PageUnit, block))) is not None:
@@ -357,7 +358,8 @@ def estimate_height(unit: PageUnit, width: int) -> int:
 
 
 def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:
-    """Return the approximate number of fixed lines of a block, and the number of letters of its wrapped text."""
+    """Return the approximate number of lines of a block without wrapped text, and the number of letters of wrapped
+    text."""
     if block.runs and not block.children:
         return 1 + (block.kind == "heading" and block.attrs.get("level", 2) <= 2), sum(
             len(run.text) for run in block.runs
@@ -374,8 +376,7 @@ def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:
 
 
 def block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return the first line, the last line and the block of each range of lines that belong to one block. Of several
-    ranges of a block, only the first is returned."""
+    """Return the first range of lines of each block, as first line, last line and block."""
     ranges: list[tuple[int, int, Block]] = []
     for number, line in enumerate(lines):
         block = line.block
@@ -424,7 +425,7 @@ _MOST_HIGHLIGHTED = 40
 
 
 def deferred_content(*, diagrams: bool = True) -> DeferredContent:
-    """Return the deferred content of a pane: loaders for operations and, with `diagrams`, for diagrams."""
+    """Return the caches of a pane, which load operations and, with `diagrams`, diagrams."""
     return DeferredContent(
         diagrams=AsyncCache(_draw_diagram) if diagrams else None,
         operations=AsyncCache(load_operation),

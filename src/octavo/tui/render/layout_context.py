@@ -40,8 +40,8 @@ _MARKS = {
 
 
 def icon_text(name: str, text: str, styles: Styles) -> str:
-    """Return the character for an icon, or its name in brackets. Empty if `text`, which is beside it, contains the
-    name. A diamond if the name is not valid."""
+    """Return the character for an icon, or its name in brackets. Empty if the adjacent `text` contains the name. A
+    diamond if the name is not valid."""
     if sign := icon_sign(name, ascii=styles.ascii):
         return sign
     words = icon_words(name)
@@ -51,7 +51,7 @@ def icon_text(name: str, text: str, styles: Styles) -> str:
 
 
 def label_with_icon(name: object, label: str, styles: Styles) -> str:
-    """Return a label with its icon before it, if it has an icon."""
+    """Return a label, with an icon before it if `name` names one."""
     sign = icon_text(str(name), label, styles) if name else ""
     return f"{sign} {flatten_emoji(label)}" if sign else flatten_emoji(label)
 
@@ -73,8 +73,8 @@ def render_runs(
 
 
 def _collapse_blanks(runs: Iterable[Run]) -> list[Run]:
-    """Return runs with repeated spaces collapsed, as in a browser, except at the start of a line, where they are an
-    indent."""
+    """Return runs with repeated spaces collapsed, as in a browser. Spaces at the start of a line stay, because they are
+    an indent."""
     collapsed: list[Run] = []
     before = "\n"
     for run in runs:
@@ -139,8 +139,7 @@ def _render_run(
     ends: tuple[bool, bool],
     targets: LinkTargets | None,
 ) -> list[Piece]:
-    """Return the styled text of one run. `ends` says whether the run is the first of its link, and whether it is the
-    last."""
+    """Return the styled text of one run. `ends` says whether the run is the first of its link, and the last."""
     text = flatten_emoji(run.text.replace("\t", " "))
     if styles.ascii:
         text = text.replace("•", styles.glyphs.bullets[0])
@@ -164,7 +163,7 @@ def _render_run(
 def _render_special_run(
     run: Run, text: str, styles: Styles, background: Style, clickable: Clickable | None, targets: LinkTargets | None
 ) -> list[Piece] | None:
-    """Return the styled text of a run that is not only text, such as an image or a button. None for text."""
+    """Return the styled text of an image, a button or another run that is not only text. None for text."""
     attrs, glyphs = run.attrs, styles.glyphs
     match run.kind:
         case "emoji" if styles.ascii and (name := str(attrs.get("code", ""))) and not text.isascii():
@@ -214,8 +213,8 @@ def _run_style(run: Run, styles: Styles, background: Style) -> Style:
 
 
 def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> tuple[str, Style]:
-    """Return the text and the style of a run. Superscript and subscript get small characters, or `^` and `_` where
-    there are none. If their text is long and has letters, only its style is muted."""
+    """Return the text and the style of a run, with small characters for superscript and subscript. A long text with
+    letters is only muted."""
     if "sup" in run.marks or "sub" in run.marks:
         if len(text) > _LONGEST_SCRIPT and any(char.isalpha() for char in text):
             style += styles.muted  # Words in superscript letters are hard to read.
@@ -257,7 +256,7 @@ def _render_link(
     ends: tuple[bool, bool],
 ) -> list[Piece]:
     """Return the text of a link, and the sign for its destination. As in a browser, spaces at its ends do not belong to
-    the link, and a link of only spaces is not shown."""
+    the link."""
     first, last = ends
     words = text.lstrip() if first else text
     before, words = text[: len(text) - len(words)], words.rstrip() if last else words
@@ -297,18 +296,17 @@ def subscript(text: str) -> str:
 T = TypeVar("T")
 
 NARROWEST = 16
-"""Smallest width in cells in which a block is rendered, however deep it is nested."""
+"""Minimum width in cells of a rendered block, however deep it is nested."""
 
 
 @dataclass
 class Folds:
-    """State of a page that the user changes: expanded blocks, selected tabs and scrolled blocks. Blocks are identified
-    by their keys, so the state survives a reload."""
+    """What the user changed on a page: expanded blocks, selected tabs and scrolled blocks. Blocks are identified by
+    their keys, so a reload keeps the changes."""
 
     opened: dict[str, bool] = field(default_factory=dict)
     tabs: dict[str, int] = field(default_factory=dict)
-    """Number of the selection that last selected a tab, by the slug of the tab. The tab selected last has the highest
-    number. Tabs with the same slug are selected together."""
+    """When each tab was last selected, by slug: 1 for the first selection, 2 for the second."""
     panned: dict[str, int] = field(default_factory=dict)
     """Number of cells by which each wide block is scrolled to the right."""
     hidden: dict[str, int] = field(default_factory=dict)
@@ -320,11 +318,11 @@ class Folds:
         return self.opened.copy(), self.tabs.copy(), self.panned.copy()
 
     def copy(self) -> Folds:
-        """Return a copy. The background thread may render blocks meanwhile, which changes `hidden`."""
+        """Return a copy with its own dictionaries."""
         return Folds(self.opened.copy(), self.tabs.copy(), self.panned.copy(), self.hidden.copy())
 
     def pan_offset(self, key: str, hidden: int, start: int = 0) -> int:
-        """Return by how many cells a block is scrolled, and remember that `hidden` of its cells do not fit. `start` is
+        """Remember that `hidden` cells of a block do not fit, and return by how many cells it is scrolled. `start` is
         the offset before the user scrolls."""
         self.hidden[key] = hidden
         if start:
@@ -344,15 +342,16 @@ class Folds:
         )
 
     def toggle(self, block: Block, *, is_whole: bool = False) -> None:
-        """Expand a collapsed block, or collapse an expanded one. A prompt that `is_whole` counts as expanded."""
+        """Expand a collapsed block, or collapse an expanded block. With `is_whole`, collapse it, because all its text
+        is visible."""
         self.opened[block.key] = not (is_whole or self.is_open(block))
 
     def choose_tab(self, tab: Block) -> None:
-        """Select a tab, and the tabs with the same name elsewhere."""
+        """Select a tab and all other tabs with the same slug."""
         self.tabs[tab_slug(tab)] = max(self.tabs.values(), default=0) + 1
 
     def chosen_tab(self, tabs: Block) -> int:
-        """Return the index of the tab among `tabs` that was selected last. 0 before any selection."""
+        """Return the index of the selected tab in a block of tabs. 0 before any selection."""
         if not self.tabs:
             return 0
         times = [self.tabs.get(tab_slug(tab), 0) for tab in tabs.children]
@@ -365,12 +364,12 @@ class Folds:
         return parent.kind == "tabs" and parent.children[self.chosen_tab(parent)] is not child
 
     def hides(self, path: Sequence[Block]) -> bool:
-        """Return True if any block on a path hides the next. A path begins with the outermost block."""
+        """Return True if a block on the path hides the next block. The path begins with the outermost block."""
         return any(self.is_closed(parent, child) for parent, child in pairwise(path))
 
     def expand_path(self, path: Sequence[Block]) -> bool:
-        """Make the last block of a path visible: expand the blocks and select the tabs that hide it. Return False if it
-        was visible."""
+        """Expand the blocks and select the tabs that hide the last block of a path. Return False if the last block was
+        visible."""
         changed = False
         for parent, child in pairwise(path):
             if self.is_closed(parent, child):
@@ -400,8 +399,7 @@ def path_to_block(block: Block, key: str) -> list[Block]:
 
 
 def tab_slug(tab: Block) -> str:
-    """Return the key for the selection of a tab, from its slug or title. Tabs with the same key are selected
-    together."""
+    """Return the slug or the title of a tab, by which its selection is stored."""
     return fold(str(tab.attrs.get("slug") or tab.attrs.get("title") or "")).strip()
 
 
@@ -421,7 +419,7 @@ class LayoutContext:
     """True if code is never wrapped, even if its block asks for it."""
     source_of: Callable[[Block], str] = field(default=lambda block: "")
     """Function that returns the source of a block. Empty if it is not known."""
-    rules_headings: bool = True
+    has_heading_rules: bool = True
     """True if headings have rules below them."""
     has_background: bool = False
     """True if a container has drawn a background behind the current block."""
@@ -431,7 +429,7 @@ class LayoutContext:
     block_above: Block | None = None
     """Block above the current one, at the same depth."""
     _shared_results: dict[tuple[str, int, int], tuple[Block, Any]] = field(default_factory=dict)
-    """Results of `shared_by_slices`. The blocks are kept too, so that their identities are not reused."""
+    """Results of `shared_by_slices`, each with its block: while the block exists, its `id()` is not used again."""
 
     def flow(
         self,
@@ -442,11 +440,10 @@ class LayoutContext:
         above: Block | None = None,
         is_open: bool = False,
     ) -> list[Line]:
-        """Render blocks one below the other, with blank lines between them unless `is_tight`.
+        """Render blocks one below the other. `is_tight` leaves out the blank lines between them.
 
-        `above` is the block above, if it is in another slice. With `is_open`, wide blocks may take the spare cells,
-        because nothing is at their right.
-        """
+        `above` is the block above, if it is in another slice. `is_open` means that nothing is at the right, so wide
+        blocks may take the spare cells."""
         width = max(width, NARROWEST)
         spare = self.spare
         # The text of the page is centered in the pane, so half of the spare cells are at its left.
@@ -480,7 +477,7 @@ class LayoutContext:
         return render_runs(runs, self.styles, style, self.link_targets)
 
     def shared_by_slices(self, name: str, whole: Block, compute: Callable[[Block], T], available_width: int = 0) -> T:
-        """Return the result of `compute` for the block `whole`. Its slices share the result for each `name` and
+        """Return the result of `compute(whole)`, which all slices of `whole` share for the same `name` and
         `available_width`."""
         key = name, id(whole), available_width
         if key not in self._shared_results:

@@ -39,7 +39,8 @@ _MOST_LINES = 1200
 
 
 def method_style(method: str, styles: Styles) -> Style:
-    """Return the style of an HTTP method. Methods that read, create, change and delete have different colors."""
+    """Return the style of an HTTP method. Its color depends on whether the method reads, creates, changes or
+    deletes."""
     style = {
         "POST": styles.success,
         "PUT": styles.warning,
@@ -112,7 +113,7 @@ def find_operation(query: OperationQuery) -> Operation | None:
 def render_operation_details(
     context: LayoutContext, query: OperationQuery, operation: Operation | None, width: int
 ) -> list[Line]:
-    """Render the details of an expanded block, at most `_MOST_LINES` lines."""
+    """Render the details of an expanded OpenAPI block, at most `_MOST_LINES` lines."""
     if query.variant == "schemas":
         lines = _render_schemas(context, query.specification, query.schemas, width)
     elif query.variant == "file":
@@ -128,8 +129,8 @@ def render_operation_details(
 
 
 def _known_operation(deferred: DeferredContent | None, query: OperationQuery | None) -> tuple[Operation | None, bool]:
-    """Return the operation of a query, and False while it is not loaded yet. The operation is None if it is not loaded,
-    or if it does not exist."""
+    """Return the operation of a query, and whether the operation is loaded. None if it is not loaded or does not
+    exist."""
     if query is None or query.variant in ("schemas", "file"):
         return None, True
     cache = deferred.operations if deferred is not None else None
@@ -164,8 +165,8 @@ def curl_command(deferred: DeferredContent, block: Block) -> str:
 
 
 def _loaded_specification(deferred: DeferredContent | None, block: Block) -> tuple[Specification | None, str]:
-    """Return the specification that a block refers to. If there is none, return None and the reason. The reason is empty
-    if the pane does not load specifications."""
+    """Return the specification that a block refers to. If there is none, return None and the reason. Without a reason,
+    the pane never loads specifications."""
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
     name = spec or source
     if not name:
@@ -209,8 +210,6 @@ def _summary_parts(
 def _render_bar(
     context: LayoutContext, left: list[Piece], address: Piece, summary: str, right: str, width: int
 ) -> list[Line]:
-    """Render the method, the path and the summary on a background. Long text wraps. If `right` does not fit the first
-    line, it is left out."""
     styles, room = context.styles, width - 1
     right_pieces = [Piece(right, styles.muted, None, True)] if right else []
     summary_pieces = [Piece("  ", PLAIN, None, True), Piece(summary, styles.text, None, True)] if summary else []
@@ -226,7 +225,7 @@ def _render_bar(
 
 
 def wrap_address(left: list[Piece], address: Piece, width: int) -> list[list[Piece]]:
-    """Return a method and its path, wrapped after slashes. Lines after the first are indented."""
+    """Return a method and its path, wrapped after slashes. Later lines are indented."""
     hang = width_of(left)
     rows = [left]
     if hang > width // 2:
@@ -313,7 +312,7 @@ def _status_piece(status: str, styles: Styles) -> Piece:
 
 
 def _render_response(context: LayoutContext, response: Response, width: int, shown: set[SchemaField]) -> list[Line]:
-    """Render a response. A schema in `shown` is only named, and other schemas are added to `shown`."""
+    """Render a response. If its schema is in `shown`, only name the schema. Otherwise, add it to `shown`."""
     styles = context.styles
     head = [_status_piece(response.status, styles)]
     head += [Piece("  ", PLAIN, None, True), Piece(" ".join(response.description.split()), styles.text)]
@@ -396,7 +395,7 @@ def _render_markdown(context: LayoutContext, markdown: str, width: int, *, gap: 
 
 
 def render_operation_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an operation that is written out on the page, in a box: its URL, parameters and responses."""
+    """Render an operation whose parameters and responses are blocks of the page, in a box."""
     styles, attrs = context.styles, block.attrs
     method = str(attrs.get("method") or "get").upper()
     address = f"{attrs.get('host') or ''}{attrs.get('path') or ''}"
@@ -417,8 +416,8 @@ def render_operation_part(context: LayoutContext, block: Block, width: int) -> l
 
 
 def render_operation_parts(context: LayoutContext, block: Block, width: int, shown_group: str = "") -> list[Line]:
-    """Render sections, parameters and responses, with a heading above each group. The group `shown_group` gets no
-    heading, because the caller shows its name."""
+    """Render sections, parameters and responses, with a heading above each group. `shown_group` gets no heading,
+    because the caller shows its name."""
     styles, is_continued = context.styles, not has_start(block)
     lines: list[Line] = []
     above = (child_above(block) or block.children[0]) if is_continued else None

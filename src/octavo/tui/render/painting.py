@@ -32,8 +32,8 @@ def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
 
 
 def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
-    """Return a strip with `text` over its cells from `position` on. A negative position counts as 0. What does not fit
-    the strip is cut."""
+    """Return a strip with `text` over its cells from `position` on. A negative position counts as 0. Text that does not
+    fit the strip is cut."""
     width = strip.cell_length
     position = max(0, position)
     room = width - position
@@ -47,8 +47,7 @@ def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
 
 
 def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
-    """Return a strip with a style added to each range of cells. A range is its first cell, the cell after its last, and
-    the style."""
+    """Return a strip with styles added to ranges of cells. A range is `(start, end, style)`, without the cell `end`."""
     width = strip.cell_length
     clipped_spans = [
         (max(0, start), min(end, width), style) for start, end, style in spans if max(0, start) < min(end, width)
@@ -65,8 +64,8 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
 
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
-    """Return the text of lines from `start` to `end`, without decorations. Each is a line number and a column of the
-    pane. Without `start` or `end`, the text begins at the first line or ends at the last."""
+    """Return the text of lines between two positions, without decorations. A position is a line number and a column of
+    the pane. None stands for the start or the end of all lines."""
     texts: list[str] = []
     for number, line in enumerate(lines):
         low = start[1] - margin if start is not None and start[0] == number else 0
@@ -85,8 +84,8 @@ def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | No
 def bottom_line(
     styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, is_typing: bool = False
 ) -> Strip:
-    """Return a row with `text` at the left and `parts` at the right. With `is_typing`, a text cursor follows the text.
-    In a narrow pane, the parts are dropped from right to left, but the last is kept longest."""
+    """Return a row with `text` at the left and `parts` at the right. `is_typing` adds a text cursor. If space is short,
+    parts are left out, the last of them at the end."""
     between = f" {styles.glyphs.separator} "
     style = base_style + styles.panel
     sign = f" {sign} " if sign else " "
@@ -108,8 +107,7 @@ def bottom_line(
 _SEARCHED_ATTRIBUTES = ("title", "description", "path", "name", "date", "summary", "url")
 MOST_MATCHES = 10_000
 """Maximum number of matches that a search returns."""
-_SECTION_LETTERS, _SECTION_BLOCKS = 10_000, 200
-"""Approximate size of a section of the text, in letters and in blocks."""
+_LETTERS_PER_SECTION, _BLOCKS_PER_SECTION = 10_000, 200
 
 
 class Match(NamedTuple):
@@ -124,18 +122,18 @@ class Match(NamedTuple):
 
 
 class MatchSpan(NamedTuple):
-    """Cells on a line that show a match or a part of it."""
+    """Cells of a line that show a match, or the part of a match on this line."""
 
     line: int
     start: int
     end: int
     nth: int
     pan: int = 0
-    """Number of cells to scroll to the right, or to the left if negative, to show text that is hidden."""
+    """Number of cells to scroll to the right to show hidden text. Negative for the left."""
 
 
 def pattern(needle: str) -> re.Pattern[str]:
-    """Return a pattern that finds `needle`, taken literally, in folded text, also across lines."""
+    """Return a pattern that finds the text `needle` in folded text, even with a line break in it."""
     parts = (r"\s+" if char.isspace() else re.escape(char) for char in " ".join(fold(needle).split()))
     return re.compile(r"\n?".join(parts).replace(r"\n?\s+\n?", r"\s+"))
 
@@ -147,7 +145,7 @@ class _BlockText(NamedTuple):
 
 
 class _Section(NamedTuple):
-    """Text of some blocks as one folded text, with the offset of each block."""
+    """Folded text of some blocks, with the offset of each block."""
 
     text: str
     starts: list[int]
@@ -155,17 +153,16 @@ class _Section(NamedTuple):
 
 
 class BlockTextFinder:
-    """Search in the text of a page. A search reads the text section by section. The sections are kept for the next
-    search."""
+    """Searches the text of a page section by section. The sections are kept for the next search."""
 
     def __init__(
         self,
         blocks: Iterable[tuple[int, Block]],
         text_of: Callable[[tuple[Run, ...]], str] = plain_text,
-        section_letters: int = _SECTION_LETTERS,
+        section_letters: int = _LETTERS_PER_SECTION,
     ) -> None:
         """`blocks` yields each top-level block or slice with the index of its unit. `text_of` returns the visible text
-        of runs. A section has about `section_letters` letters: pass a small number if iterating `blocks` is slow."""
+        of runs. `section_letters` is the size of a section: small if iterating `blocks` is slow."""
         self._blocks, self._text_of, self._section_letters = iter(blocks), text_of, section_letters
         self._sections: list[_Section] = []
 
@@ -200,7 +197,7 @@ class BlockTextFinder:
         starts: list[int] = []
         entries: list[_BlockText] = []
         length = read = 0
-        while max(length, read) < self._section_letters and len(entries) < _SECTION_BLOCKS:
+        while max(length, read) < self._section_letters and len(entries) < _BLOCKS_PER_SECTION:
             unit, block = next(self._blocks, (-1, None))
             if block is None:
                 break
@@ -237,7 +234,7 @@ class BlockTextFinder:
 
 
 def _visible_children(block: Block, ancestors: tuple[Block, ...]) -> Sequence[Block]:
-    """Return the children of a block. The cells in hidden columns are left out."""
+    """Return the children of a block without the cells in hidden columns."""
     columns = ancestors[-1].attrs.get("columns") if ancestors and block.kind in ("row", "card") else None
     if not any(column.hidden for column in columns or ()):
         return block.children
@@ -258,8 +255,8 @@ class _TextPiece(NamedTuple):
 
 
 def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
-    """Return the ranges of cells in which rendered lines show `needle`. The range of text that is scrolled out of view is
-    empty."""
+    """Return the ranges of cells in which rendered lines show `needle`. For text that is scrolled out of view, the
+    range is empty."""
     if not fold(needle).strip():
         return []
     texts: list[str] = []

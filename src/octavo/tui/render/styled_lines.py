@@ -34,7 +34,7 @@ def flatten_emoji(text: str) -> str:
 
 
 def _replace_modifier(regex_match: re.Match[str]) -> str:
-    """Return a joiner between letters as it is, because many scripts need it. Return "" for other modifiers."""
+    """Return "" for a modifier. Keep a joiner between letters, because many scripts need it."""
     text, at = regex_match.string, regex_match.start()
     joins_emoji = text[at - 1 : at] > _LAST_LETTER and text[at + 1 : at + 2] > _LAST_LETTER
     return regex_match[0] if regex_match[0] == _JOINER and not joins_emoji else ""
@@ -67,7 +67,7 @@ class Piece(NamedTuple):
     is_decoration: bool = False
     """True if the text does not belong to the page, such as a border or a bullet. It is not searched or copied."""
     hidden: HiddenPieces | None = None
-    """Pieces scrolled out of view, if this piece is the sign in their place. None for other pieces."""
+    """Pieces scrolled out of view that this piece replaces. None for other pieces."""
 
 
 class HiddenPieces(NamedTuple):
@@ -101,7 +101,7 @@ class Line:
         return width_of(self.pieces)
 
     def with_pieces(self, pieces: list[Piece], offset: int = 0) -> Line:
-        """Return the line with other pieces, in which its text is `offset` cells further to the right."""
+        """Return the line with other pieces. `offset` is the number of cells by which its text moves to the right."""
         return Line(pieces, self.block)
 
     def prepend(self, prefix: list[Piece]) -> Line:
@@ -125,7 +125,7 @@ def cells(text: str) -> int:
 
 
 _cells = lru_cache(4096)(cell_len)
-"""Return the width of a short text in cells. The results are cached: borders and signs are measured often."""
+"""Width of a short text in cells. Cached, because borders and signs are measured often."""
 
 
 def width_of(pieces: Iterable[Piece]) -> int:
@@ -177,8 +177,8 @@ def truncate(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Pie
 
 
 def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at_words: bool = False) -> list[Piece]:
-    """Return the visible `width` cells of a line that is scrolled by `start` cells. The sign `more` marks an end where
-    text is hidden, and keeps the hidden pieces for the search. With `at_words`, the text is cut at spaces."""
+    """Return the visible `width` cells of a line that is scrolled by `start` cells. The sign `more` replaces the hidden
+    text at either end. `at_words` cuts the text at spaces."""
     end, total_width = start + width, width_of(pieces)
     before, after = (_has_text(crop(pieces, *edge)) for edge in ((0, start), (end, total_width)))
     low = _edge(pieces, start + cells(more), 1) if before else start
@@ -206,7 +206,7 @@ def _sign(text: str, hidden: Sequence[Piece], start: int) -> Piece:
 
 
 def _edge(pieces: Iterable[Piece], column: int, step: int) -> int:
-    """Return the column, or the next one in the direction of `step` if the column would cut a wide character."""
+    """Return the column, or the next column in the direction of `step` if the column would cut a wide character."""
     text = "".join([piece.text for piece in pieces])
     is_cut = column < cells(text) and not text.startswith(set_cell_size(text, column))
     return column + step if is_cut else column
@@ -228,9 +228,9 @@ def pad(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | None
 
 
 def searched_texts(line: Line) -> Iterator[tuple[int, str, int | None]]:
-    """Yield the texts of a line that a search finds: the first cell, the text and the distance. The distance is None for
-    visible text. For text that is scrolled out of view, it is the distance to the visible text, as in
-    `HiddenPieces`."""
+    """Yield the texts of a line that a search finds, each with its first cell and its distance.
+
+    The distance is None for visible text. For text that is scrolled out of view, it is as in `HiddenPieces.start`."""
     cell = 0
     for piece in line.pieces:
         if piece.hidden is not None:
@@ -268,8 +268,8 @@ def wrap_text(text: str, style: Style, width: int) -> list[Line]:
 
 
 def squeeze(line: Line, width: int) -> Line:
-    """Return a line in at most `width` cells. Decorations such as spaces and borders are cut first, those at the left
-    before those at the right."""
+    """Return a line in at most `width` cells. Decorations such as spaces and borders are cut first, beginning at the
+    left."""
     overflow = width_of(line.pieces) - width
     if overflow <= 0:
         return line
@@ -299,9 +299,10 @@ def box(
     background: Style = PLAIN,
     edges: tuple[bool, bool] = (True, True),
 ) -> list[Line]:
-    """Return lines in a rounded box of `width` cells, into which they must fit (`width` - 4). `title` and `right` are
-    in the upper border, `foot` in the lower one. `edges` says whether the box has an upper and a lower border, because
-    a slice may have only one or none."""
+    """Return lines in a rounded box of `width` cells. The lines must fit into `width` - 4 cells.
+
+    `title` and `right` are in the upper border, `foot` in the lower border. `edges` says whether there is an upper and
+    a lower border, because a slice may lack either."""
     glyphs = styles.glyphs
     edge = background + styles.line
     inner = width - 4
@@ -369,7 +370,7 @@ def segments(pieces: Iterable[Piece], base: Style) -> list[Segment]:
 
 
 class BlockCells(NamedTuple):
-    """Cells of a line, from `start` up to, but not including, `end`, that belong to one block."""
+    """Cells of a line that belong to one block: from `start` up to, but not including, `end`."""
 
     start: int
     end: int
@@ -427,15 +428,16 @@ def block_at_cell(line: Line, cell: int) -> Block | None:
     return next((part.block for part in parts if part.start - 1 <= cell < part.end), line.block)
 
 
-def cursor_bar(line: Line, inside: Container[int]) -> int | None:
-    """Return the cell of the cursor bar on a line: left of the selected block. `inside` has the identities of that
-    block and of the blocks in it. None if the line has no such block."""
+def cursor_bar(line: Line, selected_ids: Container[int]) -> int | None:
+    """Return the cell of the cursor bar, left of the selected block. None if the line does not have this block.
+
+    `selected_ids` has the `id()` of the selected block and of the blocks in it."""
     before: int | None = None
     for start, end, block in line.block_cells if isinstance(line, SplitLine) else ():
-        if id(block) in inside:
+        if id(block) in selected_ids:
             return start - 2 if before is None or before < start - 1 else start - 1
         before = end
-    return -2 if id(line.block) in inside else None
+    return -2 if id(line.block) in selected_ids else None
 
 
 _CJK = (
@@ -465,12 +467,13 @@ _SIGN_BREAK = re.compile(_BREAK_SIGNS)
 _INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(])")
 _LETTER = re.compile(r"[^\W_]")
 _MOST_SIGNS = 3
-"""Number of signs after an address, such as the arrow of a link, that do not stand alone on a line."""
+"""Maximum number of signs after a URL, such as the arrow of a link, that never are alone on a line."""
 _LOOKAHEAD = 3
-"""Number of characters after a possible break that `_last_break` must know."""
+"""Number of characters after a possible break that decide whether it is one."""
 _NO_BREAK = re.compile(r"(?!)")
 _OPAQUE_ID = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
-"""An identifier of letters and digits. No part of it has a meaning, so it is broken where the line is full."""
+"""Pattern for an identifier of letters and digits. Its parts have no meaning, so it is broken where the line is
+full."""
 
 
 def wrap(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
@@ -488,7 +491,7 @@ def wrap(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
 
 
 def wrap_items(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
-    """Return styled text wrapped as by `wrap`, but with a hanging indent in a line that is a list item."""
+    """Return styled text wrapped as by `wrap`, with a hanging indent for list items."""
     text = "".join([piece.text for piece in pieces])
     if (cells(text) <= width and "\n" not in text) or not _ITEM.search(text):
         return wrap(pieces, width)
@@ -510,14 +513,14 @@ def wrap_items(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
 
 
 def item_lines(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each line of a text, with the width of the hanging indent that `wrap_items` gives it."""
+    """Yield each line of a text, and the width of its hanging indent in `wrap_items`."""
     for line in text.split("\n"):
         item = _ITEM.match(line)
         yield line, cells(item.group()) if item is not None else 0
 
 
 def breakable_parts(word: str) -> Iterator[str]:
-    """Yield the parts of a word between the places where a line may end if the word is longer than the line."""
+    """Yield the parts of a word between which a line may end if the word is longer than the line."""
     start = 0
     for place in () if _OPAQUE_ID.fullmatch(word) else _INNER_BREAK.finditer(word):
         yield word[start : place.end()]
@@ -535,7 +538,7 @@ def fit_title(title: Sequence[Piece], lines: list[Line], width: int) -> tuple[Se
 
 
 def _word_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern that finds the words of a text. Scripts without spaces need a slower one."""
+    """Return the pattern for the words of a text. Scripts without spaces need a slower pattern."""
     characters = () if text.isascii() else set(text)
     has_unspaced = any(
         "\u0e01" <= char <= "\u17dd" or "\u2e80" <= char <= "\uffef" or char >= "\U00020000" for char in characters
@@ -580,7 +583,7 @@ def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
 
 
 def _hyphenated_head(word: str, available_width: int) -> int:
-    """Return the length of the longest part of a compound word that ends with a hyphen and fits `available_width`
+    """Return the length of the longest start of a compound word that ends with a hyphen and fits `available_width`
     cells. 0 if there is none."""
     if not _WORD_HYPHEN.search(word) or not _HYPHENATED.fullmatch(word):
         return 0

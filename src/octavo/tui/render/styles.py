@@ -231,11 +231,12 @@ class Styles(_StyleFields):
         return (self.strong, self.strong, self.strong, self.strong + slanted, low + Style(bold=True), low + slanted)
 
     def heading(self, level: int) -> Style:
-        """Return the style of a heading. The first two levels also have a rule below them."""
+        """Return the style of a heading of a level from 1 to 6."""
         return self._headings[min(max(level, 1), 6) - 1]
 
     def hint(self, style: str) -> tuple[Style, str, str]:
-        """Return the color, the sign and the name of a kind of hint. An unknown kind is shown as info."""
+        """Return the color, the sign and the name of a hint with a style such as `warning`. An unknown style is shown
+        as info."""
         glyphs = self.glyphs
         return {
             "success": (self.success, glyphs.yes, "Success"),
@@ -459,8 +460,8 @@ def _name_parts(name: str) -> list[str]:
 
 
 def _emoji(name: str) -> str | None:
-    """Return the emoji with a name. None if there is none, or if the name has fewer than 3 letters. None for an emoji
-    of several characters, because its width differs between terminals."""
+    """Return the emoji with a name of at least 3 letters. None if there is none, or if it has several characters,
+    because its width then differs between terminals."""
     found = (from_editor_name(name) or "").replace("\ufe0f", "") if len(name) > 2 else ""
     return found if len(found) == 1 else None
 

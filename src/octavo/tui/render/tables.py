@@ -1,8 +1,7 @@
 """Renders tables, and single rows as records. Also returns the text of tables for the clipboard.
 
-A table that is too wide scrolls sideways. The cursor moves from row to row. If a table is long or has rows of several
-lines, every other row has a background. Without colors, lines separate rows of several lines.
-"""
+A table that is too wide scrolls sideways. If it is long or has rows of several lines, every other row has a background.
+Without colors, rules separate rows of several lines."""
 
 from __future__ import annotations
 
@@ -58,19 +57,20 @@ if TYPE_CHECKING:
 
 COLUMN_GAP = 3
 _NARROW_COLUMN = 10
-_SHORT_COLUMN, _NARROWEST_COLUMN = 20, 6
-"""Widths in cells. A column of at most `_SHORT_COLUMN` cells may shrink to its longest word, but not below
-`_NARROWEST_COLUMN` cells."""
-_HINTED_PROSE, _NARROW_PROSE = 24, 16
-"""Widths in cells that columns of prose keep if words stay whole against the hints of other columns. The second is for
-tables without words longer than `_LONG_LABEL`."""
+_SHORT_COLUMN = 20
+"""Maximum natural width in cells of a column that may be narrower than `_NARROW_COLUMN`."""
+_NARROWEST_COLUMN = 6
+_HINTED_PROSE = 24
+"""Minimum width in cells of columns of prose. Otherwise, words are broken in columns with a width from the author."""
+_NARROW_PROSE = 16
+"""The same for tables without words longer than `_LONG_LABEL`."""
 _WIDEST_COLUMN = 100
 """Maximum width of a column of prose, in cells. Longer lines are hard to read."""
 _ITEM_INDENT = 2
 """Hanging indent in cells of a list item in a table."""
 _LONG_WORD = 16
-"""Parts of words up to this width in cells are never broken. A longer part is broken only if the table would otherwise
-scroll."""
+"""Parts of words up to this width in cells are never broken. Longer parts are broken if the table then needs no
+scrolling."""
 _ANY_LENGTH, _LONG_LABEL = 2000, 32
 
 
@@ -90,9 +90,9 @@ class _Limits(NamedTuple):
     unshrunk: int
     """A column up to this width does not shrink."""
     longest: int
-    """A wider column shrinks to its longest word, or to this width if the word is longer."""
+    """A wider column may shrink to its longest word, or to this width if the word is longer."""
     prose: int
-    """Width of all other columns with which the table must fit. If it does not, the next limits are tried."""
+    """The table must fit if columns of prose have this width. Otherwise, the next limits are tried."""
     counts_urls: bool
     """True if a URL counts as a word."""
 
@@ -116,8 +116,8 @@ _COLUMN_LIMITS = (
 """Limits that are tried in turn until the table fits. Those with `_ANY_LENGTH` that ignore URLs are tried only if a
 word is longer than `_LONG_LABEL`."""
 _BETWEEN_WORDS = "[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+"
-"""Pattern for the places where a line may break: blanks, and characters of scripts without spaces. The first table
-compiles it, which takes a millisecond."""
+"""Pattern for the places where a line may break: blanks, and characters of scripts without spaces. Compiled on first
+use, which takes a millisecond."""
 _WITHIN_WORDS = re.compile(r"[/\-_]|[.,](?!\d)")
 _HALVINGS = 24
 
@@ -127,7 +127,7 @@ class TableGrid:
     """Cells of a table as styled text, with the width of each column."""
 
     head: list[list[list[Piece]]]
-    """Rows of cells. Each cell is a list of pieces."""
+    """Header rows. A row is a list of cells, and a cell is a list of pieces."""
     body: list[list[list[Piece]]]
     aligns: list[str | None]
     widths: list[int]
@@ -141,8 +141,8 @@ class TableGrid:
         return sum(self.widths) + COLUMN_GAP * (len(self.widths) - 1)
 
     def hidden_columns(self, pan: int, available_width: int) -> tuple[int, int]:
-        """Return how many columns begin left of cell `pan`, and how many end right of the `available_width` cells after
-        it."""
+        """Return how many columns are hidden or cut at the left, and how many at the right, if the table is scrolled by
+        `pan` cells."""
         ends = [end + COLUMN_GAP * index for index, end in enumerate(accumulate(self.widths))]
         left = sum(end - width < pan for end, width in zip(ends, self.widths, strict=True))
         return left, sum(end > pan + available_width for end in ends)
@@ -214,7 +214,7 @@ def fit_columns(
 
 
 class _WordPartWidths:
-    """Widths of the parts of words between the places where a long word may break, by column. Read when needed."""
+    """Widths of the parts between which a long word may break, by column. A column is read when it is needed."""
 
     def __init__(self, texts: Sequence[Sequence[str]]) -> None:
         self._texts = texts
@@ -240,11 +240,10 @@ class _WordPartWidths:
 def _widths_for_parts(
     widths: Sequence[int], words: Sequence[int | None], parts: _WordPartWidths, available_width: int
 ) -> list[int]:
-    """Return column widths that break few parts of words, and that fit `available_width` cells if possible. `words` has
-    the width of each column that stays as wide as its longest word, and None for each other column.
+    """Return column widths that break few parts of words, and that fit `available_width` cells if possible.
 
-    Columns shrink in steps. Each step is the one that breaks the fewest parts per cell.
-    """
+    `words` has the width of the longest word of a column that keeps this word whole, else None. Columns shrink in
+    steps, first the step that breaks the fewest parts per cell."""
     least = [
         min(width, max(_NARROW_COLUMN, parts.longest(index, _LONG_WORD)) if word is None else word)
         for index, (width, word) in enumerate(zip(widths, words, strict=True))
@@ -275,11 +274,8 @@ def _widths_around_words(
     """Return column widths that break fewer words than `widths`. `broken` has the width of the longest word of each
     column in which this word does not fit.
 
-    Each column first shrinks to its longest line. The free cells go to the columns in `broken`, beginning with the
-    column that lacks the fewest cells, for their longest words or at least for longer parts of words. If a word still
-    does not fit, its column gets a width that breaks the word into equal parts, unless that adds lines or breaks other
-    parts of words.
-    """
+    Each column shrinks to its longest line. The free cells go to the columns in `broken`, first to the column that
+    lacks the fewest cells. A word that still does not fit is broken into equal parts, if that adds no lines."""
     lines = [[wrap_items(row[at], width) for row in rows] for at, width in enumerate(widths)]
     least = [max(width_of(line) for cell in column for line in cell) for column in lines]
     spare = -_excess(least, available_width)
@@ -309,8 +305,7 @@ def _natural_width(text: str) -> int:
 
 
 def _readable_width(texts: Sequence[str], natural: int) -> int:
-    """Return the width of a column that does not have to shrink: its natural width, but at most `_WIDEST_COLUMN` or the
-    width of its longest word."""
+    """Return the natural width of a column, but at most `_WIDEST_COLUMN` or the width of its longest word."""
     return natural if natural <= _WIDEST_COLUMN else max(_WIDEST_COLUMN, _longest_words(texts, natural).word)
 
 
@@ -344,8 +339,8 @@ def _longest_words(texts: Sequence[str], natural: int) -> _LongestWords:
 def _share_widths(
     natural: Sequence[int], least: Sequence[int], text_sizes: Sequence[int], available_width: int
 ) -> list[int]:
-    """Return widths between `least` and `natural` that fit, in proportion to the amount of text in each column. Return
-    `least` if even these widths do not fit."""
+    """Return column widths between `least` and `natural` that fit, in proportion to the amount of text. Return `least`
+    if the table cannot fit."""
     if _excess(natural, available_width) <= 0 or _excess(least, available_width) >= 0:
         return list(natural if _excess(natural, available_width) <= 0 else least)
 
@@ -391,15 +386,17 @@ def row_lines(row: list[list[Piece]], table_grid: TableGrid) -> list[list[Piece]
     return wrapped
 
 
-_FIRST_ROWS, _LONGEST_ROWS, _SAMPLE_TEXT = 60, 8, 20_000
-"""Size of the sample that decides the column widths of a long table: number of first rows, number of longest rows of
-each column, and approximate number of letters in all."""
+_SAMPLED_FIRST_ROWS = 60
+"""Number of rows at the start of a long table that decide its column widths."""
+_SAMPLED_LONGEST_ROWS = 8
+"""Number of longest rows of each column that decide the column widths of a long table."""
+_SAMPLE_COST = 20_000
 _recent_samples: RecentResults[Block, Block] = RecentResults()
 MOST_CELLS = 20_000
 _MANY_ROWS = 8
 """Number of rows above which every other row has a background. A table with tall rows has one at any length."""
 _PIXELS_PER_CELL = 8
-"""Pixels of a column width that make a cell."""
+"""Width of a cell in pixels, to convert the column widths of authors."""
 
 
 def visible_columns(block: Block) -> list[tuple[int, TableColumn]]:
@@ -417,7 +414,8 @@ def cell_pieces(
     base: Style | None = None,
     targets: LinkTargets | None = None,
 ) -> list[Piece]:
-    """Return the styled text of a cell, for example stars in a column of ratings. Empty for None, a merged cell."""
+    """Return the styled text of a cell, for example stars in a column of ratings. Empty if a merged cell covers the
+    column."""
     if cell is None:
         return []
     glyphs, value = styles.glyphs, cell.attrs.get("value")
@@ -463,8 +461,8 @@ def select_labels(cell: Block, column: TableColumn) -> list[str]:
 def grid_by_width(
     block: Block, columns: Sequence[tuple[int, TableColumn]], styles: Styles, targets: LinkTargets | None = None
 ) -> Callable[[int], TableGrid]:
-    """Return a function that takes a width in cells, and returns the grid of a table with this width. The grid is wider
-    if its columns cannot shrink enough."""
+    """Return a function that returns the grid of a table for a width in cells. The grid is wider if its columns cannot
+    shrink enough."""
     rows = block.children[: max(1, MOST_CELLS // max(1, len(columns)))]
     is_first = has_start(block)
     by_column = cells_by_column(rows)
@@ -582,22 +580,21 @@ def sample_rows(block: Block) -> Block:
 def _sample_rows(block: Block) -> Block:
     by_column = zip_longest(*(map(_text_length, row.children[:MOST_COLUMNS]) for row in block.children), fillvalue=0)
     last_first = range(len(block.children) - 1, -1, -1)
-    longest = [nlargest(_LONGEST_ROWS, last_first, key=lengths.__getitem__) for lengths in by_column]
+    longest = [nlargest(_SAMPLED_LONGEST_ROWS, last_first, key=lengths.__getitem__) for lengths in by_column]
     sample: dict[int, Block] = {}
-    remaining_cost: float = _SAMPLE_TEXT
+    remaining_cost: float = _SAMPLE_COST
     for index in (
         *(index for ranked in zip(*longest, strict=True) for index in ranked),
-        *range(min(_FIRST_ROWS, len(block.children))),
+        *range(min(_SAMPLED_FIRST_ROWS, len(block.children))),
     ):
         if index not in sample and (remaining_cost > 0 or not sample):
             sample[index] = shorten_row(block.children[index])
-            remaining_cost -= layout_cost(sample[index], _SAMPLE_TEXT)
+            remaining_cost -= layout_cost(sample[index], _SAMPLE_COST)
     return block._replace(children=tuple(sample[index] for index in sorted(sample)))
 
 
 def _text_length(cell: Block) -> int:
-    runs = cell.runs
-    return len(runs[0].text) if len(runs) == 1 else sum([len(run.text) for run in runs])
+    return sum([len(run.text) for run in cell.runs])
 
 
 _WIDEST_NAME = 24
@@ -605,7 +602,7 @@ _WIDEST_NAME = 24
 
 
 def document_of_row(table: Block, row: Block) -> Document:
-    """Return a document that shows a row as a record. Hidden columns are included."""
+    """Return a document that shows a row as a record, including hidden columns."""
     row_cells = _cells_of_row(table, row)
     columns_of_table = list(table.attrs.get("columns") or ())
     fields: list[Block] = []

@@ -38,7 +38,7 @@ _format_stacked = lazy("octavo.tui.render.formulas:format_stacked")
 
 
 _SAMPLE_ITEMS = 40
-"""Number of items that are read to decide on which side the bullets of a list are."""
+"""Number of items that decide on which side the bullets of a list are."""
 
 
 def render_page_title(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -64,18 +64,18 @@ def render_source(context: LayoutContext, block: Block, width: int) -> list[Line
 
 
 def render_heading(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a heading, with a rule below for levels 1 and 2. The rule of a top-level heading of level 2 crosses the
-    page. Other rules are as long as the text."""
+    """Render a heading, with a rule below for levels 1 and 2. The rule of a top-level heading of level 2 is as wide as
+    the page. Other rules are as long as the text."""
     styles, level = context.styles, int(block.attrs.get("level", 2))
     lines = _align(context.text_lines(block.runs, width, styles.heading(level)), block, width)
-    if level <= 2 and context.rules_headings and has_end(block):
+    if level <= 2 and context.has_heading_rules and has_end(block):
         across = width if level == 2 and context.depth == 0 else max((line.width for line in lines), default=0)
         lines.append(rule(across, styles, styles.glyphs.double_across if level == 1 else None))
     return lines
 
 
 def render_paragraph(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a paragraph. Right-to-left text is aligned at the right. Its letters are in reading order here: the
+    """Render a paragraph. Right-to-left text is aligned at the right. Its letters stay in reading order, because the
     terminal or the line filter `RightToLeft` reorders them."""
     return _align(context.text_lines(block.runs, width), block, width)
 
@@ -232,7 +232,7 @@ def render_conflict_block(context: LayoutContext, block: Block, width: int) -> l
 
 
 def render_condition(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a condition and the blocks that only visitors who meet it see."""
+    """Render a condition, and the blocks for visitors who meet the condition."""
     styles = context.styles
     rail = [Piece(styles.glyphs.rail + " ", styles.muted, None, True)]
     word = "shown if" if block.kind == "if" else "else if" if block.attrs.get("expression") else "else"
@@ -250,8 +250,7 @@ def render_condition(context: LayoutContext, block: Block, width: int) -> list[L
 
 NARROWEST_COLUMN, COLUMN_GAP = 30, 3
 _LEAST_COLUMN_WIDTH = 20
-"""Minimum width in cells of a single column. If the average width is below `NARROWEST_COLUMN`, the columns are
-stacked."""
+"""Minimum width in cells of a single column."""
 
 
 def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -289,7 +288,7 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def _is_title(children: Sequence[Block]) -> bool:
-    """Return whether the first block of a hint is its title: a heading, or a bold paragraph above other blocks."""
+    """Return whether the children of a hint begin with a title: a heading, or a bold paragraph above other blocks."""
     first = children[0]
     if first.kind != "paragraph" or len(children) == 1:
         return first.kind == "heading"
@@ -388,7 +387,7 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     count = len(block.children)
     if not count:
         return []
-    # Put long columns one below the other: they are rendered in slices, but columns side by side in one step.
+    # Long columns are in slices, which cannot be side by side: one step would render all of them.
     if slice_bounds(block) is not None:
         return context.flow([child for column in block.children for child in column.children], width, is_open=True)
     room = max(width, min(context.max_width(width), 100))

@@ -10,14 +10,12 @@ from typing import NamedTuple
 
 from octavo.documents.suggestions import WordChange, fence
 
-DRAFT = "draft "
-"""Prefix of the key of a draft."""
+DRAFT_PREFIX = "draft "
 WORD_CHANGES: Mapping[WordChange, str] = {"changed": "words changed since this comment", "gone": "words are gone"}
-"""What happened to the commented words after the comment was written, as text for the user."""
+"""Texts for the user about commented words that have changed since the comment."""
 WORD_MARKS: Mapping[WordChange, str] = {"changed": "words changed", "gone": "words are gone"}
-"""Shorter forms of `WORD_CHANGES`, for a row of a list."""
-FINDING = "finding "
-"""Prefix of the key of a finding."""
+"""Short forms of `WORD_CHANGES` for a row of a list."""
+FINDING_PREFIX = "finding "
 
 
 class ThreadReply(NamedTuple):
@@ -42,12 +40,12 @@ class ThreadSummary:
     is_open: bool = True
     shown_replies: tuple[ThreadReply, ...] = ()
     key: str = ""
-    """Id of the thread. For a draft or a finding, a key that begins with `DRAFT` or `FINDING`. Empty for a row that
+    """Id of the thread. For a draft or a finding, a key with `DRAFT_PREFIX` or `FINDING_PREFIX`. Empty for a row that
     cannot be selected."""
     word_change: WordChange = ""
     """Change of the commented words since the comment was written. Empty if no change is known."""
     moved_to: str = ""
-    """Title of the other page that has the words now. Empty if there is none."""
+    """Title of the page to which the words have moved. Empty if they have not moved."""
     quote: str = ""
     """Text that the thread is about. Empty if its block is right above."""
     is_pending: bool = False

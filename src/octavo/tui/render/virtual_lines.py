@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from octavo.tui.render.deferred import AsyncCache, DeferredContent
 
 U = TypeVar("U")
-KEPT, KEPT_LINES = 600, 2500
-"""Maximum number of units whose lines are kept, and of the lines of all these units. The unit rendered last is kept in
-any case."""
+KEPT_UNITS = 600
+"""Maximum number of units whose lines are kept."""
+KEPT_LINES = 2500
+"""Maximum number of lines that are kept. The unit that was rendered last is always kept."""
 
 
 class VirtualLines(Generic[U]):
-    """Lines of units, one below the other. A unit has an estimated height until it is rendered. Rendering moves the
-    units below it, but never those above."""
+    """Lines of units, one below the other. A unit has an estimated height until it is rendered. Rendering a unit never
+    moves the units above it."""
 
     def __init__(
         self,
@@ -35,7 +36,7 @@ class VirtualLines(Generic[U]):
         *,
         keeps_all: bool = False,
     ) -> None:
-        """`laid` has the units that the background thread laid out. With `keeps_all`, no lines are dropped."""
+        """`laid` has the units that the background thread laid out. `keeps_all` keeps the lines of all units."""
         self.units: list[U] = []
         self._estimate_height, self._render, self._keeps_all = estimate_height, render, keeps_all
         self._heights: list[int] = []
@@ -114,7 +115,9 @@ class VirtualLines(Generic[U]):
         """Set the lines of a unit, and return them. May drop the lines of units that were not used recently."""
         self._count += len(lines) - len(self._lines.pop(index, ()))
         self._lines[index] = lines
-        while not self._keeps_all and (len(self._lines) > KEPT or (self._count > KEPT_LINES and len(self._lines) > 1)):
+        while not self._keeps_all and (
+            len(self._lines) > KEPT_UNITS or (self._count > KEPT_LINES and len(self._lines) > 1)
+        ):
             self._count -= len(self._lines.popitem(last=False)[1])
         self.total += len(lines) - self._heights[index]
         self._heights[index] = len(lines)
@@ -140,14 +143,14 @@ class VirtualLines(Generic[U]):
 
 
 KEPT_WHOLE = 256 * 1024
-"""Maximum number of characters of a page of which all lines are kept. Of a longer page, only recent lines are."""
+"""Maximum number of characters of a page whose lines are all kept."""
 
 
 class UnitLayout(NamedTuple):
     """Functions and values that determine the lines of units."""
 
     key: tuple[Any, ...]
-    """Value that is equal for layouts with the same lines."""
+    """Equal for layouts with the same lines."""
     estimate_height: Callable[[Any], int]
     """Function that returns the approximate number of lines of a unit."""
     make_renderer: Callable[[DeferredContent | None], Callable[[Any], list[Line]]]
@@ -156,7 +159,7 @@ class UnitLayout(NamedTuple):
     line_width: int
     deferred: DeferredContent | None = None
     keeps_lines: bool = True
-    """True to keep the lines of all units. False for long pages, of which only the lines of some units are kept."""
+    """True to keep the lines of all units. False for long pages."""
 
 
 class LaidUnits(NamedTuple):
@@ -168,7 +171,7 @@ class LaidUnits(NamedTuple):
     lines: dict[int, list[Line]]
     """Lines of each unit, by index. Empty if not all lines are kept."""
     missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]]
-    """Deferred content that each unit lacks, by the identity of the unit."""
+    """Deferred content that each unit lacks, by `id()` of the unit."""
 
 
 def lay_out_units(layout: UnitLayout, units: Sequence[Any], indexes: Iterable[int]) -> Generator[None, None, LaidUnits]:

@@ -37,7 +37,7 @@ from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent, LinkContext, LinkTargets, app_origins
 from octavo.tui.render.embeds import ImageReference
 from octavo.tui.render.layout import LinkFollowed
-from octavo.tui.render.threads import DRAFT, WORD_CHANGES, WORD_MARKS, ThreadSummary
+from octavo.tui.render.threads import DRAFT_PREFIX, WORD_CHANGES, WORD_MARKS, ThreadSummary
 from octavo.tui.review.changed_pages import (
     entry_key_of,
     next_with_threads,
@@ -421,7 +421,7 @@ class PageDiff:
             return ()
         drafts, block = self._pages.unsent_of(change.key), span.block
         if block.kind == "thread":
-            return [each for each in drafts if block.key in (each.thread, f"{DRAFT}{each.draft_key}")]
+            return [each for each in drafts if block.key in (each.thread, f"{DRAFT_PREFIX}{each.draft_key}")]
         keys, threads = {each.key for each in block.walk()}, {each.id for each in self.threads_on(block)}
         return [each for each in drafts if (each.kind == "comment" and each.block in keys) or each.thread in threads]
 
@@ -482,7 +482,7 @@ class PageDiff:
         `row` is neither a draft nor a finding."""
         if (found := self._findings.finding_of_row(row)) is not None:
             return found.finding.block
-        draft_key = row.key.removeprefix(DRAFT)
+        draft_key = row.key.removeprefix(DRAFT_PREFIX)
         return unsent_draft(draft_key).block if row.kind == "thread" and draft_key != row.key else None
 
     def source_of(self, block: Block) -> str:

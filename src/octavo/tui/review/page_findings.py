@@ -23,7 +23,7 @@ from octavo.tui.core.view import View
 from octavo.tui.core.write_queue import LocalChange, show_progress
 from octavo.tui.editing import target_request
 from octavo.tui.render.comparison import block_summary
-from octavo.tui.render.threads import FINDING, ThreadSummary
+from octavo.tui.render.threads import FINDING_PREFIX, ThreadSummary
 from octavo.tui.review.changed_tree import ChangedTree, diff_of
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.review.request_findings import RequestFindings
@@ -52,7 +52,7 @@ class PageFindings:
                 "",
                 found.message,
                 is_open=False,
-                key=f"{FINDING}{each.key}",
+                key=f"{FINDING_PREFIX}{each.key}",
                 sign="▲",
             )
             rows.setdefault(found.block, []).append(row)
@@ -60,7 +60,7 @@ class PageFindings:
 
     def finding_of_row(self, row: Block) -> AddedFinding | None:
         """Return the finding of a row of the diff. None if the row is not a finding."""
-        key = row.key.removeprefix(FINDING)
+        key = row.key.removeprefix(FINDING_PREFIX)
         if row.kind != "thread" or key == row.key:
             return None
         return next((each for each in self._on_page if each.key == key), None)
