@@ -102,7 +102,7 @@ class Completions(ABC, Generic[T]):
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
-        """Return the result with which the list closes: the choice whose whole name was typed, or `typed` if no choice can
+        """Return the result that closes the list: the choice whose whole name was typed, or `typed` if no choice can
         match any more. None to keep the list open."""
 
 
@@ -175,8 +175,7 @@ class MemberCompletions(Completions[User]):
 
 
 class EmojiCompletions(Completions[NamedEmoji]):
-    """The emoji by name. The names are loaded in a background thread, because loading takes longer than a keystroke
-    may."""
+    """The emoji by name. A background thread loads the names."""
 
     title, empty_text = "Emoji", "Loading emoji…"
 
@@ -207,7 +206,7 @@ class EmojiCompletions(Completions[NamedEmoji]):
 
 
 def emoji_label(character: str, name: str) -> str:
-    """Return an emoji and its name. The names of emoji of one and of two cells are aligned."""
+    """Return an emoji and its name. Names are aligned, because an emoji has one or two cells."""
     return f"{character}{' ' * max(1, 3 - cell_len(character))}{name}"
 
 
@@ -240,7 +239,7 @@ class MentionCandidates:
 
     async def load(self) -> None:
         """Load the commenters and the members. If the members cannot be loaded, set `load_error`."""
-        with suppress(ApiError):  # Not needed: people who started threads are suggested from the cache.
+        with suppress(ApiError):  # Optional: the cache has the people who started threads.
             await self._app.session.live.fetch(self._commenters)
         if (op := self._members()) is not None:
             try:
@@ -282,7 +281,7 @@ class MentionText:
         return markdown
 
     def add(self, link: str, text: str) -> str:
-        """Return what to insert into `text` for another mention: the name, or the link if the name is ambiguous."""
+        """Return the text to insert into `text` for another mention: the name, or the link if the name is ambiguous."""
         name = with_names(link)
         before = self._links
         self._set_links({name: link, **before})
@@ -316,11 +315,11 @@ class _CodeFinder:
         before, after = self._text[: match.start()], self._text[match.end() :]
         line = before[before.rfind("\n") + 1 :]
         may_be_indented_code = "    " in line or "\t" in line
-        return (may_be_indented_code and before.count("\n") in self._lines) or ends_in_code(before, after)
+        return (may_be_indented_code and before.count("\n") in self._code_lines) or ends_in_code(before, after)
 
     @cached_property
-    def _lines(self) -> frozenset[int]:
-        """The numbers of the lines in code blocks, from 0. Computed by the parser, which handles code in lists."""
+    def _code_lines(self) -> frozenset[int]:
+        """Numbers of the lines in code blocks, from 0. Computed by the parser, which also knows code in lists."""
         blocks = (block for block in parse(self._text).walk() if block.kind == "code")
         return frozenset(chain.from_iterable(range(*block.lines) for block in blocks))
 
@@ -351,7 +350,7 @@ RECENT_FACT = "reactions used"
 
 
 def recent_emoji(state: StateDb) -> list[str]:
-    """Return the codes of the recently used emoji, newest first."""
+    """Return the codes of the recently used emoji, such as `1f44d`, newest first."""
     stored = state.get_fact(RECENT_FACT, [])
     return [each for each in stored if isinstance(each, str)][:MAX_RECENT] if isinstance(stored, list) else []
 
@@ -391,8 +390,10 @@ class ReactionPicker(Chooser[str | None, str]):
 def choose_emoji(
     app: Shell, title: str, own_reactions: Collection[str], existing: Collection[str], on_chosen: Callable[[str], None]
 ) -> None:
-    """Ask for an emoji and call `on_chosen` with its code. The list has recently used emoji first, then common emoji,
-    then the `existing` reactions. The emoji in `own_reactions` are labeled as your reactions."""
+    """Ask for an emoji and call `on_chosen` with its code.
+
+    The list begins with recently used emoji, then has common emoji and the `existing` reactions. Your `own_reactions`
+    are labeled."""
     state, common = app.session.state, dict(COMMON_REACTIONS)
     # Maps each API code to the server's spelling of the code, which is needed to remove a reaction.
     server_codes = {api_code(to_emoji(each)): each for each in (*existing, *own_reactions)}
@@ -414,7 +415,7 @@ def choose_emoji(
 
 
 def _reaction_label(code: str, common: dict[str, str]) -> str:
-    """Return an emoji and its meaning as a reaction, else its Unicode name."""
+    """Return an emoji with its meaning as a reaction, such as `👍 agreed`, else with its Unicode name."""
     characters = to_emoji(code)
     meaning = common.get(code) or (emoji_name(characters[0], "").lower() if characters else "") or code
     return emoji_label(characters, meaning)

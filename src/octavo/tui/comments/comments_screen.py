@@ -50,9 +50,10 @@ def _why_no_filter(app: Shell, view: CommentsScreen) -> str | None:
 
 
 def _choose_filter(app: Shell, view: CommentsScreen) -> None:
-    """Ask for a filter by author, location, age, mention or status."""
     me, section = view.shell.workspace.my_id, view.sections.current
-    threads_of_section = [each for each in view.threads.loaded() if thread_filters.is_in_section(each, section, me)]
+    threads_of_section = [
+        each for each in view.threads.loaded_threads() if thread_filters.is_in_section(each, section, me)
+    ]
     threads_of_section.sort(key=thread_filters.ORDERS[view.list_order][1])
     candidates = thread_filters.all_filters(threads_of_section, short_texts.clock(), me)
     available = available_filters(candidates, threads_of_section, view.active_filters.filters)
@@ -114,12 +115,12 @@ class CommentsScreen(ListView[Thread]):
         self._failed_writes: Mapping[str, str] = {}
         """Reasons why the last writes to threads failed, by thread ID."""
         self._initial_row: Hashable = None
-        """Key of the row that was selected automatically while threads were loading. If this row is still selected, the
+        """Key of the row that was selected automatically while threads were loading. While this row stays selected, the
         user has not moved the cursor."""
         self.active_filters = ActiveFilters(self, self.redraw_list)
         self._discussion_headings: Mapping[tuple[str, ...], RowHeading] = {}
         self.search_text = ThreadSearchText(self)
-        self.outdated_blocks = OutdatedBlocks(self, self.threads.loaded, self._redraw_threads)
+        self.outdated_blocks = OutdatedBlocks(self, self.threads.loaded_threads, self._redraw_threads)
 
     def body(self) -> Iterable[Widget]:
         rows: RowList[Thread] = RowList(
@@ -164,7 +165,7 @@ class CommentsScreen(ListView[Thread]):
         self.rows.selection.clear()
 
     def _redraw_discarded(self) -> None:
-        """Redraw the list if failed writes were discarded, because no response of the server updates it then."""
+        """Redraw the list if failed writes were discarded, because the server then sends nothing new."""
         if self._failed_writes.keys() - self.shell.workspace.failure_reasons.keys():
             self.redraw_list()
 
@@ -248,7 +249,7 @@ class CommentsScreen(ListView[Thread]):
     def _headings(self, thread: Thread) -> Sequence[RowHeading]:
         if self.list_order != "place":
             return []
-        return [self._discussion_headings[thread.discussion_key], RowHeading(thread.page, key=thread.page_id)]
+        return [self._discussion_headings[thread.discussion_key], RowHeading(thread.page_name, key=thread.page_id)]
 
     def _set_empty_text(self) -> None:
         remaining = self.threads.has_more
@@ -291,12 +292,12 @@ class CommentsScreen(ListView[Thread]):
 
     def _draw(self, thread: Thread) -> Row:
         comment = thread.comment
-        hidden_match = self.search_text.match_outside(thread, self.rows.filter_words)
+        hidden_match = self.search_text.hidden_match(thread, self.rows.filter_words)
         text = Content.styled(hidden_match, "italic") if hidden_match else Content(one_line_text(comment.body.text))
         if comment.is_open and (why := self._failed_writes.get(comment.id)):
             text = Content.assemble((f"failed: {why}", "$warning"), "  ", text)
         if self.list_order != "place":
-            text = Content.assemble((f"{thread.page}  ", "$octavo-muted"), text)
+            text = Content.assemble((f"{thread.page_name}  ", "$octavo-muted"), text)
         age = self.shell.workspace.sending_status(comment.id) or short_age(comment.posted_at)
         if change := self.outdated_blocks.change_of(thread):
             text = Content.assemble((WORD_MARKS[change], "$warning"), "  ", text)
@@ -315,7 +316,8 @@ class CommentsScreen(ListView[Thread]):
         """Select a thread. If it is hidden, switch the tab and clear the filters. Return False if it is not loaded."""
         self.threads.show_new_threads()
         thread = next(
-            (each for each in self.threads.loaded() if comment is not None and each.comment.id == comment.id), None
+            (each for each in self.threads.loaded_threads() if comment is not None and each.comment.id == comment.id),
+            None,
         )
         if thread is None:
             return False
@@ -338,11 +340,10 @@ class CommentsScreen(ListView[Thread]):
         else:
             change = self.outdated_blocks.change_of(item)
             note = f"{WORD_CHANGES[change].capitalize()}." if change else ""
-            self.thread.show(item.at, item.comment, title=f"{item.location} › {item.page}", outdated_note=note)
+            self.thread.show(item.at, item.comment, title=f"{item.location} › {item.page_name}", outdated_note=note)
         self.refresh_bindings()
 
     def _redraw_threads(self) -> None:
-        """Redraw the list and the thread, after the page of an outdated thread was loaded."""
         if is_whole(self):
             self.rows.redraw()
             self._draw_thread()
@@ -365,7 +366,7 @@ class CommentsScreen(ListView[Thread]):
         self.refresh_bindings()
 
     def refresh_data(self) -> None:
-        # If threads of some spaces could not be loaded, the list is incomplete until the refresh has loaded them.
+        # The list is incomplete until the threads of all its spaces are loaded.
         self._is_complete = self.threads.is_loaded
         self.outdated_blocks.clear()
         super().refresh_data()

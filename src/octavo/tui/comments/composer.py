@@ -101,13 +101,12 @@ class Composer(Dialog[str | None]):
         suggestion: str = "",
         replies: Sequence[str] = (),
     ) -> None:
-        """Create a composer that starts with the text of `draft`, and below it `added_text`. The text is saved in
-        `draft`. `quoted` is shown above the text.
+        """Create a composer with the text of `draft`, and `added_text` below it. The text is saved in `draft`.
 
-        `members` can be mentioned. `preview` returns a widget that shows the rendered text. `editing_folder` is the
-        folder for files of the external editor, and `file_note` describes the text in these files. `verb` names the
-        action of ctrl+s. With `can_add_to_review`, the comment can be added to the pending review. `suggestion` is the
-        Markdown that starts a suggested change. `replies` are quick replies."""
+        `members` can be mentioned. `preview` returns a widget that shows Markdown. The external editor edits files in
+        `editing_folder`, and `file_note` describes them. `quoted` is shown above the text. `verb` names the action of
+        ctrl+s. `can_add_to_review` allows a pending comment. `suggestion` is the Markdown that starts a suggested
+        change. `replies` are quick replies."""
         super().__init__()
         self._title, self._quoted, self._verb = title, quoted, verb
         self._draft = draft
@@ -214,7 +213,6 @@ class Composer(Dialog[str | None]):
         return error is None
 
     def _retry_saving(self) -> None:
-        """Save again after a failure, to find out whether saving works again."""
         if self._is_sending or self._is_closed or self._draft_delay.is_waiting:
             return
         if self._saving_text is not None:
@@ -252,7 +250,7 @@ class Composer(Dialog[str | None]):
             "" if self.suggestion else "ctrl+e editor",
         ]
         if not self.can_add_to_review:
-            # Beside `ctrl+t`, the border has no space for these two keys. The key bar shows them.
+            # With `ctrl+t`, the border has no space for these two keys. The key bar shows them.
             keys += [f"ctrl+r {'write' if self.is_previewing else 'preview'}", "@ mention"]
         return " · ".join(key for key in keys if key)
 
@@ -444,13 +442,12 @@ def open_composer(
     verb: str = "send",
     is_recoverable: bool = True,
 ) -> None:
-    """Open a composer that quotes `excerpt`. Call `send` with the text that the user sends, or `add_to_review` with the
-    text that the user adds to the pending review.
+    """Open a composer that quotes `excerpt`. Call `send` with the text, or `add_to_review` if the user adds the text to
+    the pending review.
 
     The text is stored as the draft `draft_key`. A new draft begins with `start`. `added_text` is appended to the draft.
-    `source` is the Markdown that a suggested change starts with. With `is_recoverable`, Octavo offers the text of the
-    external editor again after a crash.
-    """
+    `source` is the Markdown that a suggested change starts with. `is_recoverable` lets Octavo offer the text of the
+    external editor again after a crash."""
 
     def on_closed(text: str | None) -> None:
         if text and composer.is_pending and add_to_review is not None:

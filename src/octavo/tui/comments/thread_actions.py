@@ -45,8 +45,7 @@ _SINGLE_QUOTES = str.maketrans('“”„"', "‘’‚'")
 def _check_allowed(
     app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> bool:
-    """Return True if `action` is allowed. Otherwise show the reason. Called before the user writes a text that could not
-    be sent."""
+    """Return True if `action` is allowed, else show the reason. Called before the user writes a text."""
     why = why_not_in_discussion(app, at, action, thread, message)
     if why is not None:
         app.explain(why)
@@ -157,7 +156,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w\s.,;:()%/+=-]|://")
 
 
 def remark_on_blocks(remark: str, block_texts: Sequence[str]) -> str:
-    """Return the text of a remark. If the remark is on several blocks, its last line names the blocks."""
+    """Return the text of a remark. If there are several blocks, its last line names them."""
     if len(block_texts) < 2:
         return remark
     names = [short_quote(_NOT_IN_NAMES.sub("", text)) for text in block_texts[:_MAX_NAMED_BLOCKS]]
@@ -173,8 +172,8 @@ def _named_blocks(text: str) -> str:
 
 
 def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment]:
-    """Return the loaded threads that have the same remark on other blocks: the same author, and the same text, which names
-    the blocks. Pending and refused comments are left out."""
+    """Return the loaded threads of the same author with the same remark on other blocks. Pending and refused comments
+    are left out."""
     text = normalized(comment.body.text)
     if not _named_blocks(text):
         return []
@@ -349,7 +348,7 @@ def _location_key(at: Discussion) -> str:
 
 
 MAX_LISTED = 8
-"""Maximum number of pending comments that a dialog lists. It shows the number of the others."""
+"""Maximum number of pending comments that a dialog lists."""
 
 
 def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
@@ -363,8 +362,10 @@ def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
 def describe_pending(
     pending: tuple[OutboxEntry, ...], titles: Mapping[str, str], note: Callable[[OutboxEntry], str]
 ) -> list[str]:
-    """Return lines that list the first `MAX_LISTED` pending comments of a review, and the number of the others. Empty if
-    there are none. `note` returns a note if the block of a comment was changed or deleted, else ""."""
+    """Return lines about the pending comments of a review: the first `MAX_LISTED`, and the number of the others. Empty
+    if there are none.
+
+    `note` returns a note if the block of a comment was changed or deleted, else ""."""
     if not pending:
         return []
     lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]

@@ -117,7 +117,8 @@ def why_not_any(app: Shell, action: str, selected: Sequence[Thread]) -> str | No
 
 
 def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str | None:
-    """Return why a command for one thread is disabled while threads other than `current_key` are selected, else None."""
+    """Return why a command for one thread is disabled: threads other than `current_key` are selected. None if it is
+    enabled."""
     if set(selected) <= {current_key}:
         return None
     is_or_are = "thread is" if len(selected) == 1 else "threads are"
@@ -125,8 +126,8 @@ def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str
 
 
 def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Resolve the threads, or reopen them if they are resolved. All have the same status. Call `on_queued` when the
-    writes are queued."""
+    """Resolve open threads, or reopen resolved threads. The threads of `selection` all have the same status. Call
+    `on_queued` when the writes are queued."""
     opens = not selection.threads[0].comment.is_open
     action = "reopen the thread" if opens else "resolve the thread"
     writes = [
@@ -240,7 +241,8 @@ class ThreadTarget:
 
 
 def _why_disabled_by_selection(target: ThreadTarget) -> str | None:
-    """Return why a command for one thread is disabled, if threads other than `target.thread` are selected, else None."""
+    """Return why a command for one thread is disabled: threads other than `target.thread` are selected. None if it is
+    enabled."""
     if not target.selected or [(each.at, each.comment.id) for each in target.selected] == [
         (target.at, target.thread.id)
     ]:
@@ -303,7 +305,7 @@ def _single_command(
 
 
 def _resolve_label(app: Shell, target: ThreadTarget) -> str | None:
-    """Return “Reopen” if all threads that the key acts on are resolved. None for the usual label."""
+    """Return “Reopen” if the key reopens threads. None for the usual label."""
     threads = [each.comment for each in target.selected] or [target.thread]
     return None if any(thread.is_open for thread in threads) else "Reopen"
 

@@ -25,8 +25,8 @@ from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
 THREAD_DIALOG: Commands[ThreadDialog] = Commands(
     "thread",
     (
-        Command("next", "t", "Next thread", "Go to the next thread", run=lambda _, dialog: dialog.show_next(1)),
-        Command("previous", "T", "Previous thread", "Go to the previous thread", run=lambda _, dialog: dialog.show_next(-1), shown=False),
+        Command("next", "t", "Next thread", "Go to the next thread", run=lambda _, dialog: dialog.show_neighbor(1)),
+        Command("previous", "T", "Previous thread", "Go to the previous thread", run=lambda _, dialog: dialog.show_neighbor(-1), shown=False),
         Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, dialog: dialog.dismiss(None)),
         Command("refresh", "r", "Refresh", "Refresh the thread", run=lambda _, dialog: dialog.refresh_thread(), shown=False),
         Command("undo", "u", "Undo", "Undo your last change", run=lambda app, _: app.undo(), shown=False),
@@ -37,8 +37,9 @@ THREAD_DIALOG: Commands[ThreadDialog] = Commands(
 )  # fmt: skip
 
 
-MIN_COLUMN, MAX_WIDTH = 40, 76
-"""Minimum width of a column beside the text, and maximum width of a thread, in cells."""
+MIN_WIDTH_BESIDE_TEXT = 40
+PREFERRED_WIDTH = 76
+"""Width in cells of a thread, if there is space and the pane does not end further left."""
 BELOW_PANES = 3
 """Number of screen rows below the panes: a line, the status and the keys."""
 RESIZE_DELAY = 0.1
@@ -54,16 +55,18 @@ class Placement(NamedTuple):
 
 def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
     """Return where to place a thread: beside the text of `pane` if there is enough space, else over the lower half of
-    `pane`, or of the screen if the pane is hidden. `text_width` is the width of the text in cells."""
+    `pane`. If the pane is hidden, over the lower half of the screen.
+
+    `text_width` is the width of the text in cells."""
     if not pane.area:
         height = max(screen.height // 2, min(8, screen.height))
         return Placement(Region(0, max(0, screen.height - BELOW_PANES - height), screen.width, height), 0)
     left_edge = pane.x + min(text_width, pane.width)
-    if (right_width := screen.width - left_edge) >= MIN_COLUMN:
-        width = min(right_width, max(MAX_WIDTH, screen.width - pane.right))
+    if (right_width := screen.width - left_edge) >= MIN_WIDTH_BESIDE_TEXT:
+        width = min(right_width, max(PREFERRED_WIDTH, screen.width - pane.right))
         return Placement(Region(screen.width - width, pane.y, width, pane.height), 0)
     height = min(pane.height, max(8, pane.height // 2))
-    left_edge = pane.x if screen.width - pane.x >= MAX_WIDTH else 0
+    left_edge = pane.x if screen.width - pane.x >= PREFERRED_WIDTH else 0
     return Placement(Region(left_edge, pane.bottom - height, screen.width - left_edge, height), height)
 
 
@@ -130,7 +133,6 @@ class ThreadDialog(Dialog[None]):
             self._pane.cursor.scroll_into_view()
 
     def _place(self) -> None:
-        """Place the dialog beside the text of the pane, or over the lower half of the pane."""
         pane = self._pane
         pane_region = pane.region if pane.is_running and pane.display else Region()
         placement = placement_for(self.app.size, pane_region, pane.painter.text_width if pane_region.area else 0)
@@ -153,7 +155,7 @@ class ThreadDialog(Dialog[None]):
             if key in loaded or not is_complete:
                 kept[key] = loaded.get(key, thread)
             elif key.startswith("pending-"):
-                # A pending thread that was sent is replaced by the thread on the server with the same text.
+                # The pending thread was sent: show the thread on the server with the same text instead.
                 new = [each for each in loaded.values() if each.body.text == thread.body.text]
                 kept.update([(each.id, each) for each in new if each.id not in {*self._threads, *kept}][:1])
         self._threads = kept
@@ -180,8 +182,8 @@ class ThreadDialog(Dialog[None]):
     def _on_updated(self) -> None:
         self.refresh_bindings()
 
-    def show_next(self, step: int) -> None:
-        """Show the thread `step` threads after this thread. After the last thread comes the first."""
+    def show_neighbor(self, step: int) -> None:
+        """Show the next thread (`step` is 1) or the previous thread (-1). After the last thread comes the first."""
         order = list(self._threads)
         self._current_id = order[(order.index(self._current_id) + step) % len(order)]
         self._place_beside_block()

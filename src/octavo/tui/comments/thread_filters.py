@@ -27,7 +27,7 @@ _NEVER, _ALWAYS = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=
 
 @dataclass(frozen=True)
 class Thread:
-    """A comment thread in the space or change request `at`, whose label is `location`."""
+    """A comment thread in `at`, a space or change request with the label `location`."""
 
     comment: Comment
     at: Discussion
@@ -35,7 +35,7 @@ class Thread:
 
     @property
     def discussion_key(self) -> tuple[str, str, str]:
-        """The label, the space ID and the change request ID. The label is not enough: spaces may have the same title."""
+        """Label, space ID and change request ID of the discussion. Spaces may have the same label."""
         change_request_id = self.at.change_request_id if isinstance(self.at, ChangeRequestRef) else ""
         return self.location, self.at.space_id, change_request_id
 
@@ -44,15 +44,14 @@ class Thread:
         return *self.discussion_key, self.comment.id
 
     @property
-    def page(self) -> str:
-        """The name of the thread's page: its title, else its path. “General comments” if the thread is not on a
-        page."""
+    def page_name(self) -> str:
+        """Title of the page, else its path. “General comments” if the thread is not on a page."""
         page = self.comment.target.page
         return (page.title or page.path or "Untitled page") if page else "General comments"
 
     @property
     def page_id(self) -> str:
-        """The ID of the thread's page. Empty if the thread is not on a page."""
+        """ID of the page. Empty if the thread is not on a page."""
         return self.comment.target.page.id if self.comment.target.page else ""
 
     @property
@@ -139,13 +138,13 @@ def discussion_headings(threads: Iterable[Thread]) -> dict[tuple[str, ...], RowH
 
 
 ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
-    "place": ("by space and page", lambda each: (*each.discussion_key, each.page, each.page_id)),
+    "place": ("by space and page", lambda each: (*each.discussion_key, each.page_name, each.page_id)),
     "newest": ("newest first", lambda each: (_NEVER - each.posted_at,)),
     "oldest": ("oldest first", lambda each: (each.posted_at,)),
     "answers": ("most replies first", lambda each: (-each.comment.replies,)),
     "author": ("by author", lambda each: (fold(each.comment.posted_by.name),)),
 }
-"""The orders of the list: the name and the sort key of each."""
+"""Name and sort key of each order of the list."""
 
 
 _CONTEXT = 20
@@ -165,7 +164,7 @@ class ThreadSearchText:
         """Return the text of a thread, its author, page and location, the quoted block, and the replies."""
         return " ".join((_own_text(thread), _quoted_text(thread), *self._replies_to(thread)))
 
-    def match_outside(self, thread: Thread, words: Sequence[str]) -> str:
+    def hidden_match(self, thread: Thread, words: Sequence[str]) -> str:
         """Return a match of `words` that the row of the thread does not show, such as `in a reply: …`. Empty if there is
         none. `words` are case-folded."""
         own_text = fold(_own_text(thread))
@@ -184,8 +183,7 @@ class ThreadSearchText:
         return ""
 
     def load_replies(self, rows: RowList[Thread]) -> None:
-        """If the list is filtered, load the replies from the search index in the background, then filter again. The
-        replies are loaded only once until the filter is cleared."""
+        """While the list is filtered, read the replies from the search index once, then filter again."""
         if not rows.query_text:
             self._is_current = False
         elif not (self._is_current or self._is_loading):
@@ -208,7 +206,7 @@ class ThreadSearchText:
 
 
 def _own_text(thread: Thread) -> str:
-    return f"{thread.comment.body.text} {thread.comment.posted_by.name} {thread.page} {thread.location}"
+    return f"{thread.comment.body.text} {thread.comment.posted_by.name} {thread.page_name} {thread.location}"
 
 
 def _quoted_text(thread: Thread) -> str:

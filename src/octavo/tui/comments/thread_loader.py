@@ -35,8 +35,8 @@ PageKey = tuple[ChangeRequestRef, str]
 
 
 class ThreadSource(NamedTuple):
-    """A space or change request whose threads can be loaded. `name` is its label, `open_count` its number of open comments
-    on the server."""
+    """A space or change request whose threads can be loaded. `name` is the label, `open_count` the number of open
+    comments on the server."""
 
     key: str
     at: Discussion
@@ -71,11 +71,11 @@ def sources_to_load(sources: Sequence[ThreadSource], requested: Collection[str],
 
 
 class ThreadLoader:
-    """Loads the threads of an organization from its spaces and its open change requests, the sources."""
+    """Loads the threads of an organization. Its spaces and open change requests are the sources of threads."""
 
     def __init__(self, view: View, show: Callable[[], None], update_status: Callable[[], None]) -> None:
-        """`show` rebuilds the list when new threads have arrived. If a long list has only a few new threads,
-        `update_status` is called instead."""
+        """`show` rebuilds the list after new threads arrived. For a few new threads in a long list, `update_status` is
+        called instead."""
         self._view, self._show, self._update_status = view, show, update_status
         self.requested: dict[str, ThreadSource] = {}
         """The sources whose threads are loaded or loading, by key. Spaces come before change requests."""
@@ -106,7 +106,7 @@ class ThreadLoader:
         return [self._view.subscriptions.snapshot(key) for key in self.requested]
 
     def follow_sources(self) -> None:
-        """Load the threads of the first sources, and keep them up to date. Stop this for deleted sources."""
+        """Load the threads of the first sources and keep them up to date, but not those of deleted sources."""
         workspace = self._view.shell.workspace
         if workspace.organization is None:
             return
@@ -149,8 +149,8 @@ class ThreadLoader:
 
     @property
     def _is_worth_showing(self) -> bool:
-        """True if the list must be rebuilt now. A list of thousands of threads is rebuilt only for many new threads, for a
-        write of the user, or when all threads are loaded."""
+        """True if the list must be rebuilt now. A list of thousands of threads is rebuilt only for many new threads,
+        for a write of the user, or at the end of loading."""
         snapshots = self._threads
         count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
         has_many_new = count < LONG_LIST or abs(count - self._shown_count) * 8 >= self._shown_count
@@ -161,12 +161,12 @@ class ThreadLoader:
         )
 
     def take_all(self) -> list[Thread]:
-        """Return all loaded threads for a rebuild of the list. No other rebuild is scheduled then."""
-        threads, self._is_scheduled = self.loaded(), False
+        """Return all loaded threads for a rebuild of the list. Cancel a rebuild that is scheduled."""
+        threads, self._is_scheduled = self.loaded_threads(), False
         self._shown_count = len(threads)
         return threads
 
-    def loaded(self) -> list[Thread]:
+    def loaded_threads(self) -> list[Thread]:
         """Return all loaded threads, in the order of their sources."""
         return [
             Thread(comment, source.at, source.name)

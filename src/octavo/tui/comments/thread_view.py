@@ -72,7 +72,6 @@ _SINGLE_THREAD: Commands[ThreadTarget] = (
 
 
 def _has_suggestion(view: ThreadView) -> bool:
-    """Return True if the selected message suggests a change."""
     return view.message is not None and bool(find_suggestions(view.message.body.text))
 
 
@@ -383,11 +382,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         width, line_number = self.size.width, y + self.scroll_offset.y
         if self.comment is None:
             return Strip.blank(width, self.rich_style)
-        hit: MessageLayout | None = None
-        for layout in self._messages:
-            if layout.top <= line_number < layout.top + len(layout.lines):
-                hit = layout
-                break
+        hit = next((each for each in self._messages if 0 <= line_number - each.top < len(each.lines)), None)
         if line_number < len(self._heading_lines):
             return self._strip(self._heading_lines[line_number].pieces, width, is_selected=False)
         if hit is None:
