@@ -78,7 +78,7 @@ class SpaceList:
         # The listed spaces and collections belong to the previous organization.
         if (tree := self._open_space.nav.spaces_tree).shown:
             tree.show(())
-        # Needed if the organization is the same as before, because the user has left and rejoined it.
+        # Needed for the same organization too, because the user may have left and rejoined it.
         self._screen.follow("collections", None)
         self._screen.follow("collections", collections_of(organization.id), lambda _: self.show())
         self.show()
@@ -195,8 +195,7 @@ def _why_no_page(app: Shell, view: ContentScreen) -> str | None:
 
 
 def _why_no_neighbor(step: int, reason: str) -> Callable[[Shell, ContentScreen], str | None]:
-    """Return the `why_not` of a command that opens the page `step` pages after the open page. `reason` is shown if there
-    is no such page."""
+    """Return a function that returns `reason` if there is no page `step` pages after the open page."""
 
     def why_not(app: Shell, view: ContentScreen) -> str | None:
         pages, page = view.open_space.pages, view.open_space.page
@@ -304,7 +303,7 @@ class ContentScreen(View, CopiesWhenReady):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """IDs of the first commands in the key bar. While only the page is shown, this is the command that ends it."""
+        """IDs of the first commands in the key bar. While only the page is shown, the command that shows all panes."""
         return ("content.zoom",) if self.has_class("-zoomed") else ()
 
     # Location

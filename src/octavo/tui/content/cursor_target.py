@@ -103,8 +103,7 @@ class CursorTarget:
         return self._panes.visible_block if is_visible else None
 
     def why_no_page(self) -> str | None:
-        """Return the reason why commands for pages are disabled: a space or collection is selected. Otherwise return
-        None."""
+        """Return why commands for pages are disabled: a space or collection is selected. None if they are enabled."""
         row = self.row
         if row is None or self._panes.nav.focused_tree != "spaces":
             return None
@@ -128,16 +127,16 @@ class CursorTarget:
     # Reasons why keys do not apply
 
     def why_no_page_text(self, missing: str) -> str | None:
-        """Return a sentence such as “Guides” is a group and has no backlinks. `missing` is its last word. None if the
-        selected row is a page, or if no tree has the focus."""
+        """Return a sentence such as `“Guides” is a group and has no backlinks.`, in which `missing` is `backlinks`.
+        None if a page is selected, or if no tree has the focus."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None or row.kind == "page":
             return why
         kind = "generated page" if row.kind == "computed" else row.kind
         return f"“{row.label}” is a {kind} and has no {missing}."
 
     def why_no_block(self) -> str | None:
-        """Return the reason why commands for blocks are disabled: the selected row is not the open page. Otherwise return
-        None."""
+        """Return why commands for blocks are disabled: the selected row is not the open page. None if they are
+        enabled."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None:
             return why
         page = self._panes.page
@@ -152,7 +151,7 @@ class CursorTarget:
         return f"{sentence} Press tab to go to the open page." if page is not None else sentence
 
     def why_no_space(self) -> str | None:
-        """Return the reason why commands for spaces are disabled: a collection is selected. Otherwise return None."""
+        """Return why commands for spaces are disabled: a collection is selected. None if they are enabled."""
         row = self.row
         if self._panes.nav.focused_tree == "spaces" and row is not None and row.kind == "group":
             return f"“{row.label}” is a collection. Select a space in the collection first."

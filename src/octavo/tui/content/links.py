@@ -147,8 +147,8 @@ class LinksScreen(ListView[LinkLocation]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TAB_COMMANDS, LINK, LINKS)
 
     def __init__(self, space: Space, page: tuple[str, str] | None, *, first_section: str = "broken") -> None:
-        """`page` has the ID and the title of the page whose backlinks are shown. `first_section` is the tab that is shown
-        first."""
+        """`page` has the ID and the title of the page whose backlinks are shown. `first_section` is the first visible
+        tab."""
         super().__init__()
         self.space, self.page = space, page
         self._first_section = first_section
@@ -344,8 +344,8 @@ def _section_of(link: Link, target: Location) -> str:
 
 
 def _target_title(target: Location, space_id: str) -> str:
-    """Return the title of the target of a link, such as `Guide › Install`. The space is named only if it is not the space
-    `space_id`. Empty for a URL."""
+    """Return the title of the target of a link, such as `Guide › Install`. A target outside the space `space_id` is
+    shown with its space. Empty for a URL."""
     anchor = target.internal_location.anchor if target.internal_location else None
     item = target.page or target.collection or target.reusable_content
     if item is not None:

@@ -66,7 +66,8 @@ def remove(app: Shell, space_id: str) -> None:
 
 
 def confirm_remove(app: Shell, copy: OfflineSpace) -> None:
-    """Delete the offline copy of a space after a confirmation. Without a connection, it cannot be downloaded again."""
+    """Delete the offline copy of a space after a confirmation, because it cannot be downloaded again without a
+    connection."""
 
     after = "Your drafts and queued changes will be kept."
     app.ask(
@@ -78,8 +79,7 @@ def confirm_remove(app: Shell, copy: OfflineSpace) -> None:
 
 
 def show_offline_spaces(app: Shell) -> None:
-    """List the spaces that are available offline, and below them the failed downloads. Open the space of the chosen
-    row."""
+    """List the spaces that are available offline, then the failed downloads. Open the space of the chosen row."""
     copies = app.session.offline.all
     choices = [
         Choice(copy.id, copy.title, detail=offline_summary(copy), right=offline_mark(copy), group="SPACES")

@@ -259,8 +259,8 @@ class OpenSpace(SpacePanes):
         remember: bool = True,
         position: ReadingPosition | None = None,
     ) -> None:
-        """Open a page of a space, at `anchor` or `position`. If `page_id` is None, open the page that was read last, else
-        the first page. If the space is already open and `page_id` is None, only show its page tree."""
+        """Open a page of a space, at `anchor` or `position`. Without `page_id`, open the page that was read last, else
+        the first page. If the space is open already, only show its page tree."""
         space = self.shell.workspace.space(space_id)
         if space is None:
             return
@@ -334,8 +334,8 @@ class OpenSpace(SpacePanes):
         return page
 
     def _page_to_open(self) -> Page | None:
-        """Return the requested page. If no page is requested, return the page that was read last. None if it is not in
-        the space."""
+        """Return the requested page, or the page that was read last if no page is requested. None if the space does not
+        have this page."""
         if self._wanted_page or self.space is None or self.pages is None:
             return self.find_page(self._wanted_page) if self._wanted_page else None
         return self.history.last_page(self.space.id, self.pages)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 BATCH = 40
-"""Number of revisions of a space that are checked at once. Then the user decides whether to check more."""
+"""Number of revisions of a space that are checked before the user decides whether to check more."""
 _PAGE_ATTRIBUTES = {
     "document": "edited",
     "title": "renamed",
@@ -101,9 +101,8 @@ class PageRevisionFinder:
         """True if there are no older revisions."""
         return self._is_started and self._next_revision is None
 
-    async def versions(self) -> AsyncIterator[PageVersion | None]:
-        """Check up to `BATCH` revisions. For each, yield its version if it may have changed the page, else None. Raises
-        ApiError."""
+    async def check_batch(self) -> AsyncIterator[None]:
+        """Check up to `BATCH` revisions. Yield after each. Raises ApiError."""
         if not self._is_started:
             self._next_revision = self._ref(await load_current_revision(self._live, self._space.ref))
             self._is_started = True
@@ -124,7 +123,7 @@ class PageRevisionFinder:
             created_page = any(change.type == "page_created" for change in self._changes_of_page(changed))
             parent = revision.parents[0] if revision.parents and not created_page else ""
             self._next_revision = self._ref(parent) if parent and parent not in self._checked_ids else None
-            yield version
+            yield
 
     def _ref(self, revision: str) -> RevisionRef:
         return RevisionRef(space_id=self._space.id, revision_id=revision)
@@ -277,7 +276,7 @@ class PageHistoryScreen(ListView[PageVersion]):
         self.rows.state.show_loading(f"the version history of {self.current_title}")
         self._show_status()
         try:
-            async for _ in finder.versions():
+            async for _ in finder.check_batch():
                 self._show_versions(finder)
             self._show_versions(finder)
         except ApiError as error:

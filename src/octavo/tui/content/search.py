@@ -61,7 +61,6 @@ SEARCH_DELAY = 0.15
 """Seconds after the last keystroke before the server is searched."""
 MAX_QUERY = 512
 MAX_THREADS, MAX_CHANGE_REQUESTS, MAX_SPACES = 8, 8, 5
-"""Maximum number of results of each kind that are shown."""
 MAX_LOCAL = 60
 """Maximum number of results from the search index on this computer."""
 _STATUSES: tuple[Status, ...] = (*UNDECIDED, "merged")
@@ -131,7 +130,6 @@ class SearchScreen(Dialog[None]):
         self._local_hits: tuple[search_index.Hit, ...] = ()
         """Results from the search index for the last search text."""
         self._local_counts = IndexedCounts()
-        """Numbers of pages, threads and replies in the search index."""
         self._titles: dict[str, PageTitles] = {}
         """Titles of pages by space ID, for the spaces that results mention."""
         self._is_searching = self._search_again = False
@@ -141,10 +139,10 @@ class SearchScreen(Dialog[None]):
         self._is_moved = False
         """True if the user has moved the cursor since the text changed."""
         self._opens_first_result = False
-        """True if the user pressed enter before the results were loaded. The first result is opened when all are loaded,
-        because the results of the server are listed first."""
+        """True if the user pressed enter before all results were loaded. The first result is then opened, and it may be
+        from the server."""
         self._shown_counts: dict[str, str] = {}
-        """Texts such as `8 of 35` by kind of result. A text is empty if all results of the kind are shown."""
+        """Texts such as `8 of 35` by kind of result. Empty if all results are shown."""
 
     def body(self) -> ComposeResult:
         self.rows: RowList[SearchResult] = RowList(
@@ -243,7 +241,7 @@ class SearchScreen(Dialog[None]):
             self._is_searching = False
 
     async def _with_titles(self, hit: search_index.Hit) -> search_index.Hit:
-        """Return a result whose snippet has page titles instead of links, and laid out formulas."""
+        """Return a result whose snippet has page titles instead of links, and formulas as text."""
         titles: dict[str, str | None] = {}
         for url in mentioned_urls(hit.snippet):
             match (await self._page_titles(hit.space)).target(url, hit.id):
@@ -263,7 +261,7 @@ class SearchScreen(Dialog[None]):
         return self._titles[space]
 
     def _space_ids_to_search(self) -> tuple[str, ...] | None:
-        """Return the IDs of the spaces to search. None for all spaces, while the list of spaces is loading."""
+        """Return the IDs of the spaces to search. None to search all spaces while their list is loading."""
         if self._only_space is not None:
             return (self._only_space.space_id,)
         loaded = self.shell.workspace.spaces.value

@@ -26,7 +26,7 @@ MAX_PATH = 32
 EXCERPT_LENGTH = 160
 """Maximum number of characters of the text around a match."""
 _PART_NAMES = {"reply": "in a reply", "quote": "in the quoted text"}
-"""Notes for matches that are not in the first comment of a thread, by part of the thread."""
+"""Notes about matches that are not in the first comment of a thread, by part of the thread."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class SearchResult:
     url: str = ""
     marks: tuple[Range, ...] = ()
     """Ranges of the searched words in `excerpt`."""
-    page: str = ""
-    """The title of the page. Unlike `title`, it does not contain the title of a section."""
+    page_title: str = ""
+    """The title of the page, without the title of a section."""
     path: str = ""
     """The path of the page in its space."""
     indexed: search_index.Hit | None = None
@@ -61,7 +61,7 @@ class SearchResult:
 
 
 class PageTitles:
-    """Finds the titles of the pages to which links in search results lead."""
+    """Titles of the pages of a space, for links in search results."""
 
     def __init__(self, space: str, pages: Iterable[PageName]) -> None:
         self._pages = {page.id: page for page in pages}
@@ -99,7 +99,7 @@ def server_page_results(page: search.PageHit, space: str, space_title: str, term
     """Return a result for each of the first three sections of a page that match. If no section matches, return a result
     for the page."""
     make_result = partial(
-        SearchResult, "page", space, page.id, url=page.urls.app or "", page=page.title, path=page.path
+        SearchResult, "page", space, page.id, url=page.urls.app or "", page_title=page.title, path=page.path
     )
     sections = page.sections[:3]
     if not sections:
@@ -133,7 +133,7 @@ def page_results(
                 hit.snippet,
                 _anchor(hit),
                 marks=hit.marks,
-                page=hit.title,
+                page_title=hit.title,
                 path=hit.page_path.strip("/"),
                 indexed=hit,
             )
@@ -143,10 +143,10 @@ def page_results(
     ]
     ids_by_title: dict[tuple[str, str], set[str]] = {}
     for result in results:
-        ids_by_title.setdefault((result.page, result.location), set()).add(result.id)
+        ids_by_title.setdefault((result.page_title, result.location), set()).add(result.id)
     return [
         replace(result, location=" · ".join(filter(None, (_path_end(result.path), result.location))))
-        if len(ids_by_title[result.page, result.location]) > 1
+        if len(ids_by_title[result.page_title, result.location]) > 1
         else result
         for result in results
     ]

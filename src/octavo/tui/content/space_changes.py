@@ -42,7 +42,7 @@ def move_by(app: Shell, target: SpaceTarget, step: int) -> None:
     item = target.selected
     if (
         item is not None
-        and (position := space_target.position_at_step(item, _same_kind(target, item), step)) is not None
+        and (position := space_target.position_at_step(item, _all_of_same_kind(target, item), step)) is not None
     ):
         _move(app, target, item, position, f"Moved {title_of(item)} {'up' if step < 0 else 'down'}.")
 
@@ -70,7 +70,7 @@ def choose_parent(app: Shell, target: SpaceTarget) -> None:
 
 
 def _choose_position(app: Shell, target: SpaceTarget, item: SpaceOrCollection, parent: str | None) -> None:
-    others = [each for each in _same_kind(target, item) if each.parent == parent and each.id != item.id]
+    others = [each for each in _all_of_same_kind(target, item) if each.parent == parent and each.id != item.id]
     parent_title = next((title_of(each) for each in target.collections if each.id == parent), "the top level")
 
     def on_chosen(position: SpacePosition) -> None:
@@ -88,13 +88,12 @@ def _choose_position(app: Shell, target: SpaceTarget, item: SpaceOrCollection, p
     app.ask(Picker(f"Position of {title_of(item)} {'in' if parent else 'at'} {parent_title}", choices), on_chosen)
 
 
-def _same_kind(target: SpaceTarget, item: SpaceOrCollection) -> Any:
-    """Return all spaces if the item is a space, else all collections."""
+def _all_of_same_kind(target: SpaceTarget, item: SpaceOrCollection) -> Any:
     return target.spaces if isinstance(item, Space) else target.collections
 
 
 def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: SpacePosition, message: str) -> None:
-    before = space_target.position_of(item, _same_kind(target, item))
+    before = space_target.position_of(item, _all_of_same_kind(target, item))
     if position == before:
         app.say(f"{title_of(item)} is already in this position.")
         return

@@ -74,8 +74,8 @@ class SidePanel(Vertical):
         self._block_change: Callable[[Comment], str] = lambda thread: ""
         self._drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
         self._visible_anchors: dict[str, str] = {}
-        """Anchor of the row to select in the outline, by the anchor of the current heading. For a heading that the outline
-        does not show, the row of the nearest heading above."""
+        """Anchor of the outline row to select, by the anchor of the current heading. A heading without a row has the
+        anchor of the nearest heading above that has one."""
 
     def compose(self) -> ComposeResult:
         self.outline: RowList[Heading] = RowList(
@@ -88,7 +88,7 @@ class SidePanel(Vertical):
         self.threads: RowList[Comment] = RowList(
             self._draw_thread, key=lambda comment: comment.id, two_lines=True, empty="", id="threads"
         )
-        self.threads.can_focus = False  # Tab skips an empty list: it can have the focus only when it has rows.
+        self.threads.can_focus = False  # Tab must skip an empty list.
         yield Static("OUTLINE", classes="pane-title")
         yield self.outline
         yield ChangingText("THREADS", classes="pane-title", id="threads-title")
@@ -184,7 +184,7 @@ class SidePanel(Vertical):
 
 
 _AGES_FACT = "ages of blocks"
-"""Name of the setting in the state database that is True if the age gutter is shown."""
+"""Name under which the state database stores whether the age gutter is shown."""
 
 
 class PageAges:
@@ -243,7 +243,7 @@ class PageAges:
         for block in blame.blocks:
             if (origin := blame.origin(block.key)) is not None and origin.version.created_at is not None:
                 dates[block.key] = origin.version.created_at
-        _add_containers(document.blocks, dates)
+        _date_containers(document.blocks, dates)
         ages = {key: short_age(date) for key, date in dates.items()}
         if not is_loading and blame.known_since is not None:
             # The blocks of unknown origin are older than the oldest checked revision.
@@ -252,12 +252,11 @@ class PageAges:
         self._panes.page_view.contents.ages.show(ages)
 
 
-def _add_containers(blocks: Iterable[Block], dates: dict[str, datetime]) -> list[datetime]:
-    """Give each block that contains other blocks the date of the newest of these, and add it to `dates`. Return the dates
-    of `blocks`."""
+def _date_containers(blocks: Iterable[Block], dates: dict[str, datetime]) -> list[datetime]:
+    """Add to `dates` the date of the newest block in each container. Return the dates of `blocks`."""
     all_dates: list[datetime] = []
     for block in blocks:
-        inner = _add_containers(block.children, dates)
+        inner = _date_containers(block.children, dates)
         if block.key not in dates and inner:
             dates[block.key] = max(inner)
         all_dates += inner if block.key not in dates else [dates[block.key]]

@@ -20,15 +20,14 @@ T = TypeVar("T", Space, Collection)
 
 
 class SpacePosition(NamedTuple):
-    """A position in a collection, before or after another item of the same kind. If `before` and `after` are empty, the
-    end of the collection."""
+    """A position in a collection: before or after another item of the same kind, or at the end."""
 
     parent: str | None
     """ID of the collection. None for the top level."""
     before: str = ""
-    """ID of the next item, or empty."""
+    """ID of the next item. May be empty."""
     after: str = ""
-    """ID of the previous item, or empty."""
+    """ID of the previous item. May be empty."""
 
 
 def title_of(item: SpaceOrCollection) -> str:
@@ -50,7 +49,7 @@ def position_of(item: T, items: Sequence[T]) -> SpacePosition:
 
 
 def position_at_step(item: T, items: Sequence[T], step: int) -> SpacePosition | None:
-    """Return the position one step up (-1) or down (1). None if there is none."""
+    """Return the position one step up (-1) or down (1). None if the item is the first or the last."""
     sibling_ids = [each.id for each in siblings(item, items)]
     target = sibling_ids.index(item.id) + step if item.id in sibling_ids else -1
     if not 0 <= target < len(sibling_ids):
@@ -133,8 +132,8 @@ class SpaceTarget(NamedTuple):
         return next((each for each in self.collections if each.id == selected.parent), None)
 
     def why_not(self, action: str) -> str | None:
-        """Return the reason why your role does not allow `action` with the selected space or collection. None if it
-        does."""
+        """Return why your role does not allow `action` with the selected space or collection. None if your role allows
+        it."""
         if self.selected is None:
             return "No space is selected. Press ctrl+n to create a space."
         return why_no_permission(
@@ -142,21 +141,20 @@ class SpaceTarget(NamedTuple):
         )
 
     def why_not_create(self) -> str | None:
-        """Return the reason why you can create no space or collection, neither at the top level nor in the current
-        collection. None if you can."""
+        """Return why you cannot create spaces or collections here. None if you can create them at the top level or in
+        the current collection."""
         at_top = self.why_not_add_to(None)
         return at_top and self.why_not_add_to(self.collection)
 
     def why_not_duplicate(self) -> str | None:
-        """Return the reason why the selected space cannot be duplicated in its collection. None if it can be
-        duplicated."""
+        """Return why the selected space cannot be duplicated in its collection. None if it can."""
         if self.selected is not None and self.selected.parent and self.collection is None:
             return None  # The collection is not loaded, so the server decides.
         return self.why_not_add_to(self.collection)
 
     def why_not_add_to(self, collection: Collection | None) -> str | None:
-        """Return the reason why you cannot add items to `collection`, or to the top level if `collection` is None. None if
-        you can."""
+        """Return why you cannot add items to `collection`, or to the top level if `collection` is None. None if you
+        can."""
         if collection is None:
             return why_no_permission(
                 (self.organization,), "create_content", "create spaces or collections at the top level", "organization"

@@ -44,14 +44,15 @@ class EditablePages(Protocol):
         """Block at which the editor opens. None for the start of the page."""
 
     def why_no_page(self) -> str | None:
-        """Return the reason why page commands do not apply to the selected item, for example because it is a space.
-        None if they apply."""
+        """Return why page commands do not apply to the selected item, for example because it is a space. None if they
+        apply."""
 
     def refresh_drafts(self) -> None:
         """Update the marks of unsent drafts."""
 
     def show_saved_page(self, change_request: ChangeRequest, page: str) -> None:
-        """Update the view after an edit of `page` was saved to `change_request`. The id is empty if it is unknown."""
+        """Update the view after an edit of `page` was saved to `change_request`. `page` is empty if its id is
+        unknown."""
 
 
 class PageEditing:
@@ -63,7 +64,7 @@ class PageEditing:
         """True while an edit is being loaded, until its editor was closed or its dialog is open."""
 
     def disabled_reason(self) -> str | None:
-        """Return the reason why pages cannot be edited here, or None."""
+        """Return why pages cannot be edited here. None if they can be edited."""
         app, at, change_request = self._view.shell, self.pages.space_ref, self.pages.change_request
         if at is None:
             return "Open a space first. Press enter on a space to open it."
@@ -129,7 +130,7 @@ def _why_no_page_command(app: Shell, editing: PageEditing) -> str | None:
 
 
 def why_no_page_edit(app: Shell, editing: PageEditing) -> str | None:
-    """Return the reason why the selected page cannot be changed, or None."""
+    """Return why the selected page cannot be changed. None if it can be changed."""
     if reason := _why_no_page_command(app, editing):
         return reason
     return "Select a page first." if editing.pages.selected_page is None else None

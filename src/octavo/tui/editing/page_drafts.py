@@ -32,7 +32,7 @@ _page_source = lazy("octavo.data.writes.content_writes:page_source")
 _with_line_ends_of = lazy("octavo.tui.terminal.external_editor:with_line_ends_of")
 
 _NO_CHANGE_REQUEST = "-"
-"""Stands for a change request that does not exist yet. Ids of change requests are longer."""
+"""Stored in place of the id of a change request that does not exist yet."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +91,13 @@ class PageDraft(NamedTuple):
 
 
 def parse_draft_key(text: str) -> PageDraftKey:
-    """Return the key that has this `stored_key`."""
+    """Return the key whose `stored_key` is `text`."""
     _, space, page, request_id, revision, number = text.split(" ")
     return PageDraftKey(space, page, revision, "" if request_id == _NO_CHANGE_REQUEST else request_id, int(number))
 
 
 def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "") -> tuple[PageDraft, ...]:
-    """Return the drafts of a page, newest first, for one change request or for all."""
+    """Return the drafts of a page, newest first. If `change_request` is not empty, return only the drafts for it."""
     matches = []
     for draft in drafts.with_prefix(f"page {space} {page} "):
         key = parse_draft_key(draft.key)

@@ -166,7 +166,7 @@ class PageEdit:
         self.app.ask(dialog, lambda _: self.app.background(discard()))
 
     async def _load_target(self, key: PageDraftKey) -> TargetRequest:
-        """Return the target of a draft. Raises ApiError."""
+        """Return the change request that receives the text of a draft. Raises ApiError."""
         new = target_request.new_request_target(self.space, f"Edit {self.title}")
         if not key.change_request:
             return new
@@ -263,8 +263,8 @@ class PageEdit:
     # Sending
 
     def send(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
-        """Send the text `mine` to the change request `target` in the background, and show the result. `key` is the key
-        of its draft. `on_end` is called at the end."""
+        """Send the text `mine` to the change request `target` in the background, show the result, and call `on_end`.
+        `key` is the key of the draft."""
         self.app.background(self._send_and_report(key, target, mine))
 
     async def _send_and_report(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
@@ -372,8 +372,8 @@ Sending = Callable[[], Coroutine[Any, Any, SendResult[SuggestionOutcome]]]
 def why_not_apply(
     app: Shell, at: Discussion | None, thread: Comment, message: Comment | Reply, *, resolve: bool = False
 ) -> str | None:
-    """Return the reason why the suggestion in a message cannot be applied, or None. With `resolve`, the thread must also
-    be resolvable."""
+    """Return why the suggestion in a message cannot be applied. None if it can be applied. `resolve` also checks
+    whether the thread can be resolved."""
     texts = find_suggestions(message.body.text)
     if not texts:
         return "This comment has no suggestion."
@@ -393,8 +393,8 @@ def why_not_apply(
 
 
 def _why_not_in_request(app: Shell, at: ChangeRequestRef) -> str | None:
-    """Return the reason why the pages of a change request cannot be edited, or None. If the change request is not
-    loaded, only its space is checked."""
+    """Return why the pages of a change request cannot be edited. None if they can be edited. If the change request is
+    not loaded, only its space is checked."""
     change_request = app.session.live.peek(change_requests.Get(at=at)).value
     if change_request is None:
         return why_not_in_space(app, at.space_id, "edit")
@@ -404,8 +404,8 @@ def _why_not_in_request(app: Shell, at: ChangeRequestRef) -> str | None:
 def apply_to_page(
     app: Shell, at: Discussion, thread: Comment, message: Comment | Reply, *, resolve: bool = False
 ) -> None:
-    """Apply the suggestion in a message to its page. With `resolve`, also resolve the thread. If the block was edited
-    since, change nothing and offer to resolve the conflict in the editor."""
+    """Apply the suggestion in a message to its page. `resolve` also resolves the thread. If the block was edited after
+    the suggestion, change nothing and offer to resolve the conflict in the editor."""
     texts = suggested_texts(thread, message)
     if not isinstance(at, ChangeRequestRef) or not texts:
         return
@@ -446,7 +446,8 @@ def apply_to_page(
 
 
 def send_suggestions(app: Shell, at: ChangeRequestRef, send: Sending, action: str, message: str) -> None:
-    """Run `send`, which applies suggestions and may resolve threads, and show `message`. `u` undoes both."""
+    """Run `send`, which applies suggestions and may resolve threads, and show `message`. The user can undo all of this
+    with `u`."""
     live = app.session.live
     app.writes.send(
         action,

@@ -56,7 +56,7 @@ def changed_values(page: Page, values: Mapping[str, str]) -> Values:
 
 
 def page_update(page: Page, values: Mapping[str, str]) -> UpdatePage | None:
-    """Return the edit that saves the changed values, or None without changes. Unchanged values are not sent, because
+    """Return the edit that saves the changed values. None if nothing changed. Unchanged values are not sent, because
     other people may have changed them."""
     sent: dict[str, Any] = {}
     for name, value in changed_values(page, values).items():
@@ -99,8 +99,8 @@ def value_errors(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[
 
 
 def server_errors(sentence: str, names: Sequence[str]) -> dict[str, str]:
-    """Return `sentence`, an error message of the server, by the field that it mentions. Empty if it mentions none of the
-    fields `names`."""
+    """Return the error message `sentence` of the server, by the field that it mentions. Empty if it mentions no field
+    in `names`."""
     return next(({name: sentence} for name in names if re.search(rf"\b{name}\b", sentence, re.IGNORECASE)), {})
 
 
@@ -112,7 +112,7 @@ def _is_emoji(value: str) -> bool:
 
 
 def to_draft(page: Page, values: Mapping[str, str]) -> str:
-    """Return the changed values as JSON for a draft. Empty without changes."""
+    """Return the changed values as JSON for a draft. Empty if nothing changed."""
     new = changed_values(page, values)
     return json.dumps(new, ensure_ascii=False) if new else ""
 

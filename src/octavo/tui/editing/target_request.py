@@ -49,8 +49,8 @@ def new_request_target(space: SpaceRef, subject: str) -> TargetRequest:
 async def choose_target(
     app: Shell, space: SpaceRef, subject: str, on_choice: Callable[[TargetRequest], Coroutine[Any, Any, None]]
 ) -> None:
-    """Ask for the change request that receives an edit, then call `on_choice`. If the user has no open change request, take
-    a new one without asking. Return when the dialog is open or `on_choice` is done."""
+    """Ask for the change request that receives an edit, then call `on_choice`. Without an open change request of the
+    user, choose a new one and do not ask. Return when the dialog is open or `on_choice` is done."""
     new_target = new_request_target(space, subject)
     with show_progress(app, "Loading your change requests…"), explained("Could not load your change requests"):
         own, last = await asyncio.gather(_own_undecided_requests(app, space), _last_used(app, space))
@@ -106,8 +106,8 @@ def _status(app: Shell, change_request: ChangeRequest) -> str:
 
 
 async def find_or_create(app: Shell, target: TargetRequest) -> ChangeRequest | None:
-    """Return the change request of a target. A new change request is created first. If that fails, show the error and
-    return None."""
+    """Return the change request of a target, and create it if it is new. If that fails, show the error and return
+    None."""
     if target.change_request is not None:
         return target.change_request
     sent = await create(app.session.live, target.space, target.subject)

@@ -87,8 +87,8 @@ class TreeEdit:
         await self._load_tree_of_target("Add a page", self._insert)
 
     async def _load_tree_of_target(self, subject: str, on_loaded: Callable[[LoadedTree], None]) -> None:
-        """Load the page tree of the change request that receives the edit. If none is open, the user chooses one first.
-        `subject` is the subject of a new change request."""
+        """Load the page tree of the change request that receives the edit. The user may have to choose this change
+        request first. `subject` is the subject of a new change request."""
         if self.change_request is not None:
             await self._load_tree(on_loaded, TargetRequest(self.space, change_request=self.change_request))
         else:
@@ -270,8 +270,7 @@ class TreeEdit:
         draft: DialogDraft | None = None,
         show_refusal: Callable[[str, ChangeRequest], bool] | None = None,
     ) -> None:
-        """Send an edit and show the result. `show_refusal` may show an error of the server in its own way and return
-        True."""
+        """Send an edit and show the result. `show_refusal` may show an error of the server itself and return True."""
         with show_progress(self.app, f"Saving to {loaded.target.title}…"):
             change_request = await target_request.find_or_create(self.app, loaded.target)
             if change_request is None:
@@ -298,8 +297,8 @@ class TreeEdit:
             self.on_saved(change_request, page)
 
     async def _find_new_page(self, change_request: ChangeRequest, before: PageTree) -> str:
-        """Return the id of the page that a change request has in addition to `before`. Empty if there are none or
-        several, or if the pages could not be loaded."""
+        """Return the id of the page that a change request has in addition to `before`. Empty if this is not exactly one
+        page, or if the pages could not be loaded."""
         try:
             tree = await self.app.session.live.fetch(content.ListPages(at=change_request.ref(self.space)))
         except ApiError:

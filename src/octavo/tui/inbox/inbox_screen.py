@@ -98,20 +98,19 @@ def _choose_filter(_: Shell, view: InboxScreen) -> None:
     candidates = row_views.all_filters(rows, view.marked_rows.unread, view.shell.workspace.space_title)
     available = available_filters(candidates, rows, view.active_filters.filters)
     choices = [(each, plural(count, "item")) for each, count in available]
-    save = partial(_save_filter, view) if _is_filtered(view) else None
+    save = partial(_copy_tab_settings, view) if _has_unsaved_filters(view) else None
     view.active_filters.open_picker("Filter by…", choices, save)
 
 
-def _is_filtered(view: InboxScreen) -> bool:
-    """Return True if the list has filters that are not saved as a tab yet."""
+def _has_unsaved_filters(view: InboxScreen) -> bool:
     tab = view.sections.current
     if tab in ("snoozed", "done") or tab.startswith("own "):
         return False
     return bool(view.active_filters.filters or view.rows.query_text or tab in REASON_TABS)
 
 
-def _save_filter(view: InboxScreen) -> None:
-    """Copy settings that define a tab with the current filters. The user pastes them into the settings file."""
+def _copy_tab_settings(view: InboxScreen) -> None:
+    """Copy the settings of a tab with the current filters. The user pastes them into the settings file."""
     reasons = REASON_TABS[view.sections.current][1] if view.sections.current in REASON_TABS else ()
     settings = view.shell.settings
     taken_names = [saved_tab.name for saved_tab in settings.inbox_filters]

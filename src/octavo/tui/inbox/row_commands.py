@@ -200,7 +200,7 @@ def _outbox_entries(app: Shell, selected: SelectedRows) -> list[OutboxEntry]:
 
 
 def why_not_discard(app: Shell, selected: SelectedRows) -> str | None:
-    """Return the reason why there is nothing to discard, or None."""
+    """Return why there is nothing to discard. None if there is something."""
     return None if _outbox_entries(app, selected) or unsent_texts(app, selected) else thread_commands.NO_DRAFTS
 
 

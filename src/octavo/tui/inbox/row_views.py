@@ -76,7 +76,7 @@ REASON_SIGNS: Mapping[InboxReason, tuple[str, str]] = MappingProxyType(
     }
 )
 ORDERS: Mapping[str, str] = MappingProxyType({"reason": "by reason", "space": "by space", "newest": "newest first"})
-"""Labels of the orders."""
+"""Labels of the orders of the list."""
 
 
 @dataclass(frozen=True)
