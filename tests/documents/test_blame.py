@@ -91,7 +91,7 @@ def test_block_from_another_page_has_its_origin_there() -> None:
     blame: Blame[int] = Blame("new", old)
     assert blame.compare(3, {"new": new})
     blame.trace_to_other_pages({"old": (parse(f"# Old\n\n{FIRST}"), parse("# Old"))})
-    assert blame.pages == {"new", "old"}
+    assert blame.page_ids == {"new", "old"}
     blame.compare(2, {"old": parse("# Old\n\nThe tide table.")})
     blame.finish(1)
     assert _texts(blame, old) == {"New": 1, "Words.": 1, FIRST: 2}
@@ -104,4 +104,4 @@ def test_copied_block_has_the_version_that_copied_it() -> None:
     blame.compare(2, {"new": None})
     blame.trace_to_other_pages({"old": (parse(f"# Old\n\n{FIRST}"), parse(f"# Old\n\n{FIRST}"))})
     assert _texts(blame, page) == {"New": 2, FIRST: 2}
-    assert not blame.pages
+    assert not blame.page_ids

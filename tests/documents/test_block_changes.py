@@ -118,9 +118,9 @@ def test_change_of_a_container_or_column_is_listed(before: str, after: str, expe
 
 def test_both_versions_can_be_rebuilt_from_the_words() -> None:
     for each in block_changes(diff(parse(BEFORE), parse(AFTER))):
-        if each.change == "edited" and each.block.runs and each.before is not None and each.after is not None:
-            assert "".join(text for op, text in each.words if op != "ins") == each.before.plain()
-            assert "".join(text for op, text in each.words if op != "del") == each.after.plain()
+        if each.change == "edited" and each.block.runs and each.old is not None and each.new is not None:
+            assert "".join(text for op, text in each.words if op != "ins") == each.old.plain()
+            assert "".join(text for op, text in each.words if op != "del") == each.new.plain()
 
 
 def test_moved_block_is_listed_once() -> None:

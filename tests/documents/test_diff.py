@@ -78,7 +78,7 @@ def test_format_change_and_link_change_are_distinguished() -> None:
     assert isinstance(link, TextChange)
     assert bold.kinds == frozenset({"format"})
     assert link.kinds == frozenset({"link"})
-    assert bold.changed == link.changed == 0
+    assert bold.changed_share == link.changed_share == 0
     (word,) = link.words
     assert word.old
     assert (word.old.link, word.run.link) == ("x", "y")

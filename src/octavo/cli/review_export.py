@@ -376,7 +376,7 @@ def _page_row(page: _ParsedPage, placed: _PlacedThreads, *, changed_only: bool) 
 
 
 def _block_row(page: _ParsedPage, change: BlockChange, placed: _PlacedThreads) -> dict[str, Any]:
-    before, after = change.before, change.after
+    before, after = change.old, change.new
     keys = [each.key for block in (before, after) if block is not None for each in block.walk()]
     row: dict[str, Any] = {
         "block": after.key if after is not None else None,

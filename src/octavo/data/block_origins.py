@@ -83,7 +83,7 @@ class PageBlame:
     @property
     def is_complete(self) -> bool:
         """True if the origins of all blocks are known."""
-        return self._blame is not None and not self._blame.pages
+        return self._blame is not None and not self._blame.page_ids
 
     @property
     def has_older(self) -> bool:
@@ -158,7 +158,7 @@ class PageBlame:
         created."""
         assert self._blame is not None
         older: dict[str, Document | None] = {}
-        for page_id in self._blame.pages:
+        for page_id in self._blame.page_ids:
             changes = summary.changes_of(page_id)
             is_created = before is None or any(change.type == "page_created" for change in changes)
             if is_created:

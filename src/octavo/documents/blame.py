@@ -14,18 +14,18 @@ from octavo.documents.diff_nodes import NodeFactory
 V = TypeVar("V")
 
 _WHOLE_KINDS = frozenset({"row", "card", "figure", "prompt"})
-"""Kinds of blocks that are one block for the reader, although they have children."""
-_MIN_ELSEWHERE = 25
-"""Minimum length of a text in characters to be recognized on another page. Shorter texts occur on many pages."""
-_MIN_PART = 12
-"""Minimum length of a text in characters to be recognized as a part of a block that was split."""
+"""Kinds of blocks that count as one block, although they have children."""
+_MIN_MOVED_LENGTH = 25
+"""Minimum number of characters of a text that is searched for on other pages. Shorter texts occur on many pages."""
+_MIN_PART_LENGTH = 12
+"""Minimum number of characters of a part of a split block."""
 _MIN_SPLIT_SHARE = 0.9
 """A block was split, and not shortened, if its parts have at least this share of its characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin(Generic[V]):
-    """The place where a block was written: the version, and the page and the key of the block in that version."""
+    """The version that wrote a block, and the page and key of the block in that version."""
 
     version: V
     page: str
@@ -34,18 +34,18 @@ class Origin(Generic[V]):
 
 @dataclass(frozen=True, slots=True)
 class _Trail:
-    """The place of a block of the page in the oldest version that has been compared."""
+    """The place of a block in the oldest version that has been compared."""
 
     page: str
     block_key: str
     text: str
     """The text of the block in the newest version, without links."""
     is_part: bool = False
-    """True if the block is a part of a longer block of the older version, which was split."""
+    """True if the block is a part of a longer older block that was split."""
 
 
 class Blame(Generic[V]):
-    """The origins of the blocks of a page, from the older versions that have been compared."""
+    """The origins of the blocks of a page. Older versions are compared one after the other to find them."""
 
     def __init__(self, page: str, document: Document) -> None:
         """`document` is the newest version of the page with the id `page`."""
@@ -56,30 +56,29 @@ class Blame(Generic[V]):
         self._documents = {page: document}
         self._trails = {block.key: _Trail(page, block.key, _text(block)) for block in self.blocks}
         self._added_blocks: dict[str, tuple[_Trail, str]] = {}
-        """The long blocks that the last compared version added, by key. Each has its trail and its words.
-        `trace_to_other_pages` searches other pages for these blocks."""
+        """Long blocks that the last compared version added, by key, with their trails and words. They may come from
+        other pages."""
 
     @property
-    def pages(self) -> frozenset[str]:
-        """The ids of the pages whose older versions are still needed. Empty if all origins are known."""
+    def page_ids(self) -> frozenset[str]:
+        """The ids of the pages to compare in the next older version. Empty if all origins are known."""
         return frozenset(trail.page for trail in self._trails.values())
 
     def compare(self, version: V, older: Mapping[str, Document | None]) -> bool:
-        """Find the blocks that `version` wrote. Return True if some of them may come from other pages: then call
-        `trace_to_other_pages`.
+        """Find the blocks that `version` wrote. `older` has each page that it changed as it was before, by page id.
+        None stands for a page that it created.
 
-        `older` has the pages that `version` changed, as they were before, by page id. None stands for a page that
-        `version` created.
+        Return True if some blocks may come from other pages. Then call `trace_to_other_pages`.
         """
         self._added_blocks = {}
         for page, document in older.items():
-            if page in self.pages:
+            if page in self.page_ids:
                 self._compare_page(version, page, document if document is not None else EMPTY_PAGE)
         return bool(self._added_blocks)
 
     def trace_to_other_pages(self, others: Mapping[str, tuple[Document, Document | None]]) -> None:
-        """Find the blocks that were moved here from other pages in the last compared version. `others` has these pages before
-        and after that version. None stands for a deleted page."""
+        """Find the blocks that the last compared version moved here from other pages. `others` has these pages before
+        and after it. None stands for a deleted page."""
         for page, (before, after) in others.items():
             remaining = {_text_with_links(block) for block in blocks_with_words(after)} if after is not None else set()
             moved = {
@@ -94,7 +93,7 @@ class Blame(Generic[V]):
                     self._documents[page] = before
 
     def finish(self, version: V) -> None:
-        """Take `version` as the origin of all remaining blocks, because there is no older version."""
+        """Set `version`, the oldest one, as the origin of all remaining blocks."""
         for key in list(self._trails):
             self._set_origin(key, version)
 
@@ -111,24 +110,24 @@ class Blame(Generic[V]):
             if (source := versions.source_of(trail)) is not None:
                 self._trails[key] = source
                 continue
-            words = versions.words(trail.block_key)
+            words = versions.new_words(trail.block_key)
             self._set_origin(key, version)
-            if len(trail.text) >= _MIN_ELSEWHERE and not trail.is_part:
+            if len(trail.text) >= _MIN_MOVED_LENGTH and not trail.is_part:
                 self._added_blocks[key] = trail, words
 
 
 class _TwoVersions:
-    """The blocks of two versions of a page, with the older block from which each newer block comes."""
+    """Finds the older block from which each newer block of a page comes."""
 
     def __init__(self, older: Document, newer: Document) -> None:
         self._older = {block.key: block for block in blocks_with_words(older)}
         self._newer = {block.key: block for block in blocks_with_words(newer)}
         pairs = new_keys(diff(older, newer))
         self._old_keys = {new: old for old, new in pairs.items() if old in self._older and new in self._newer}
-        self._add_unpaired()
+        self._pair_equal_words()
 
-    def _add_unpaired(self) -> None:
-        """Pair the remaining blocks with equal words, such as table rows below a new paragraph that splits the table."""
+    def _pair_equal_words(self) -> None:
+        """Pair the remaining blocks with equal words, such as the rows of a table that a new paragraph divides."""
         paired = set(self._old_keys.values())
         unpaired: dict[str, list[str]] = {}
         for key, block in self._older.items():
@@ -138,27 +137,26 @@ class _TwoVersions:
             if unpaired and key not in self._old_keys and (old_keys := unpaired.get(_text_with_links(block))):
                 self._old_keys[key] = old_keys.pop(0)
 
-    def words(self, key: str) -> str:
-        """Return the words of a block of the newer version."""
+    def new_words(self, key: str) -> str:
         return _text_with_links(self._newer[key])
 
     def source_of(self, trail: _Trail) -> _Trail | None:
-        """Return the trail of the same words in the older version. None if the newer version wrote or edited them."""
+        """Return the place of the same words in the older version. None if the newer version wrote or edited them."""
         old_key = self._old_keys.get(trail.block_key)
         if old_key is not None:
             old = self._older[old_key]
             is_same = trail.text in _text(old) if trail.is_part else self._is_unchanged(trail.block_key)
             if is_same:
                 return replace(trail, block_key=old_key)
-        source = self._split_blocks.get(trail.text)
+        source = self._sources_of_parts.get(trail.text)
         return None if source is None else replace(trail, block_key=source, is_part=True)
 
     @cached_property
-    def _split_blocks(self) -> dict[str, str]:
-        """The key of the older block that was split, by the text of each of its parts in the newer version."""
+    def _sources_of_parts(self) -> dict[str, str]:
+        """The key of the older block that was split, by the text of each of its parts."""
         edited = [_text(block) for key, block in self._newer.items() if not self._is_unchanged(key)]
         kept = {self._old_keys[key] for key in self._newer if self._is_unchanged(key)}
-        texts = [text for text in edited if len(text) >= _MIN_PART]
+        texts = [text for text in edited if len(text) >= _MIN_PART_LENGTH]
         found: dict[str, str] = {}
         for key, block in self._older.items():
             whole = _text(block)
@@ -188,11 +186,11 @@ def _with_words(blocks: Sequence[Block]) -> Iterator[Block]:
 
 
 def _text(block: Block) -> str:
-    """Return the text of a block, with the texts of its attributes such as URLs of images."""
+    """Return the text of a block and of its attributes, such as URLs of images."""
     return NodeFactory().node(block).text
 
 
 def _text_with_links(block: Block) -> str:
-    """Return everything in a block that counts as written: its text and its links, but not its format."""
+    """Return the text and the links of a block, without formats."""
     links = [run.link for each in block.walk() for run in each.runs if run.link]
     return " ".join([_text(block), *links])

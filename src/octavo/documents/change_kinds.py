@@ -43,10 +43,10 @@ _TOKEN = re.compile(
     r"0[xX][0-9a-fA-F]+|[^\W\d_]+\d[^\W_]*|\d+[^\W\d_]+\d[^\W_]*"  # 0xff, v2, 9f8e
     r"|"
     r"(?:(?<![\w.)\]])[+\-−])?\d(?:[\d.,:]*\d)?"  # 5, -5, 1,000.50, 10:30, 2.0.1
-    r"|(?<![-=])[<>](?:=|(?=\s?[+\-−$€£¥]?\.?\d))|(?<=\d\s)[<>](?=\s)"  # not the signs of List<Fee>
+    r"|(?<![-=])[<>](?:=|(?=\s?[+\-−$€£¥]?\.?\d))|(?<=\d\s)[<>](?=\s)"  # comparison signs, but not in List<Fee>
     r"|[≤≥≠±~≈](?=\s?\d)"
     r"|[^\W\d_]+(?:['’][^\W\d_]+)*"
-    r"|[‰°€£¥]|(?<=\d)%|[%$](?![A-Za-z_({])"  # not the signs of %(name)s and $HOME
+    r"|[‰°€£¥]|(?<=\d)%|[%$](?![A-Za-z_({])"  # % and $, but not in %(name)s and $HOME
 )
 
 _NUMBER_WORDS = word_set(
@@ -91,7 +91,7 @@ _LONE_UNITS = word_set("ms KB MB GB TB KiB MiB GiB kHz MHz GHz USD EUR Mbps Gbps
 
 @dataclass(frozen=True, slots=True)
 class TextFacts:
-    """Numbers, units, warning words and URLs of a text."""
+    """The numbers, units, warning words and URLs of a text."""
 
     numbers: tuple[str, ...] = ()
     """The numbers in the order of the text, without their units."""
@@ -103,7 +103,7 @@ class TextFacts:
 
 
 def text_facts(text: str) -> TextFacts:
-    """Return the facts in a text."""
+    """Return the numbers, units, warning words and URLs of a text."""
     numbers: list[str] = []
     units: list[str] = []
     warnings: Counter[str] = Counter()
@@ -134,7 +134,8 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def short_unit(token: str, *, after_number: bool) -> str | None:
-    """Return the short form of a unit. None if `token` is no unit. Some tokens are units only after a number."""
+    """Return the short form of a unit. None if `token` is no unit. With `after_number`, it may be a unit such as `s` in
+    `5 s`."""
     if token in _SIGNS or token in _LONE_UNITS:
         return token
     if (unit := _LONG_UNITS.get(token.lower())) is not None:
@@ -156,8 +157,8 @@ ChangeKind = Literal[
     "number", "unit", "command", "code", "link", "warning", "deletion", "addition", "setting", "wording", "move",
     "formatting", "white space",
 ]  # fmt: skip
-"""What a change affects, the most important first. `number` includes the number of a moved step. `link` is the target
-of a link, image or file. `warning` is a hint with the style warning or danger, or a word such as “not”."""
+"""What a change affects, the most important first. `number` includes moved steps, whose numbers change. `link` is the
+target of a link, image or file. `warning` is a hint with the style warning or danger, or a word such as “not”."""
 KINDS: tuple[ChangeKind, ...] = get_args(ChangeKind)
 """All kinds, the most important first."""
 KEEPING_MEANING: frozenset[ChangeKind] = frozenset({"move", "formatting", "white space"})
@@ -171,7 +172,7 @@ _PLURALS: Mapping[ChangeKind, str] = {
 NO_KINDS: frozenset[ChangeKind] = frozenset()
 
 _MIN_DELETED_WORDS = 4
-"""Minimum number of deleted words that count as a `deletion` in a text, if no words replaced them."""
+"""Minimum number of adjacent deleted words that count as `deletion`, if no words replaced them."""
 _SHELLS = word_set("bash sh shell console zsh fish powershell ps1 pwsh cmd bat batch terminal shell-session")
 _PROGRAMS = word_set(
     "apt apt-get aws az brew bun bundle cargo cat cd chmod chown composer conda cp curl deno docker dotnet export gcloud gem"
@@ -194,9 +195,9 @@ _LOOK_ATTRIBUTES = word_set(
 )
 """Attributes that change the look of a block and not what the block says."""
 _NAME_ATTRIBUTES = frozenset({"id", "slug"})
-"""Attributes whose value is a name. Another number in it is not a change of the kind `number`."""
+"""Attributes whose value is a name. A number in a name does not count as `number`."""
 _SWITCH_VALUES = frozenset({"yes", "no", None})
-"""Values of switches, whose “no” is no warning."""
+"""Values of attributes that are on or off. Their “no” is not a warning word."""
 _IN_WARNING: frozenset[ChangeKind] = frozenset({"warning"})
 _STEP_NUMBER: frozenset[ChangeKind] = frozenset({"number"})
 
@@ -226,7 +227,7 @@ def risk_order(kinds: Collection[ChangeKind]) -> tuple[int, bool]:
 
 
 class ChangeKinds:
-    """The kinds of the entries of a diff."""
+    """The kinds of change of each entry of a diff."""
 
     def __init__(self, entries: Sequence[Entry] = ()) -> None:
         self._entries = entries  # Keeps the entries alive, because `_by_entry` uses their `id()` as keys.
@@ -235,13 +236,13 @@ class ChangeKinds:
         self._add(entries, is_in_warning=False, are_steps=False)
 
     def of(self, entry: Entry) -> frozenset[ChangeKind]:
-        """Return the kinds of a change. Changes inside a container do not count. Empty if `entry` is no change of this
-        diff."""
+        """Return the kinds of change of an entry, without the changes inside a container. Empty for an unchanged
+        entry."""
         return self._by_entry.get(id(entry), NO_KINDS)
 
     @property
     def counts(self) -> Mapping[ChangeKind, int]:
-        """Number of changes by their most important kind, the most important kinds first."""
+        """Numbers of changes by their most important kind, the most important kind first."""
         return {kind: self._counts[kind] for kind in KINDS if self._counts[kind]}
 
     def _add(self, entries: Sequence[Entry], *, is_in_warning: bool, are_steps: bool) -> None:
@@ -264,8 +265,8 @@ class ChangeKinds:
 
 
 def _inner_entries(entry: Entry) -> tuple[Sequence[Entry], tuple[Block, ...]]:
-    """Return the entries inside a container that count as changes of their own, and the existing versions of the
-    container."""
+    """Return the entries inside a container that count as changes, and the container before and after, as far as it
+    existed."""
     match entry:
         case AddedBlock(block, inner) | RemovedBlock(block, inner):
             return inner, (block,)
@@ -331,7 +332,7 @@ def _added_kinds(block: Block) -> Iterator[ChangeKind]:
 
 
 def _content_kinds(block: Block) -> Iterator[ChangeKind]:
-    """Yield the change kinds of an added block without its children: `warning`, `command`, `code` and `link`."""
+    """Yield the kinds of an added block without its children: `warning`, `command`, `code` and `link`."""
     if _is_warning(block):
         yield "warning"
     if block.kind in _CODE_BLOCKS:
@@ -386,7 +387,6 @@ def _own_text(block: Block) -> str:
 
 
 def _column_kinds(column: ColumnPair) -> Iterator[ChangeKind]:
-    """Yield the kinds of a column that was added or removed, or that has another title."""
     if column.old is None:
         yield "addition"
     elif column.new is None:
@@ -403,7 +403,7 @@ def _cell_kinds(cell: CellChange) -> Iterator[ChangeKind]:
 
 
 def _setting_kinds(setting: AttributeChange) -> Iterator[ChangeKind]:
-    """Yield the kinds of a changed attribute. Its name can begin with the kind of run, as in `image URL`."""
+    """Yield the kinds of a changed attribute. Its name can begin with a kind of run, as in `image URL`."""
     names = [setting.name, setting.name.rpartition(" ")[2], setting.name.partition(",")[0]]
     values = {setting.old, setting.new}
     if setting.name == "white space":
@@ -440,7 +440,7 @@ def _kinds_of_text(words: Sequence[TextPart]) -> Iterator[ChangeKind]:
         for index, side in enumerate(sides)
     )
     is_changed = any(part.op in ("insert", "delete") and _has_content(part.run) for part in words)
-    if is_changed or old.split() != new.split():  # White space that joins or splits words changes them.
+    if is_changed or old.split() != new.split():  # Joining or splitting words changes the wording.
         yield "wording"
         yield from _fact_kinds(text_facts(old), text_facts(new))
     elif old != new:
@@ -457,8 +457,7 @@ def _has_content(run: Run) -> bool:
 
 
 def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
-    """Yield the kinds of change in one part of a text: changes of links, code, marks and white space. `_kinds_of_text`
-    yields those of the words."""
+    """Yield the kinds of change of one part of a text, except those of its words."""
     run, old = part.run, part.old
     match part.op:
         case "link":
@@ -478,7 +477,7 @@ def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
 
 
 def _changed_code(side: Iterable[TextPart]) -> Iterator[ChangeKind]:
-    """Yield `command` or `code` for each inline code of one version that has inserted or deleted words."""
+    """Yield `command` or `code` for each changed inline code of one version."""
     for is_code, group in groupby(side, key=lambda part: _is_code(part.run)):
         parts = list(group)
         if is_code and any(part.op in ("insert", "delete") for part in parts):
@@ -486,7 +485,7 @@ def _changed_code(side: Iterable[TextPart]) -> Iterator[ChangeKind]:
 
 
 def _deletions(words: Sequence[TextPart]) -> Iterator[ChangeKind]:
-    """Yield `deletion` for each run of at least `_MIN_DELETED_WORDS` deleted words without inserted words next to it."""
+    """Yield `deletion` for each part of at least `_MIN_DELETED_WORDS` deleted words that no words replaced."""
     for before, part, after in zip((None, *words[:-1]), words, (*words[1:], None), strict=True):
         is_replaced = any(each is not None and each.op == "insert" for each in (before, after))
         if part.op == "delete" and not is_replaced and len(part.run.text.split()) >= _MIN_DELETED_WORDS:
@@ -494,7 +493,7 @@ def _deletions(words: Sequence[TextPart]) -> Iterator[ChangeKind]:
 
 
 def _code_kinds(old: Block, new: Block, change: CodeChange) -> Iterator[ChangeKind]:
-    """Yield the kinds of changed code. White space counts as code, except at the end of lines."""
+    """Yield the kinds of changed code. White space at the end of lines does not count as code."""
     if [line.rstrip() for line in old.text.splitlines()] == [line.rstrip() for line in new.text.splitlines()]:
         yield "white space"
         return
@@ -515,7 +514,7 @@ def _changes_number(change: CodeChange) -> bool:
 
 
 def _replaced_kinds(old: Block, new: Block) -> Iterator[ChangeKind]:
-    """Yield the kinds of change of a block that was replaced as a whole, without a comparison of its parts."""
+    """Yield the kinds of change of a block whose parts were not compared."""
     before, after = old.plain(), new.plain()
     if before.split() != after.split():
         yield "wording"

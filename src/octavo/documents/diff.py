@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
-from octavo.documents.blocks import Block, Document, kinds_with, plain_text
+from octavo.documents.blocks import FALLBACK_KINDS, Block, Document, kinds_with, plain_text
 from octavo.documents.diff_alignment import align_without, moved_sections
 from octavo.documents.diff_model import (
     AddedBlock,
@@ -50,15 +50,13 @@ from octavo.documents.sequences import diff_ranges
 
 _CODE_KINDS = frozenset({"code", "math"})
 _TABLE_KINDS = kinds_with("grid")
-_FALLBACK_KINDS = frozenset({"content-ref", "openapi"})
-"""Kinds of blocks whose text is a fallback, shown only if the block itself cannot be shown."""
 _TEXT_KINDS = frozenset({"paragraph", "heading", "tab"})
 _EMPTY_CELL = Block("cell")
 
 
 def diff(old: Document, new: Document) -> Diff:
-    """Return the changes between two pages. If both pages look the same, count the lines that differ in their
-    sources."""
+    """Return the changes between two pages. If both look the same, `unseen_lines` counts the source lines that
+    differ."""
     nodes = NodeFactory()
     old_side, new_side = ([nodes.node(block) for block in document.blocks] for document in (old, new))
     steps = _compare_siblings(old_side, new_side)
@@ -99,7 +97,7 @@ def _step_at_new_place(old: Node, new: Node) -> DiffStep:
 
 
 def compare_nodes(old: Node, new: Node) -> DiffStep:
-    """Return the step that describes the changes from one block to the other."""
+    """Return the step with the changes from one block to the other."""
     if old.kind == new.kind == "api-method" and uses_old_tags(old) is not uses_old_tags(new):
         step = DiffStep(
             "restructured", old_nodes=(old,), new_nodes=(new,), note="same operation, written with other tags"
@@ -114,12 +112,12 @@ def compare_nodes(old: Node, new: Node) -> DiffStep:
         step.settings += column_changes(columns)
     elif new.kind in _CODE_KINDS and old.kind in _CODE_KINDS:
         step.parts = CodeChange(diff_lines(old.block.text, new.block.text))
-    elif old.kind == new.kind and new.kind in _FALLBACK_KINDS and not (old.children or new.children):
+    elif old.kind == new.kind and new.kind in FALLBACK_KINDS and not (old.children or new.children):
         step.settings += _fallback_changes(old.block, new.block)
     elif old.children or new.children:
         if old.block.text != new.block.text:
             step.settings += (AttributeChange("content", old.block.text or None, new.block.text or None),)
-        if new.kind in _FALLBACK_KINDS:
+        if new.kind in FALLBACK_KINDS:
             step.settings += _fallback_changes(old.block, new.block)
         elif old.block.runs or new.block.runs:
             step.title = diff_runs(old.block.runs, new.block.runs)
@@ -139,21 +137,21 @@ def compare_nodes(old: Node, new: Node) -> DiffStep:
 
 
 def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """Return the change of the fallback text of a block. If the text is equal, return the changes of its links and
-    formats, without those that its attributes show already."""
+    """Return the change of the fallback text of a block. If its words are equal, return the changes of its links and
+    formats that the attributes do not show."""
     old_side, new_side = plain_text(old.runs), plain_text(new.runs)
     if old_side != new_side:
         return (AttributeChange("fallback text", old_side or None, new_side or None),)
     shown_changes = {(attribute.old, attribute.new) for attribute in changed_attributes(old, new)}
     found = changed_run_attributes(diff_runs(old.runs, new.runs).words)
     if not found and runs_key(old.runs) != runs_key(new.runs):
-        found = tuple(_attribute_changes_without_text(old, new))
-    # If the link repeats the target of the block, its change is already listed as an attribute.
+        found = tuple(_changes_of_equal_text(old, new))
+    # A link to the target of the block is already listed as an attribute.
     return tuple(each for each in found if (each.old, each.new) not in shown_changes)
 
 
-def _attribute_changes_without_text(old: Block, new: Block) -> Iterator[AttributeChange]:
-    """Yield the differences between runs with equal text: their kinds if these differ, else their attributes."""
+def _changes_of_equal_text(old: Block, new: Block) -> Iterator[AttributeChange]:
+    """Yield how runs with equal text differ: in their kinds, or else in their attributes."""
     old_side, new_side = (", ".join(run.kind for run in side.runs) or None for side in (old, new))
     if old_side != new_side:
         yield AttributeChange("fallback", old_side, new_side)
@@ -179,7 +177,7 @@ def _is_unchanged(step: DiffStep) -> bool:
         return all(each.status == "same" for each in step.inside)
     assert step.old is not None
     assert step.new is not None
-    # Only these kinds have all their text in `runs` and `text`. Others may differ in parts that are not compared here.
+    # Blocks of other kinds may differ in parts that are not compared here.
     old, new = step.old.block, step.new.block
     is_worded = old.kind in _TEXT_KINDS and old.kind == new.kind
     return is_worded and runs_key(old.runs) == runs_key(new.runs) and old.text == new.text
@@ -222,7 +220,7 @@ def _compare_cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
         return CellChange(old_cell, new_cell)
     others = changed_attributes(old_cell or _EMPTY_CELL, new_cell or _EMPTY_CELL)
     if pair.old and pair.new and pair.old.type != pair.new.type:
-        # The value differs only because the type of the column changed.
+        # The value differs because the type of the column changed.
         others = tuple(other for other in others if other.name != "value")
     found = diff_runs(old_cell.runs if old_cell else (), new_cell.runs if new_cell else ())
     return CellChange(old_cell, new_cell, found if found.kinds else None, others)
@@ -237,25 +235,25 @@ _SIGNS: dict[str, Literal["same", "ins", "del"]] = {"insert": "ins", "delete": "
 
 @dataclass(frozen=True, slots=True)
 class BlockChange:
-    """A block in the old version, in the new version, or in both."""
+    """A block of the old version, the new version, or both, and its change."""
 
     change: BlockStatus
-    before: Block | None
-    after: Block | None
+    old: Block | None
+    new: Block | None
     words: tuple[Word, ...] = ()
     """The text with its changes. Empty for blocks that were not edited, and for edits without text."""
 
     @property
     def block(self) -> Block:
         """The block in the new version, else in the old one."""
-        block = self.after or self.before
+        block = self.new or self.old
         assert block is not None, "a change has a block"
         return block
 
 
 def block_changes(diff: Diff) -> Iterator[BlockChange]:
-    """Yield the blocks of both versions in reading order. A changed container is listed before the blocks in it. A
-    container of which only blocks changed is not listed."""
+    """Yield the blocks of both versions in reading order. A container comes before its blocks. It is left out if only
+    its blocks changed."""
     yield from _changes(diff.entries)
 
 
@@ -286,7 +284,7 @@ def _changes(entries: Iterable[Entry]) -> Iterator[BlockChange]:
 
 
 def _old_blocks(entries: Iterable[Entry]) -> Iterator[Block]:
-    """Yield the blocks of the old version that entries are about, without the blocks inside them."""
+    """Yield the old blocks of entries, without the blocks inside them."""
     for entry in entries:
         match entry:
             case UnchangedBlocks(old) | RestructuredBlocks(old):
@@ -313,14 +311,12 @@ def _edited_block(entry: ChangedBlock) -> Iterator[BlockChange]:
 
 
 def _joined_words(parts: Parts) -> tuple[Word, ...]:
-    """Return the text of a changed block. Adjacent words with the same change are joined."""
     stretches = groupby(_words(parts), key=lambda word: word[0])
     return tuple((sign, "".join(text for _, text in words)) for sign, words in stretches)
 
 
 def _words(parts: Parts) -> Iterator[Word]:
-    """Yield the words of a changed block with their changes. Yield only the title of a container: its blocks are
-    changes of their own."""
+    """Yield the words of a changed block. For a container, yield only its title."""
     match parts:
         case TextChange(words):
             yield from map(_word, words)
@@ -380,7 +376,7 @@ def _block_pairs(old: Block, new: Block, parts: Parts) -> Iterator[tuple[str, st
 
 
 def _equal_pairs(old: Block, new: Block) -> Iterator[tuple[str, str]]:
-    """Yield the old and new keys of a block and its descendants, if both versions have the same structure."""
+    """Yield the old and new keys of a block and its descendants. Yield nothing if their kinds differ."""
     pairs = list(zip(old.walk(), new.walk(), strict=False))
     if all(before.kind == after.kind for before, after in pairs):
         yield from ((before.key, after.key) for before, after in pairs)

@@ -17,22 +17,23 @@ MIN_SIMILARITY = 0.45
 """Minimum similarity of two blocks, from 0 to 1, to be paired in a comparison."""
 
 _CONTAINER_SIMILARITY = 0.5
-"""Similarity of two containers with the same title, and of two without title if one is empty."""
+"""Similarity of containers with the same title, and of containers without title if one is empty."""
 
 _MIN_HEADING_SIMILARITY = 0.6
-"""Minimum similarity of two headings without a common word, because short texts have many letters in common by chance.
-Also the similarity of two headings if one begins with all words of the other."""
+"""Minimum similarity of headings without a common word: short texts have many letters in common by chance. Also the
+similarity of headings if one begins with all words of the other."""
 
 _MIN_ROW_SIMILARITY = 0.5
 """Minimum similarity of two rows without an equal cell."""
 
 _MIN_CODE_SIMILARITY = 0.85
-"""Minimum similarity of a paragraph and a code block. Code next to a paragraph often repeats some of its words."""
+"""Minimum similarity of a paragraph and a code block. High, because code often repeats words of the paragraph next to
+it."""
 
 TITLED_KINDS = kinds_with("titled")
 
 _MIN_COPIED_SIMILARITY = 0.75
-"""Minimum similarity of a block that was copied elsewhere, and then edited in place, to its old version."""
+"""Minimum similarity of an edited block to its old version if the old version was also copied elsewhere."""
 
 MIN_MOVED_LENGTH = 25
 """Minimum length in characters for two equal blocks to count as one moved block."""
@@ -61,15 +62,14 @@ _OPERATION_KINDS = frozenset({"openapi", "api-method"})
 _IMAGE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
 _MAX_COMPARED = 6000
-"""Maximum number of pairs of blocks in a gap that are all compared. In a larger gap, only blocks at similar positions
-are compared."""
+"""Maximum number of pairs of blocks in a gap. In a larger gap, only blocks at similar positions are compared."""
 _MAX_PAIRS = 250_000
 
 
 def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     """Pair the blocks of two sides without changing their order. A block without a counterpart is paired with None."""
     pairs: list[Pair] = []
-    found = _join_across_islands(diff_ranges(*_alignment_keys(old, new)), old, new)
+    found = _join_around_short_matches(diff_ranges(*_alignment_keys(old, new)), old, new)
     gaps = [each for each in found if not each.equal]
     moved = _unique_equal_numbers(
         [node for gap in gaps for node in old[gap.i1 : gap.i2]],
@@ -85,10 +85,10 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hashable]]:
-    """Return a key for each block of each side. Blocks with equal keys can be aligned.
+    """Return the keys by which the blocks of each side are aligned.
 
-    Headings with the same text have equal keys, even if their levels differ. If one side has more headings with this
-    text than the other, a heading that occurs exactly once on each side with the same level has a key of its own.
+    The key of a heading is its text, so its level may differ. If one side repeats the text more often, a heading that
+    occurs once on each side is aligned with its level.
     """
     headings = [[node for node in side if node.block.kind == "heading"] for side in (old, new)]
     old_texts, new_texts = (Counter(node.text for node in side) for side in headings)
@@ -105,9 +105,11 @@ def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hasha
     ]
 
 
-def _join_across_islands(ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]) -> Sequence[DiffRange]:
-    """Join differing ranges between which only short repeated blocks are equal. For example, “Returns:” in one section
-    does not correspond to “Returns:” in another."""
+def _join_around_short_matches(
+    ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
+) -> Sequence[DiffRange]:
+    """Join changes if only short repeated blocks are equal between them. For example, “Returns:” occurs in many
+    sections."""
     short = [
         index
         for index, each in enumerate(ranges)
@@ -141,8 +143,8 @@ def _join_across_islands(ranges: Sequence[DiffRange], old: Sequence[Node], new: 
 def _renumbered_headings(
     short: Sequence[int], ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return the indexes in `ranges` of headings such as “Step 4” that are equal by chance, because steps were
-    renumbered. Then a long equal block is before the heading on one side, and after it on the other."""
+    """Return the indexes in `ranges` of headings such as “Step 4” that are equal only because steps were renumbered.
+    Then a long equal block is before the heading on one side, and after it on the other."""
     series = [Counter(form for node in nodes if (form := _number_pattern(node))) for nodes in (old, new)]
     numbered = [
         index
@@ -182,8 +184,8 @@ def _is_short(nodes: Sequence[Node]) -> bool:
 
 
 def _unique_equal_numbers(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
-    """Return the numbers (`Node.number`) of the long blocks that occur exactly once on each side. Such a block is never
-    paired with a block that is only similar."""
+    """Return the numbers (`Node.number`) of long blocks that occur exactly once on each side. They are paired only with
+    each other."""
     numbers, others = [node.number for node in old], [node.number for node in new]
     both = set(numbers).intersection(others)
     if not both:
@@ -199,8 +201,8 @@ def _unique_equal_numbers(old: Sequence[Node], new: Sequence[Node]) -> frozenset
 
 
 def _copied_number(gap: DiffRange, old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> int | None:
-    """Return the number of a block that was copied to another place, and edited in its old place. `gap` is the old
-    place: one block on each side, below the same heading. None if there is no such block."""
+    """Return the number of the block in `gap` that was copied to another place, and edited here. None if there is none.
+    The gap is below a heading and has one block on each side."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]
@@ -265,7 +267,7 @@ def similarity(old: Node, new: Node) -> float:
         return 0.0
     score = text_similarity(old_text, new_text)
     if old_kind == new_kind == "heading" and score < _MIN_HEADING_SIMILARITY:
-        title, other = fold(old_text), fold(new_text)  # ignore case, for changes such as “Api” to “API”
+        title, other = fold(old_text), fold(new_text)  # Ignore case, for changes such as “Api” to “API”.
         score = max(score, text_similarity(title, other, at_least=0.8))
         shorter, longer = sorted((title.split(), other.split()), key=len)
         if longer[: len(shorter)] == shorter:
@@ -288,8 +290,7 @@ def _has_image(node: Node) -> bool:
 
 
 def _is_same_container(old: Node, new: Node) -> bool:
-    """Return whether two containers have the same title, ignoring case. Containers without titles are the same if one
-    is empty."""
+    """Return whether containers have the same title, ignoring case. Without titles, one of them must be empty."""
     title, other = (title_of(node) if node.kind in TITLED_KINDS else "" for node in (old, new))
     return fold(title) == fold(other) if title or other else not (old.children and new.children)
 
@@ -327,8 +328,8 @@ def _align_gap(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) 
 
 
 def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tuple[int, int]]:
-    """Return the pairs (i, j) with the highest total value. Both indexes increase from pair to pair.
-    `pair_values[i][j]` is the value of a pair. `width` is the number of items on the second side."""
+    """Return the pairs (i, j) with the highest total value, in increasing order of both indexes. `pair_values[i][j]` is
+    the value of a pair. `width` is the number of items on the second side."""
     best = _best_totals(pair_values, width)
     pairs = []
     i = j = 0
@@ -345,8 +346,8 @@ def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tupl
 
 
 def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[dict[int, float]]:
-    """Return the values of pairs of similar blocks, for `best_pairs`. Long blocks have higher values. Moved blocks are
-    paired only with equal blocks. If there are many blocks, only blocks at about the same place are paired."""
+    """Return the values of similar blocks for `best_pairs`. Long blocks have higher values. A block of `moved` is
+    paired only with an equal block. In a large gap, only blocks at similar positions are compared."""
     reach = len(new)
     if len(old) * len(new) > _MAX_COMPARED:
         reach = max(4, _MAX_COMPARED // (2 * len(old)))
@@ -368,8 +369,7 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]
 
 
 def _best_totals(pair_values: Sequence[dict[int, float]], width: int) -> list[list[float]]:
-    """Return a table. Its cell [i][j] is the highest total value of pairs from the old block `i` and the new block `j`
-    on. `pair_values` and `width` are as in `best_pairs`."""
+    """Return a table. Its cell [i][j] is the highest total value of pairs from old block `i` and new block `j` on."""
     best = [[0.0] * (width + 1)]
     for row_values in reversed(pair_values):
         below = best[-1]
@@ -388,8 +388,8 @@ def _best_totals(pair_values: Sequence[dict[int, float]], width: int) -> list[li
 
 
 def _align_beginnings(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
-    """Pair blocks of the same kind with the same first 60 characters, then the blocks between these pairs. Used if there
-    are too many blocks to compare all pairs."""
+    """Pair blocks of the same kind with the same first 60 characters, then the blocks between them. For very large
+    gaps."""
     pairs: list[Pair] = []
     for equal, i1, i2, j1, j2 in diff_ranges(
         [(node.kind, node.text[:60]) for node in old], [(node.kind, node.text[:60]) for node in new]
@@ -430,7 +430,6 @@ class _Section(NamedTuple):
 
     @property
     def has_subsections(self) -> bool:
-        """Return whether there is a heading below the title."""
         return any(node.kind == "heading" for node in self.body)
 
     def text(self) -> str:
@@ -438,15 +437,14 @@ class _Section(NamedTuple):
         return " ".join(node.text for node in self.body if node.text)[:_MAX_SECTION_TEXT]
 
     def pair_value(self, other: _Section) -> float:
-        """Return the value of pairing this section with `other`, for `best_pairs`. It grows with the number of equal
-        blocks, then with the length of this section."""
+        """Return the value of a pair for `best_pairs`: the number of equal blocks, then the length of this section."""
         equal = Counter(node.number for node in self.nodes) & Counter(node.number for node in other.nodes)
         return equal.total() + 1 - 1 / (2 + sum(node.size for node in self.nodes))
 
 
 def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Return the blocks of sections that moved past other sections, each paired with its counterpart. Sections are
-    matched by title and text, at any heading level."""
+    """Return the pairs of blocks of sections that moved past other sections. Sections are matched by title and text, at
+    any heading level."""
     found = _moved_trees(old, new)
     kinds = {node.block.kind for node in old} & {node.block.kind for node in new}
     for sections_of, sections in ((_heading_sections, {"heading"}), (_titled_containers, TITLED_KINDS)):
@@ -462,8 +460,8 @@ def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Return the blocks of moved sections that have subsections, each paired with its counterpart. Sections are matched
-    by titles that are unique among their siblings."""
+    """Return the pairs of blocks of moved sections that have subsections. Sections are matched by titles that are
+    unique among their siblings."""
     before, after = _trees(old), _trees(new)
     if len(before) == len(after) == 1:
         return _moved_trees(before[0].body, after[0].body)
@@ -532,14 +530,15 @@ def _pairs_in_moved_sections(old: Sequence[_Section], new: Sequence[_Section]) -
 
 
 def _pairs_in_order(pairs: Mapping[int, int], old: Sequence[_Section], new: Sequence[_Section]) -> set[tuple[int, int]]:
-    """Return the pairs of sections that did not move. `pairs` has the index of a new section by that of the old one."""
+    """Return the pairs of sections that did not move. `pairs` maps the indexes of old sections to those of new
+    sections."""
     pair_values = [{pairs[i]: each.pair_value(new[pairs[i]])} if i in pairs else {} for i, each in enumerate(old)]
     return set(best_pairs(pair_values, len(new)))
 
 
 def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int, int]:
-    """Map the index of each old section to the index of its counterpart. Match, in this order: unique title and blocks,
-    unique title, same title next to a matched section, similar text."""
+    """Map the index of each old section to that of its counterpart. Match, in this order: unique title and equal
+    blocks, unique title, same title next to a matched section, similar text."""
     found: dict[int, int] = {}
     paired: set[int] = set()
     before, after = [each.text() for each in old], [each.text() for each in new]

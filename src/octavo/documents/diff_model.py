@@ -29,15 +29,15 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class TextChange:
-    """A changed text. `changed` is the share of its characters that were removed or added, from 0 to 1."""
+    """A changed text. `changed_share` is the share of its characters that were removed or added, from 0 to 1."""
 
     words: tuple[TextPart, ...]
-    changed: float
+    changed_share: float
 
     @property
     def is_rewritten(self) -> bool:
         """Return whether the text changed so much that the old and new text should be shown separately."""
-        return self.changed > _REWRITTEN_SHARE
+        return self.changed_share > _REWRITTEN_SHARE
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -55,9 +55,9 @@ class LineChange:
     new: str = ""
     words: tuple[TextPart, ...] = ()
     old_number: int = 0
+    """Line number in the old text, counted from 0. For an added line, the place where it would be."""
     new_number: int = 0
-    """Line numbers, counted from 0. For an added or removed line, the number on the other side is the position where
-    the line would be."""
+    """Line number in the new text, counted from 0. For a removed line, the place where it would be."""
     omitted: int = 0
     """Number of unchanged lines that this entry stands for. 0 if it is a single line."""
 
@@ -137,7 +137,7 @@ class UnchangedBlocks:
 
 @dataclass(frozen=True, slots=True)
 class AddedBlock:
-    """An added block. If it has entries, it is a container that was added around blocks that existed before."""
+    """An added block. With entries, it is a container that was added around existing blocks."""
 
     block: Block
     entries: tuple[Entry, ...] = ()
@@ -145,8 +145,8 @@ class AddedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RemovedBlock:
-    """A removed block. If it has entries, only the container was removed, and some of its blocks remain. The entries
-    have all blocks that were in the container."""
+    """A removed block. With entries, it is a container of which some blocks remain. The entries have all blocks that it
+    contained."""
 
     block: Block
     entries: tuple[Entry, ...] = ()
@@ -154,7 +154,7 @@ class RemovedBlock:
 
 @dataclass(frozen=True, slots=True)
 class ChangedBlock:
-    """A changed block. If `parts` is None, only the settings or the kind changed, or the block was replaced."""
+    """A changed block. `parts` is None if only the settings or the kind changed, or if the block was replaced."""
 
     old: Block
     new: Block
@@ -194,9 +194,8 @@ class MovedBlock:
 class RestructuredBlocks:
     """Blocks that were rearranged, or a section that was replaced.
 
-    `note` says what happened. It is empty if the entries have notes of their own. Without `old` and `new`, this is only
-    a note about the next entry. `entries` compare the blocks inside the containers, or list the removed and added
-    blocks.
+    `entries` are the changes of the blocks inside the containers, or the removed and added blocks. `note` describes the
+    change. It is empty if the entries have notes. Without `old` and `new`, it is about the next entry.
     """
 
     old: tuple[Block, ...]
@@ -217,7 +216,7 @@ Entry = UnchangedBlocks | AddedBlock | RemovedBlock | ChangedBlock | MovedBlock 
 
 @dataclass(frozen=True, slots=True)
 class ChangeSize:
-    """Number of words that were added and removed, and number of words of the page before and after."""
+    """Numbers of words: added, removed, on the page `before`, and on the page `after`."""
 
     added: int = 0
     removed: int = 0
@@ -226,8 +225,8 @@ class ChangeSize:
 
     @property
     def is_rewritten(self) -> bool:
-        """Return whether the page changed so much that the old and new page should be shown separately: most words were
-        removed, and most words are new. False for a short page."""
+        """Return whether most words were removed and most words are new, so that the pages are shown separately. False
+        for a short page."""
         is_removed, is_added = self.removed > _REWRITTEN_SHARE * self.before, self.added > _REWRITTEN_SHARE * self.after
         return is_removed and is_added and min(self.before, self.after) >= _MIN_WORDS
 

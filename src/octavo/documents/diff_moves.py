@@ -1,5 +1,4 @@
-"""Finds moved blocks, also across containers, and sections that were replaced. Counts the words that were added and
-removed."""
+"""Finds blocks that moved, even across containers, and sections that were replaced. Counts added and removed words."""
 
 from __future__ import annotations
 
@@ -34,9 +33,9 @@ from octavo.documents.diff_text import SLICE_LENGTH, WIDE_LETTERS, slices
 from octavo.documents.sequences import text_similarity
 
 _PART_KINDS = kinds_with("part")
-"""Kinds of parts, such as rows and list items. A part can count as moved among its siblings even if it is short."""
+"""Kinds of elements, such as rows and list items, that count as moved among their siblings even if they are short."""
 _ROW_KINDS = frozenset({"row", "card"})
-"""Kinds that are compared column by column. A block of these kinds cannot count as both moved and edited here."""
+"""Kinds that are compared column by column. A row or card does not count as both moved and edited here."""
 _MIN_EDITED_LENGTH = 60
 _MIN_TEXT_SIMILARITY = 0.85
 _MIN_CONTAINER_SIMILARITY = 0.75
@@ -47,9 +46,10 @@ _MAX_PAIRS = 4000
 
 
 def find_moves(steps: list[DiffStep], compare: CompareNodes) -> None:
-    """Turn removed and added steps of equal or similar blocks into moves, at any depth, and number the moves from 1. If
-    only moved, removed and added blocks are between the old and the new position of a block, the block is not shown as
-    moved."""
+    """Turn removed and added steps of equal or similar blocks into moves, at any depth, numbered from 1.
+
+    A block is not shown as moved if there are only moved, removed and added blocks between its old and new position.
+    """
     visible = [each for step in steps for each in (step, *step.descendants())]
     containers = [step for step in visible if step.inside is None and _is_container_step(step)]
     for step in containers:
@@ -92,7 +92,7 @@ def find_moves(steps: list[DiffStep], compare: CompareNodes) -> None:
 
 
 def _keep_in_place(siblings: list[DiffStep], compare: CompareNodes) -> None:
-    """Join the two steps of each move if no block that both versions have is between them."""
+    """Join both steps of a move if no block of both versions is between them."""
     found: list[DiffStep] = []
     for is_one_sided, group in groupby(siblings, _is_one_sided):
         segments = [list(group)]
@@ -107,13 +107,13 @@ def _keep_in_place(siblings: list[DiffStep], compare: CompareNodes) -> None:
 
 
 def _is_one_sided(step: DiffStep) -> bool:
-    """Return whether a step is one end of a move, or adds or removes a block with all its content."""
+    """Return whether a step is one end of a move, or a whole block that was added or removed."""
     return step.status in ("left", "arrived") or (step.status in ("added", "removed") and step.inside is None)
 
 
 def _join_longest_move(steps: list[DiffStep], compare: CompareNodes) -> tuple[list[DiffStep], ...] | None:
-    """Join both ends of the move of the longest block that can be joined. Return the steps before the joined step, the
-    joined step, and the steps after it. None if no move can be joined."""
+    """Join both steps of the longest move that can be joined. Return the steps before the joined step, the joined step,
+    and the steps after it. None if no move can be joined."""
     ends: dict[int, list[int]] = {}
     for index, step in enumerate(steps):
         if step.status in ("left", "arrived"):
@@ -146,8 +146,8 @@ class _MoveFinder:
         self._give_numbers(all_steps)
         self._parents = {id(inner): step for step in all_steps for inner in (*(step.inside or ()), *step.rows)}
         self._split: set[int] = set()
-        """`id()` of the steps of containers that cannot move as a whole, because a block inside moved alone or exists in
-        both versions."""
+        """`id()` of the steps of containers that cannot move as a whole: a block inside moved alone, or is in both
+        versions."""
         for step in all_steps:
             if step.status not in ("added", "removed"):
                 self._mark_split(step)
@@ -203,7 +203,7 @@ class _MoveFinder:
                 self._move(source, step)
 
     def move_neighbors(self, lists: Sequence[Sequence[DiffStep]]) -> None:
-        """Turn the equal blocks next to both ends of a move into moves, even if they are short."""
+        """Turn equal blocks that are next to both ends of a move into moves, even if they are short."""
         previous_by_id: dict[int, DiffStep] = {}
         following_by_id: dict[int, DiffStep] = {}
         for siblings in lists:
@@ -251,8 +251,8 @@ class _MoveFinder:
 
 
 def _identifiable_steps(siblings: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return the steps of blocks that can be recognized among their siblings: parts, long blocks, and short blocks that
-    occur once on each side."""
+    """Return the steps of blocks that are recognizable among siblings: parts, long blocks, and blocks that occur once
+    on each side."""
     if not {"removed", "added"} <= {step.status for step in siblings}:
         return []
     old = Counter(step.old.number for step in siblings if step.old and step.status != "arrived")
@@ -318,20 +318,20 @@ _COUNTED_BLOCKS = frozenset(
 )
 """Kinds of blocks that count as one word in addition to their text."""
 _REPLACED = Run(" ")
-"""Stands for words that were inserted or deleted, so that the words before and after them stay separate."""
+"""Stands for inserted or deleted words, so that the words around them stay separate."""
 
 
 def change_size(entries: Sequence[Entry], old: Iterable[Block], new: Iterable[Block]) -> ChangeSize:
-    """Return how many words the entries add and remove. `old` and `new` are all blocks before and after the change."""
+    """Return how many words the entries add and remove. `old` and `new` are the blocks of both versions."""
     same_blocks = [each for each in entries if isinstance(each, UnchangedBlocks)]
     changes = [each for each in entries if not isinstance(each, UnchangedBlocks)]
     words = _KeptWords()
-    same = words.in_entries(same_blocks)  # Counted once, because most blocks of a page are unchanged.
+    same = words.count_in_entries(same_blocks)  # Counted once, because most blocks of a page are unchanged.
     unchanged = {id(block) for each in same_blocks for block in (*each.old, *each.new)}
     before, after = (
         same + sum(_count_words(block) for block in side if id(block) not in unchanged) for side in (old, new)
     )
-    kept = same + words.in_entries(changes) + words.moved
+    kept = same + words.count_in_entries(changes) + words.moved
     return ChangeSize(max(0, after - kept), max(0, before - kept), before, after)
 
 
@@ -340,33 +340,36 @@ class _KeptWords:
 
     def __init__(self) -> None:
         self.moved = 0
-        """Number of words in moved blocks. They can be on different sides of a container, so they are counted apart."""
+        """Number of words in moved blocks. Not part of `count_in_entries`, because a block can move out of its
+        entry."""
 
-    def in_entries(self, entries: Iterable[Entry]) -> int:
-        """Return the number of words that are kept in place."""
-        return sum(map(self._in_entry, entries))
+    def count_in_entries(self, entries: Iterable[Entry]) -> int:
+        """Return the number of words that are kept in place. Count those of moved blocks in `moved`."""
+        return sum(map(self._count_in_entry, entries))
 
-    def _in_entry(self, entry: Entry) -> int:
+    def _count_in_entry(self, entry: Entry) -> int:
         match entry:
             case UnchangedBlocks(old_blocks):
                 return sum(map(_count_words, old_blocks))
             case AddedBlock(entries=inner) | RemovedBlock(entries=inner):
-                return self.in_entries(inner)
+                return self.count_in_entries(inner)
             case RestructuredBlocks(old_blocks, new_blocks, entries=inner):
-                # The entries can have words that are attributes of the blocks on one side, and do not count there.
-                return min(self.in_entries(inner), *(sum(map(_count_words, each)) for each in (old_blocks, new_blocks)))
+                # The entries can contain words that do not count in the blocks, because they are attributes there.
+                return min(
+                    self.count_in_entries(inner), *(sum(map(_count_words, each)) for each in (old_blocks, new_blocks))
+                )
             case ChangedBlock(old, new, parts=parts):
-                return self._in_block(old, new, parts)
+                return self._count_in_block(old, new, parts)
             case MovedBlock(old, new, is_arrival=True, parts=parts):
-                self.moved += self._in_block(old, new, parts)
+                self.moved += self._count_in_block(old, new, parts)
         return 0
 
-    def _in_block(self, old: Block, new: Block, parts: Parts) -> int:
+    def _count_in_block(self, old: Block, new: Block, parts: Parts) -> int:
         is_counted = old.kind == new.kind and old.kind in _COUNTED_BLOCKS
         match parts:
             case None:
                 has_same_text = old.plain().split() == new.plain().split()
-                return _count_words(old) - (_media(old) - _media(new)).total() if has_same_text else 0
+                return _count_words(old) - (_count_media(old) - _count_media(new)).total() if has_same_text else 0
             case TextChange(words):
                 return is_counted + _count_kept_in_text(words)
             case CodeChange(lines):
@@ -379,20 +382,20 @@ class _KeptWords:
                     if cell.old is not None and cell.new is not None
                 )
             case TableChange(rows=rows):
-                return self.in_entries(rows)
+                return self.count_in_entries(rows)
             case ContainerChange(inner, title=TextChange(words)):
-                return is_counted + _count_kept_in_text(words) + self.in_entries(inner)
+                return is_counted + _count_kept_in_text(words) + self.count_in_entries(inner)
             case ContainerChange(inner):
                 has_same_text = (plain_text(old.runs), old.text) == (plain_text(new.runs), new.text)
-                return (_count_own(old) if has_same_text else int(is_counted)) + self.in_entries(inner)
+                return (_count_own(old) if has_same_text else int(is_counted)) + self.count_in_entries(inner)
 
 
 def _count_kept_in_text(words: Iterable[TextPart]) -> int:
     return _count_in_runs([_REPLACED if word.op in ("insert", "delete") else word.run for word in words])
 
 
-def _media(block: Block) -> Counter[tuple[object, ...]]:
-    """Return the images, files and other blocks that count as one word, by their attributes."""
+def _count_media(block: Block) -> Counter[tuple[object, ...]]:
+    """Count the images, files and similar blocks by their attributes."""
     names = ("src", "dark", "alt")
     return Counter(
         tuple(each.attrs.get(name) for name in names) for each in block.walk() if each.kind in _COUNTED_BLOCKS
@@ -423,10 +426,10 @@ def _count_in_text(text: str) -> int:
 _MIN_EDITS = 4
 """Minimum number of edits of a section that is shown as replaced. Fewer edits are readable one by one."""
 _MIN_RENAMED_SHARE = 0.3
-"""If more than this share of a heading has changed, from 0 to 1, its section may be about another topic."""
+"""If more than this share of a heading changed, from 0 to 1, its section may be about another topic."""
 
-_MIN_SHARE_OF_SAME_WORDS = 0.75
-"""A section that keeps a larger share of its words, from 0 to 1, got another layout, and was not replaced."""
+_MAX_SHARE_OF_SAME_WORDS = 0.75
+"""Maximum share of its words, from 0 to 1, that a replaced section keeps. With more, only its layout changed."""
 
 
 def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:
@@ -438,7 +441,7 @@ def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:
         if not is_edit or _is_heading(step):
             found += _join_replaced(run)
             run = []
-        is_renamed = isinstance(step.parts, TextChange) and step.parts.changed > _MIN_RENAMED_SHARE
+        is_renamed = isinstance(step.parts, TextChange) and step.parts.changed_share > _MIN_RENAMED_SHARE
         if is_edit and (not _is_heading(step) or is_renamed):
             run.append(step)
         else:
@@ -448,7 +451,7 @@ def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:
 
 def _is_whole_edit(step: DiffStep) -> bool:
     """Return whether a step changes the words of a block, or adds or removes a whole block. False for a container with
-    one end of a move inside, because both ends must stay visible."""
+    one end of a move inside, which must stay visible."""
     if step.status == "changed":
         if any(inner.status in ("left", "arrived") for inner in step.descendants()):
             return False
@@ -485,7 +488,7 @@ def _has_same_words(old: Sequence[Node], new: Sequence[Node]) -> bool:
         Counter(word for node in side for part in slices(node.text) for word in _WORD.findall(part))
         for side in (old, new)
     )
-    return (before & after).total() > _MIN_SHARE_OF_SAME_WORDS * max(before.total(), after.total())
+    return (before & after).total() > _MAX_SHARE_OF_SAME_WORDS * max(before.total(), after.total())
 
 
 _TEXT_KINDS = frozenset({"paragraph", "heading", "code"})

@@ -41,7 +41,7 @@ class Node:
     block: Block
     children: list[Node]
     number: int
-    """Equal for nodes of the same `NodeFactory` that look the same."""
+    """Equal for blocks that look the same, if the same `NodeFactory` created their nodes."""
     text: str
     """The text of the block and its descendants."""
 
@@ -60,7 +60,7 @@ class Node:
             yield from child.walk()
 
     def leaves(self) -> Iterator[Node]:
-        """Yield the nodes that have text of their own, among this node and its descendants."""
+        """Yield each node that has text of its own, among this node and its descendants."""
         if self.block.runs or self.block.text or not self.children:
             if self.text:
                 yield self
@@ -112,8 +112,8 @@ def _attributes_key(block: Block) -> Hashable:
 
 
 def compared_attributes(block: Block) -> dict[str, Any]:
-    """Return the attributes of a block to compare, without columns and default values. `tight` becomes its opposite,
-    `spaced`."""
+    """Return the attributes of a block to compare, without columns and default values. `spaced` replaces its opposite
+    `tight`."""
     return {
         ("spaced" if name == "tight" else name): (not value if name == "tight" else value)
         for name, value in block.attrs.items()
@@ -190,11 +190,11 @@ CompareNodes = Callable[[Node, Node], "DiffStep"]
 
 @dataclass(slots=True, eq=False)
 class DiffStep:
-    """The change of one node while a comparison is running. `to_entries` turns steps into entries.
+    """A change while a comparison is running. `to_entries` turns steps into entries.
 
-    A moved block has two steps: `left` at the old position, and `arrived` at the new one. A restructured step covers
-    several nodes. An added or removed step with steps inside is a container that was added or removed around blocks
-    that exist in both versions.
+    Most steps are about one node (`old`, `new` or both), a restructured step about several (`old_nodes`, `new_nodes`).
+    A moved block has two steps: `left` at the old position, and `arrived` at the new one. An added or removed step with
+    steps `inside` is a container that was added or removed around remaining blocks.
     """
 
     status: Status
@@ -274,8 +274,8 @@ def changed_attributes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
 
 
 def changed_metadata(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[AttributeChange, ...]:
-    """Return the values that differ between two front matters. A missing boolean is shown as missing, because its default
-    may be “yes”, as for `layout.title.visible`."""
+    """Return the values that differ between two front matters. A missing boolean is not shown as “no”, because its
+    default may be “yes”, as for `layout.title.visible`."""
     sides = (
         {name: _value_text(value) if isinstance(value, bool) else value for name, value in _flatten(side).items()}
         for side in (old, new)
@@ -284,7 +284,7 @@ def changed_metadata(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[At
 
 
 def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, ...]:
-    """Return the changes of a text that are not changes of words: links, formatting, images and buttons."""
+    """Return the changes of a text other than words: links, formatting, images and buttons."""
     found: dict[AttributeChange, None] = {}
     removed: list[Run] = []
     inserted: list[Run] = []
@@ -302,8 +302,8 @@ def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, 
 
 
 def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
-    """Return the run of each word. Each kept word of a link gets the whole new text of the link, because a change of the
-    link is shown with this text."""
+    """Return the run of each word. A kept word of a link gets the whole new text of the link, to name the link in its
+    change."""
     runs = [word.run for word in words]
     kept = [index for index, word in enumerate(words) if word.op != "delete"]
     for link, group in groupby(kept, lambda index: runs[index].link):
@@ -315,7 +315,7 @@ def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
 
 
 def _style_changes(word: TextPart, run: Run) -> Iterator[AttributeChange]:
-    """Yield the changes of format of an unchanged text. `run` has the new format and the complete text of its link."""
+    """Yield the changes of format of an unchanged text. `run` is its run with the complete text of its link."""
     old, new = word.old or word.run, word.run
     if (old.link or None) != (new.link or None):
         yield _link_change(old, run)
@@ -404,8 +404,8 @@ def value_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[
     for name in names:
         old, new = before.get(name), after.get(name)
         if old != new:
-            # A missing boolean is shown as “no” next to “yes”. Next to “no”, it is shown as missing, because
-            # otherwise both sides would look the same.
+            # A missing boolean is “no” next to “yes”. Next to “no”, it stays missing: else both sides would look the
+            # same.
             if isinstance(old or new, bool) and bool(old) is not bool(new):
                 old, new = old or False, new or False
             texts = [_value_text(side) for side in (old, new)]
@@ -439,8 +439,8 @@ def _value_text(value: Any) -> str | None:
 
 
 def insert_in_order(run: Sequence[DiffStep], replacements: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return `run` with each of `replacements` in place of the steps of its blocks. The old blocks keep their order,
-    and so do the new blocks."""
+    """Return `run` with `replacements` in place of the steps of their blocks. Old blocks keep their order, and new
+    blocks too."""
     removed = [step for step in run if step.old is not None]
     added = [step for step in run if step.old is None]
     ordered: list[DiffStep] = []

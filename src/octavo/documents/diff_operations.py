@@ -26,7 +26,7 @@ _MAX_PAIRS = 20_000
 
 
 class _Operation(NamedTuple):
-    """The content of an api-method block, in either notation."""
+    """The parts of an API operation, in any notation."""
 
     block: Block
     summary: tuple[Run, ...]
@@ -34,7 +34,7 @@ class _Operation(NamedTuple):
     parameters: list[tuple[str, Node]]
     """Pairs of the location (path, query, header or body) and the parameter."""
     responses: list[tuple[Block, list[Node]]]
-    """Pairs of the response and its content."""
+    """Pairs of a response and its content."""
 
 
 def uses_old_tags(operation: Node) -> bool:
@@ -68,8 +68,8 @@ def with_new_tags(operation: Node) -> Node:
 
 
 def join_rewritten_operations(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Join the block of an API operation with the plain blocks that replaced it, or the reverse. `run` has only added
-    and removed steps."""
+    """Join an API operation with the plain blocks that replaced it, or that it replaced. `run` has only added and
+    removed steps."""
     for status in ("removed", "added"):
         is_removed = status == "removed"
         operations = [node for step in run if step.status == status and (node := step.old if is_removed else step.new)]
@@ -159,7 +159,7 @@ def _read(operation: Node) -> _Operation:
 
 
 def _response(node: Node) -> tuple[Block, list[Node]]:
-    """Return a response with its description as an attribute, and the other content of the response."""
+    """Return a response with its description as an attribute, and its other content."""
     descriptions = [
         child
         for child in node.children
@@ -176,9 +176,9 @@ def _section_text(section: Node) -> str:
 
 
 def _expand_operation(details: _Operation, titles: Mapping[str, str], row_numbers: Mapping[str, int]) -> list[Node]:
-    """Return an operation as plain blocks: headings, tables and tabs, as the platform writes an operation without an
-    operation tag. `titles` has the titles of the tabs of the other version, by comparable title. `row_numbers` has the
-    numbers of the rows of the other version, by text."""
+    """Return an operation as the headings, tables and tabs that the platform writes without an operation tag. `titles`
+    has the tab titles of the other version, by comparable title. `row_numbers` has the `Node.number` of its rows, by
+    text."""
     block = details.block
     method = str(block.attrs.get("method") or "get")
     url = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()

@@ -57,8 +57,8 @@ def join_restructured(steps: list[DiffStep], compare: CompareNodes) -> list[Diff
 
 
 def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep] | None:
-    """Join the steps of blocks that moved into or out of a container. None if no block did, if the moved text is too
-    short, or if there are too many blocks to compare."""
+    """Join the steps of blocks that moved into or out of a container. None if there are no such blocks, if their text
+    is too short, or if there are too many blocks to compare."""
     if len(run) < 2 or not (_container_kinds(step.old for step in run) & _container_kinds(step.new for step in run)):
         return None
     sides = _texts(run)
@@ -79,7 +79,7 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
     new = [step.new for step in run[first:last] if step.new]
     old_counts, new_counts = (Counter(each.number for node in nodes for each in node.walk()) for nodes in (old, new))
     old_parts, new_parts = (
-        # If one side has a container more often, open all equal ones: the content of any of them may have moved out.
+        # Open equal containers if one side has more of them: content of any of them may have moved out.
         list(_flatten_containers(nodes, lambda node: old_counts[node.number] == new_counts[node.number]))
         for nodes in (old, new)
     )
@@ -88,7 +88,7 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
     pairs = [part for pair in _pair_parts(old_parts, new_parts) for part in _split_container_pair(pair)]
     paired_nodes = [one.node for one, other in pairs if one is not None and other is not None]
     if sum(len(leaf.text) for node in paired_nodes for leaf in node.leaves() if leaf.text in crossing) < _MIN_LENGTH:
-        return None  # These pairs do not contain the text that moved into or out of a container.
+        return None  # The pairs do not contain the text that moved.
     before_pairs, pairs, after_pairs = _split_edges(pairs)
     return [
         *_join_between_edits(run[:first], compare),
@@ -100,14 +100,14 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
 
 
 def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Counter[str]) -> Counter[str]:
-    """Return the items of `texts` that `all_texts` has in addition to `own_texts`."""
+    """Return the `texts` that occur in `all_texts` outside of `own_texts`, with their counts."""
     numbers = {text: min(number, all_texts[text] - own_texts[text]) for text, number in texts.items()}
     return Counter({text: number for text, number in numbers.items() if number > 0})
 
 
 def _compare_single_block(step: DiffStep, compare: CompareNodes) -> DiffStep:
-    """Return the comparison of two blocks of one kind that were not paired because their sizes differ too much. Return
-    any other step as it is."""
+    """Compare two blocks of one kind that were not paired because their sizes differ too much. Return any other step
+    unchanged."""
     kinds = [[node.kind for node in nodes] for nodes in (step.old_nodes, step.new_nodes)]
     if step.note and len(kinds[0]) == 1 and kinds[0] == kinds[1]:
         return compare(step.old_nodes[0], step.new_nodes[0])
@@ -115,8 +115,8 @@ def _compare_single_block(step: DiffStep, compare: CompareNodes) -> DiffStep:
 
 
 def _split_container_pair(pair: _Pair) -> list[_Pair]:
-    """Split a pair of a container and another block into two pairs, each of one block and None. Return any other pair
-    as it is."""
+    """Split a pair into two pairs with None if only one of its blocks is a container. Return any other pair
+    unchanged."""
     one, other = pair
     if one and other and (one.node.kind in CONTAINERS) is not (other.node.kind in CONTAINERS):
         return [(one, None), (None, other)]
@@ -128,8 +128,8 @@ def _container_kinds(nodes: Iterable[Node | None]) -> set[str]:
 
 
 def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
-    """Return the old and the new texts of each step, with their counts. A new text that is similar to a removed text is
-    counted as the removed text."""
+    """Return the old and the new texts of each step, with their counts. A new text counts as the removed text that it
+    resembles."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
         for nodes in ([step.old for step in run], [step.new for step in run])
@@ -148,8 +148,8 @@ def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
 
 
 def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[str], Counter[str]]:
-    """Return the texts that left a block, and the texts that came to it. Edits of one text into another are left out:
-    the new text may be equal to a text elsewhere by chance, such as the next number of a series."""
+    """Return the texts that left a block, and those that arrived, without edits of one text into another: an edited
+    text can equal a distant text by chance, such as the next number of a series."""
     if not left or not arrived or len(left) * len(arrived) > _MAX_COMPARED:
         return left, arrived
     texts = list(arrived)
@@ -201,8 +201,8 @@ def _containers(nodes: Sequence[Node]) -> Mapping[str, list[Node]]:
 def _flatten_containers(
     nodes: Sequence[Node], is_closed: Callable[[Node], bool], path: tuple[Node, ...] = ()
 ) -> Iterator[_NodeInContainers]:
-    """Yield the blocks inside containers, at any depth. Containers for which `is_closed` is True are yielded as one
-    block."""
+    """Yield the blocks inside containers, at any depth. Yield a container as a whole if `is_closed` returns True for
+    it."""
     for node in nodes:
         if node.kind not in CONTAINERS or not node.children or is_closed(node):
             yield _NodeInContainers(node, path)
@@ -304,7 +304,7 @@ def _restructured_step(
 
     for index, (one, other) in enumerate(pairs):
         if other is None:
-            # A heading starts a new topic, so it is not shown inside the containers of the blocks above it.
+            # A heading starts a new topic, so a removed heading is not shown inside the containers above it.
             following = next((each.path for _, each in pairs[index:] if each is not None), ())
             path = tuple(node for node, _ in open_containers)
             if one is not None and one.node.kind == "heading":
@@ -341,14 +341,14 @@ def _restructured_step(
     kept_ids = set(map(id, (old_containers or {}).values()))
     for siblings, title, old_container in removed_titles:
         if id(old_container) in kept_ids or (title.old is not None and f"“{title.old.text}”" in notes):
-            siblings.remove(title)  # The new version of the container, or the note, already shows the title.
-    for container in reversed(kept_containers):  # innermost containers first
+            siblings.remove(title)  # The new container, or the note, already shows the title.
+    for container in reversed(kept_containers):  # Innermost containers first.
         _finish_container(container)
     return step
 
 
 def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
-    """Return the old version of each container that exists on both sides, by `id()` of the new version."""
+    """Return the old version of each container that both sides have, by `id()` of the new version."""
     old_versions: dict[int, Node] = {}
     taken: set[int] = set()
     for one, other in pairs:
@@ -366,8 +366,8 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
 
 
 def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_containers: Mapping[int, Node]) -> str:
-    """Return a note such as “unwrapped from a quote”. Empty if the block stayed in its containers. Also empty if a
-    container was split or joined."""
+    """Return a note such as “unwrapped from a quote”. Empty if the block stayed in its containers, or if a container
+    was split or joined."""
     kept_ids = {id(old_containers[id(node)]) for node in new.path if id(node) in old_containers} & set(
         map(id, old.path)
     )
@@ -385,7 +385,7 @@ def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_container
 
 
 def collapse_container(step: DiffStep) -> None:
-    """Drop the steps of the children if they all were added or removed together with their container."""
+    """Drop the inner steps of a container that was added or removed with all its content."""
     if step.status in ("added", "removed") and step.inside is not None:
         for inner in step.inside:
             collapse_container(inner)
@@ -394,8 +394,7 @@ def collapse_container(step: DiffStep) -> None:
 
 
 def _finish_container(container: DiffStep) -> None:
-    """Complete the step of a container that exists in both versions. The old blocks of the steps inside become its old
-    children."""
+    """Complete the step of a container of both versions. Its old children are the old blocks of the steps inside."""
     assert container.inside is not None, "a container must have steps inside"
     assert container.old is not None
     assert container.new is not None
@@ -404,7 +403,7 @@ def _finish_container(container: DiffStep) -> None:
     old_children = tuple(_old_blocks(container.inside))
     old, new = container.old.block._replace(children=old_children), container.new.block
     container.old = Node(old, [], -1, "")
-    # Ignore the blank lines between the items of a list, which follow from the content of the items.
+    # Ignore the blank lines between items, which follow from the content of the items.
     container.settings = tuple(attribute for attribute in changed_attributes(old, new) if attribute.name != "spaced")
     if runs_key(old.runs) != runs_key(new.runs):
         container.title = diff_runs(old.runs, new.runs)
@@ -418,7 +417,7 @@ def _old_blocks(steps: Iterable[DiffStep]) -> Iterator[Block]:
         if step.old is None:
             yield from blocks
         else:
-            # If the title of a container was a heading, its old block has no children. Take those of the steps inside.
+            # The title was a heading, so the old block has no children. Take those of the steps inside.
             yield step.old.block if step.old.block.children else step.old.block._replace(children=blocks)
 
 
@@ -446,7 +445,7 @@ def _retitle(container: DiffStep, old: _NodeInContainers) -> None:
 
 
 def _outermost_nodes(parts: Iterator[_NodeInContainers | None]) -> Iterator[Node]:
-    """Yield the outermost block around each part, or the part itself. Skip None and adjacent repeats."""
+    """Yield the outermost container of each part, or the part itself, without None and adjacent repeats."""
     before: Node | None = None
     for part in parts:
         top = before if part is None else part.path[0] if part.path else part.node

@@ -17,13 +17,13 @@ from octavo.documents.diff_text import Token, join_words, split_words
 from octavo.documents.sequences import DiffRange, diff_ranges
 
 _MIN_SHARE_OF_PART = 0.5
-"""Minimum share of the words of a part that must be in the whole."""
+"""Minimum share of the words of a split part that the undivided text must have."""
 _MIN_SHARE_KEPT = 0.9
-"""Minimum share of the words of the longer version that are in the other version too."""
+"""Minimum share of the words of the longer version that the other version has too."""
 _MIN_WORDS = 4
-"""A part with fewer words must have all its words in the whole."""
-_FIRST_WITHOUT_SPACES = "\u0e00"
-"""First letter of the scripts without spaces, from Thai to Korean."""
+"""A part with fewer words must have all of them in the undivided text."""
+_FIRST_WIDE_LETTER = "\u0e00"
+"""First letter of the scripts without spaces between words, from Thai to Korean."""
 _WORD = re.compile(r"\w+|[^\w\s]+")
 _MAX_PAIRS = 4_000_000
 
@@ -37,7 +37,7 @@ class _Word(NamedTuple):
 
 
 class _Side:
-    """The blocks of one version, with their texts and words. A list has a text for each paragraph in it."""
+    """The blocks of one version, with their texts and words. A list has one text for each paragraph."""
 
     def __init__(self, nodes: Iterable[Node | None]) -> None:
         self.nodes = [node for node in nodes if node is not None]
@@ -46,11 +46,11 @@ class _Side:
         self.counts = Counter(word.text_index for word in self.words)
 
     def nodes_of(self, texts: range) -> range:
-        """Return the indexes in `nodes` of the nodes with these texts. `texts` has indexes in `self.texts`."""
+        """Return the range of `nodes` that contain a range of `texts`."""
         return range(self.texts[texts.start][0], self.texts[texts.stop - 1][0] + 1)
 
     def texts_of(self, nodes: range) -> range:
-        """Return the indexes in `texts` of the texts of these nodes. `nodes` has indexes in `self.nodes`."""
+        """Return the range of `texts` in a range of `nodes`."""
         start, stop = (bisect_left(self.texts, node, key=itemgetter(0)) for node in (nodes.start, nodes.stop))
         return range(start, stop)
 
@@ -76,7 +76,7 @@ def join_split_texts(run: Sequence[DiffStep], compare: CompareNodes) -> list[Dif
 
 
 def _has_only_text(step: DiffStep) -> bool:
-    """Return whether the blocks of a step are paragraphs, headings and lists of these."""
+    """Return whether a step has only paragraphs, headings and lists of these."""
     nodes = [node for node in (step.old, step.new) if node is not None]
     return bool(nodes) and all(map(_is_text, nodes))
 
@@ -97,9 +97,9 @@ def _join_splits(steps: list[DiffStep], compare: CompareNodes) -> list[DiffStep]
         nodes = old.nodes_of(old_texts), new.nodes_of(new_texts)
         kinds = [[side.nodes[at].kind for at in places] for side, places in ((old, nodes[0]), (new, nodes[1]))]
         if kinds[0] == kinds[1] == ["list"]:
-            continue  # Their items are compared on their own.
+            continue  # The items are compared one by one.
         if kinds[0] == kinds[1] == ["item"]:
-            continue  # Their paragraphs are compared on their own.
+            continue  # The paragraphs are compared one by one.
         before, after = _steps_around(steps, old.nodes, nodes[0], new.nodes, nodes[1])
         if before is None:
             continue
@@ -108,7 +108,7 @@ def _join_splits(steps: list[DiffStep], compare: CompareNodes) -> list[DiffStep]
         step.new_nodes = tuple(new.nodes[at] for at in nodes[1])
         step.inside = [compare_texts(node, parts, compare) for node in step.new_nodes]
         if kinds == [["list"], ["list", "paragraph"]]:
-            # Say this above the paragraph, because the list may be long.
+            # Put the note above the paragraph, because the list may be long.
             step.inside.insert(1, DiffStep("restructured", note="paragraph unwrapped from an item", inside=[]))
         else:
             step.note = _split_or_join_note(step.old_nodes, step.new_nodes)
@@ -130,16 +130,15 @@ def _may_have_splits(steps: Sequence[DiffStep]) -> bool:
 def _word_set(text: str) -> set[str]:
     """Return the words of a text. Words without space between them, such as “tide.ship”, count separately."""
     words = set(_WORD.findall(text))
-    return words if text.isascii() else words | {letter for letter in set(text) if letter >= _FIRST_WITHOUT_SPACES}
+    return words if text.isascii() else words | {letter for letter in set(text) if letter >= _FIRST_WIDE_LETTER}
 
 
 def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[tuple[range, range]]:
-    """Return groups of old and new texts that have nearly the same words. At least one side of a group has several
-    texts. A group is a range of indexes of old texts and a range of indexes of new texts.
+    """Return groups of old and new texts with nearly the same words, as index ranges. One range of a group has several
+    texts.
 
-    Groups may overlap. Groups with the largest share of equal words come first. Among equal shares, groups in the
-    middle come first. The caller joins one group, and then searches before and after the group, so that a page with
-    many splits is halved at each step.
+    Groups may overlap. The largest share of equal words comes first, then groups in the middle: the caller joins one
+    group, and then searches before and after it.
     """
     shared: Counter[tuple[int, int]] = Counter()
     for each in ranges:
@@ -165,8 +164,7 @@ def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[
 def _with_whole_nodes(
     old: _Side, new: _Side, likely: Collection[tuple[int, int]], old_texts: range, new_texts: range
 ) -> tuple[range, range]:
-    """Return a group of texts extended to all texts of the same nodes, and to their likely counterparts in the other
-    version."""
+    """Return a group extended to all texts of its nodes, and to their `likely` counterparts in the other version."""
     while True:
         whole_old, whole_new = old.texts_of(old.nodes_of(old_texts)), new.texts_of(new.nodes_of(new_texts))
         pairs = [(i, j) for i, j in likely if i in whole_old or j in whole_new]
@@ -182,7 +180,7 @@ def _with_whole_nodes(
 
 
 def _groups(pairs: Collection[tuple[int, int]]) -> list[tuple[range, range]]:
-    """Return the groups of texts that are connected by pairs (index of an old text, index of a new text)."""
+    """Return the groups of texts that are connected by `pairs` of indexes (old text, new text)."""
     groups: list[tuple[range, range]] = []
     for i, j in sorted(pairs):
         if groups and (i in groups[-1][0] or j in groups[-1][1]):
@@ -196,8 +194,8 @@ def _groups(pairs: Collection[tuple[int, int]]) -> list[tuple[range, range]]:
 def _steps_around(
     steps: Sequence[DiffStep], old: Sequence[Node], old_range: range, new: Sequence[Node], new_range: range
 ) -> tuple[list[DiffStep] | None, list[DiffStep]]:
-    """Return the steps of the blocks before two ranges of blocks, and of those after them. The first value is None if a
-    pair of blocks is before one range and after the other."""
+    """Return the steps of the blocks before two ranges, and of the blocks after them. The first value is None if a step
+    has one block before a range and the other after a range."""
     old_places = {id(node): position for position, node in enumerate(old)}
     new_places = {id(node): position for position, node in enumerate(new)}
     before: list[DiffStep] = []
@@ -213,7 +211,7 @@ def _steps_around(
         if not outside:
             continue
         if step.old is not None and step.new is not None and len(outside) == 1:
-            # The other block of the pair is in the ranges.
+            # The other block of the step is in its range.
             is_old_outside = old_places[id(step.old)] not in old_range
             step = DiffStep("removed", old=step.old) if is_old_outside else DiffStep("added", new=step.new)
         (before if outside[0] else after).append(step)
@@ -223,7 +221,7 @@ def _steps_around(
 def _old_parts(
     old: _Side, new: _Side, old_texts: range, new_texts: range, ranges: Sequence[DiffRange]
 ) -> dict[int, Node]:
-    """Return the words of the old texts as one node for each new text, by `id()` of the node of the new text."""
+    """Return the old words of each new text as one node, by `id()` of the node of the new text."""
     partners = {
         i: j
         for each in ranges
@@ -239,7 +237,7 @@ def _old_parts(
         for index in range(start, stop):
             word = old.words[index]
             if index > start and word.text_index != old.words[index - 1].text_index:
-                # There is no white space between two texts, so use that of the new version.
+                # Texts have no white space between them, so take that of the new version.
                 tokens += new.words[partners[index]].gap if index in partners else split_words((Run(" "),))
             elif index > start:
                 tokens += word.gap

@@ -33,7 +33,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
-    """Pair the columns of two tables in the order of both sides."""
+    """Pair the columns of two tables without changing the order on either side."""
     before: Sequence[TableColumn] = old.attrs.get("columns", ())
     after: Sequence[TableColumn] = new.attrs.get("columns", ())
     pairs: list[ColumnPair] = []
@@ -51,8 +51,8 @@ def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
 def _pair_by_cells(
     old: Block, new: Block, old_indexes: range, new_indexes: range, *, untitled: bool = False
 ) -> Iterator[ColumnPair]:
-    """Pair columns by their common cells, because their titles are not unique. With `untitled`, pair the columns
-    between these pairs by position."""
+    """Pair columns by their common cells, because their titles are not unique. With `untitled`, pair the remaining
+    columns by position."""
     before, after = (
         [_column_texts(table, index) for index in indices]
         for table, indices in ((old, old_indexes), (new, new_indexes))
@@ -99,7 +99,7 @@ def _column_names(columns: Sequence[TableColumn]) -> list[str]:
 
 
 def column_changes(columns: Sequence[ColumnPair]) -> tuple[AttributeChange, ...]:
-    """Return the changes of the columns that exist in both tables, without changes of the words in their titles."""
+    """Return the changes of the columns that exist in both tables, except changes of words in their titles."""
     found: list[AttributeChange] = []
     for number, pair in enumerate(columns, 1):
         if pair.old is None or pair.new is None:
@@ -120,7 +120,7 @@ def column_changes(columns: Sequence[ColumnPair]) -> tuple[AttributeChange, ...]
 
 
 def is_same_column(pair: ColumnPair) -> bool:
-    """Return whether both tables have the column, with the same title."""
+    """Return whether a column is in both tables with the same title."""
     if pair.old is None or pair.new is None:
         return False
     return runs_key(pair.old.title) == runs_key(pair.new.title)
@@ -129,8 +129,8 @@ def is_same_column(pair: ColumnPair) -> bool:
 def row_pairs(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[list[Pair], dict[int, Node]]:
-    """Pair the rows of two tables in the order of both tables. A moved row is in two pairs, one at each position,
-    without a partner. Also return the other version of each moved row, by `id()`.
+    """Pair the rows of two tables in order. A moved row is in two pairs without partner, one at each position. Also
+    return the other version of each moved row, by `id()`.
 
     Rows are matched by a text that is unique in its column, or else by similarity.
     """
@@ -164,7 +164,7 @@ def row_pairs(
 def _identified_rows(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the names of the rows that both sides have: by `id()` of the old row, and by `id()` of the new row. A name
+    """Return the names of the rows that both sides have, by `id()` of the old row, and by `id()` of the new row. A name
     is the text in the first column in which at least half of the rows have a unique text."""
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
@@ -177,8 +177,8 @@ def _identified_rows(
 
 
 def _rows_by_unique_text(rows: Sequence[Node], column: int) -> dict[str, Node]:
-    """Return rows by their unique text in a column. Texts without letters do not count, because numbers often
-    change."""
+    """Return rows by their unique text in a column. Texts without letters do not count, because numbers change
+    often."""
     cells = [(row.children[column].text if column < len(row.children) else "", row) for row in rows]
     counts = Counter(text for text, _ in cells)
     return {text: row for text, row in cells if counts[text] == 1 and _LETTER.search(text)}
@@ -193,14 +193,14 @@ def _named_rows_in_range(
 
 
 _MIN_SHARE_FOUND = 0.5
-"""Minimum share of the text of a row that another row must have for the two to count as joined."""
+"""Minimum share of the text of a row that another row must have if the rows were joined or split."""
 _MIN_JOINED_LENGTH = 10
 _MIN_CELL_SIMILARITY = 0.7
 
 
 def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[DiffStep]:
-    """Join each changed row with the removed rows directly after it that were merged into it. If there are none, join
-    the row with the added rows after it that were split from it."""
+    """Join each changed row with the removed rows after it that were merged into it, or else with the added rows after
+    it that were split from it."""
     joined: list[DiffStep] = []
     index = 0
     while index < len(steps):
@@ -222,8 +222,8 @@ def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[Diff
 
 
 def _is_part_of_row(step: DiffStep, row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool) -> bool:
-    """Return whether the row in `step` was joined into `row` or split from it. This is the case if `row` has most of its
-    text."""
+    """Return whether the row in `step` was joined into `row` (`is_join`) or split from it, because `row` has most of
+    its text."""
     part = step.old if is_join else step.new
     assert part is not None
     texts = [text for cell in part.children if _LETTER.search(text := _cell_text(cell))]
@@ -233,9 +233,8 @@ def _is_part_of_row(step: DiffStep, row: DiffStep, columns: Sequence[ColumnPair]
 
 
 def _joined_cells(row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
-    """Return two texts for each column. `row` is the first of several rows on one side, and the whole row on the other
-    side. The first text is that of the whole row, the second that of the first row. Both are empty if the first row
-    has the text that the whole row has in this column."""
+    """Return two texts for each column: of the whole row, and of the first of the rows that were joined or split. Both
+    are empty if this first row already has the text of the whole row."""
     first, whole = (row.old, row.new) if is_join else (row.new, row.old)
     assert first is not None
     assert whole is not None
@@ -295,9 +294,8 @@ def _cell_text(cell: Node) -> str:
 
 
 def _find_cell(text: str, cells: Sequence[tuple[str, str]]) -> int | None:
-    """Return the index of the cell of the whole row that has `text` as a part: the cell contains `text`, or is similar
-    to the text of the first row followed by `text`. None if there is no such cell. `cells` is the result of
-    `_joined_cells`."""
+    """Return the index of the cell of the whole row that contains `text`, or resembles the text of the first row
+    followed by `text`. None if there is none. `cells` come from `_joined_cells`."""
     best, found = 0.0, None
     for index, (cell, rest) in enumerate(cells):
         if not cell:
@@ -309,7 +307,7 @@ def _find_cell(text: str, cells: Sequence[tuple[str, str]]) -> int | None:
 
 
 def cell_at(row: Node, index: int | None) -> Node | None:
-    """Return the cell of a row at an index. None if the row has no such cell, or if the index is None."""
+    """Return the cell of a row at an index. None if the row has no such cell."""
     return row.children[index] if index is not None and index < len(row.children) else None
 
 
@@ -321,13 +319,13 @@ _MAX_TEXT_PAIRS = 20_000
 
 
 def join_converted_tables(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Join the steps of text that became a table without header into one restructured step. Do the same for a table that
-    became text. `run` has only added and removed steps."""
+    """Join the steps of text that became a table without header, or the reverse, into one restructured step. `run` has
+    only added and removed steps."""
     grids = [step for step in run for node in (step.old, step.new) if node is not None and node.kind in _TABLE_KINDS]
     if len(grids) != 1 or (grid := grids[0].new or grids[0].old) is None:
         return run
     if any(plain_text(column.title).strip() for column in grid.block.attrs.get("columns", ())):
-        return run  # the header was added or removed too, so this is not a simple conversion
+        return run  # Not a simple conversion, because the header was added or removed too.
     is_new_table = grids[0].new is grid
     others = [node for step in run if (node := step.old if is_new_table else step.new) is not None]
     pairs = _pair_with_cells(others, grid)
@@ -388,7 +386,7 @@ def _filled_cells(grid: Node) -> list[Node]:
 
 
 def compare_texts(node: Node, pairs: dict[int, Node], compare: CompareNodes) -> DiffStep:
-    """Return the step of a new block. `pairs` has the old text of each of its texts, by their `id()`."""
+    """Return the step of a new block. `pairs` has the old version of each of its texts, by `id()` of the new text."""
     if node.kind in _TEXT_KINDS and pairs[id(node)].block.runs == node.block.runs:
         return DiffStep("same", _with_cell_text(node, pairs), node)
     return compare(_with_cell_text(node, pairs), node)
@@ -417,8 +415,7 @@ def _as_kind(kind: str, node: Node) -> Node:
 
 
 def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
-    """Return `grid` with its old texts. `old_texts` has them by `id()` of the cell. A cell without an old text is
-    empty."""
+    """Return `grid` with its old texts, which `old_texts` has by `id()` of the cell. Other cells are empty."""
     rows = []
     for row in grid.children:
         cells = [

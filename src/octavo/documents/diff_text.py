@@ -22,12 +22,10 @@ _WIDE = re.compile(f"[{WIDE_LETTERS}]")
 _CLAUSE_ENDS = frozenset("，。、；：！？,.;:!?\n")
 _PUNCTUATION = re.compile(r"[\s,.;:!?，。、；：！？…]+")
 _NAMED_LINK_KINDS = frozenset({"mention", "button"})
-"""A link with the same text as a run of these kinds is compared as a whole, as the run is."""
+"""Kinds of runs that are compared as a whole. A link with the same text is also compared as a whole."""
 _ATOMIC_MARK = "\0"
 """First character of a token that is compared as a whole."""
 _EMPHASIS = frozenset({"bold", "italic"})
-_SMALL_ISLAND = 2
-_WIDE_ISLAND = 3
 SLICE_LENGTH = 10_000
 """Maximum number of characters that are passed to a regular expression at once."""
 
@@ -46,7 +44,7 @@ def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
     old, new = tuple(old), tuple(new)
     names = {run.text for run in (*old, *new) if run.kind in _NAMED_LINK_KINDS}
     before, after = split_words(old, names), split_words(new, names)
-    found = _join_islands(diff_ranges(_token_keys(before), _token_keys(after)), before)
+    found = _join_near_changes(diff_ranges(_token_keys(before), _token_keys(after)), before)
     if any(
         _WIDE.match(token.text)
         for diff_range in found
@@ -81,13 +79,12 @@ def _token_keys(tokens: Sequence[Token]) -> list[str]:
 
 
 def _has_same_letters(old: Sequence[Token], new: Sequence[Token]) -> bool:
-    """Return whether two texts have the same letters, so that only their formats can differ."""
     is_text = not any(token.text.startswith(_ATOMIC_MARK) for token in (*old, *new))
     return is_text and "".join(token.text for token in old) == "".join(token.text for token in new)
 
 
 def _split_at_same_letters(old: Sequence[Token], new: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
-    """Split the tokens of two equal texts so that they end at the same letters. Yield them in pairs."""
+    """Split the tokens of two equal texts where a token of either text ends. Yield pairs of tokens with equal texts."""
     before, after = list(reversed(old)), list(reversed(new))
     while before:
         ends = [side.pop() for side in (before, after)]
@@ -112,7 +109,6 @@ def split_words(runs: Iterable[Run], names: Collection[str] = ()) -> list[Token]
 
 
 def _atomic_text(run: Run) -> str:
-    """Return the text by which a run of an atomic kind is compared."""
     return run.text or file_name(str(run.attrs.get("src") or "")) or str(run.attrs.get("name") or run.kind)
 
 
@@ -127,12 +123,12 @@ def slices(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _join_islands(ranges: Sequence[DiffRange], before: Sequence[Token]) -> list[DiffRange]:
+def _join_near_changes(ranges: Sequence[DiffRange], before: Sequence[Token]) -> list[DiffRange]:
     """Join changes that are separated by very short unchanged text, so that they read as one change."""
     joined: list[DiffRange] = []
     for index, diff_range in enumerate(ranges):
         inner = 0 < index < len(ranges) - 1
-        if diff_range.equal and inner and _is_island(before[diff_range.i1 : diff_range.i2]):
+        if diff_range.equal and inner and _is_short(before[diff_range.i1 : diff_range.i2]):
             diff_range = diff_range._replace(equal=False)
         if joined and not joined[-1].equal and not diff_range.equal:
             last = joined[-1]
@@ -142,16 +138,14 @@ def _join_islands(ranges: Sequence[DiffRange], before: Sequence[Token]) -> list[
     return joined
 
 
-def _is_island(tokens: Sequence[Token]) -> bool:
+def _is_short(tokens: Sequence[Token]) -> bool:
     text = "".join(token.text for token in tokens).strip()
-    if _WIDE.search(text):
-        return len(text) < _WIDE_ISLAND - 1
-    return len(text) <= _SMALL_ISLAND
+    return len(text) <= (1 if _WIDE.search(text) else 2)
 
 
 def _join_in_clauses(ranges: Sequence[DiffRange], before: Sequence[Token]) -> list[DiffRange]:
-    """Join the changes in each clause of which less than half remains. In scripts without spaces, the characters that
-    remain are equal by chance."""
+    """Join the changes of a clause if less than half of it is unchanged. In scripts without spaces, single characters
+    are equal by chance."""
     joined: list[DiffRange] = []
     clause: list[DiffRange] = []
     for diff_range in ranges:
@@ -211,8 +205,8 @@ class _ChangeBuilder:
             self._old.append(old)
 
     def words(self) -> tuple[TextPart, ...]:
-        """Return all parts. Changes for which `_is_on_punctuation` is True count as unchanged if the text has any other
-        change."""
+        """Return all parts. If there are other changes, those for which `_is_on_punctuation` is True count as
+        unchanged."""
         self._flush()
         if all(word.op == "equal" or _is_on_punctuation(word) for word in self._words):
             return tuple(self._words)
@@ -243,7 +237,7 @@ def _is_on_punctuation(word: TextPart) -> bool:
 
 
 def join_words(tokens: Iterable[Token]) -> tuple[Run, ...]:
-    """Return the text of words as runs."""
+    """Return the text of tokens as runs."""
     return tuple(_join_tokens(list(group)) for _, group in groupby(tokens, key=lambda token: id(token.run)))
 
 
@@ -257,9 +251,10 @@ def _join_tokens(tokens: Sequence[Token]) -> Run:
 
 _MIN_LINE_SIMILARITY = 0.5
 _MAX_LINE_LENGTH = 4000
-_MAX_LINE_PAIRS, _MAX_CHARACTER_PAIRS = 4000, 20_000_000
-"""Limits for a changed range: pairs of an old and a new line, and pairs of their characters. In a larger range, not all
-lines are compared."""
+_MAX_LINE_PAIRS = 4000
+"""Maximum number of pairs of an old and a new line in a changed range. In a larger range, not all lines are compared."""
+_MAX_CHARACTER_PAIRS = 20_000_000
+"""Maximum number of pairs of their characters."""
 
 
 def diff_lines(old: str, new: str) -> tuple[LineChange, ...]:
@@ -319,7 +314,7 @@ def _line_pairs(old: Sequence[str], new: Sequence[str], i: int, j: int) -> list[
 
 
 def _pair_value(old: str, new: str) -> float:
-    """Return how useful it is to show one line as a change of the other. 0 if they are too different."""
+    """Return the value of showing `new` as a change of `old`, for `best_pairs`. 0 if they are too different."""
     if not old.strip() or not new.strip() or max(len(old), len(new)) > _MAX_LINE_LENGTH:
         return 0.0
     return text_similarity(old, new, _MIN_LINE_SIMILARITY, _MAX_LINE_LENGTH) ** 2

@@ -98,7 +98,8 @@ def diff_ranges(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: 
 
 
 def unmoved_items(before: Sequence[T], after: Sequence[T]) -> set[T]:
-    """Return as many items as possible that keep their order. Each item occurs once in `before` and once in `after`."""
+    """Return the largest possible set of items that keep their order. Each item occurs once in `before` and once in
+    `after`."""
     return {
         each
         for stretch in diff_ranges(before, after, landmarks=True)
@@ -143,7 +144,8 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
 
 
 def _landmarks(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -> list[tuple[int, int]]:
-    """Return the longest series of items that are unique in both ranges and in the same order."""
+    """Return the longest series of items that are unique in both ranges and in the same order, as (index in a, index in
+    b)."""
     counts_a, counts_b = Counter(a[i1:i2]), Counter(b[j1:j2])
     place = {b[j]: j for j in range(j1, j2) if counts_b[b[j]] == 1 and counts_a[b[j]] == 1}
     return _longest_increasing([(i, place[a[i]]) for i in range(i1, i2) if a[i] in place])

@@ -47,7 +47,7 @@ _COMMON_WORDS = word_set(
     " over under after before between as per up down out off only each every all any some more most less least you your"
     " we our they their he she his her i me my us them which who what when where how why also just there here"
 )
-"""Words that are not added to a term next to them, and that do not make a term on their own."""
+"""Words that do not make a term on their own, and that are not added to a term next to them."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class TermChange:
     is_code: bool = False
     """True if the term was code, in which upper case and lower case differ."""
     has_optional_capital: bool = False
-    """True if the term is the beginning of a sentence, or part of a heading. So its capitals may have no meaning."""
+    """True if the term begins a sentence, or is part of a heading, so that its capitals may have no meaning."""
 
     @property
     def is_number(self) -> bool:
@@ -79,8 +79,8 @@ class _Replacement(NamedTuple):
 def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
     """Return the terms that were replaced, in the order of the page, each once.
 
-    A change is also returned with the word before the term, and with the word after it, unless that is a common word.
-    `keys` limits the result to changes of the blocks with these keys.
+    Each change is also returned with the word before the term, and with the word after it, except common words. `keys`
+    limits the result to changes of the blocks with these keys.
     """
     found: dict[tuple[str, str, bool], TermChange] = {}
     for parts, block in _texts(entries, keys, is_wanted=keys is None):
@@ -98,7 +98,8 @@ def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None)
 def _texts(
     entries: Iterable[Entry], keys: Collection[str] | None, *, is_wanted: bool
 ) -> Iterator[tuple[TextChange | CodeChange, Block]]:
-    """Yield the changed texts of entries with their old blocks."""
+    """Yield the changed texts of entries with their old blocks. `is_wanted` is True inside a block of `keys`, or
+    without `keys`."""
     for entry in entries:
         if isinstance(entry, (ChangedBlock, MovedBlock)):
             is_inside = is_wanted or (keys is not None and (entry.old.key in keys or entry.new.key in keys))
@@ -241,8 +242,8 @@ def _has_digits(text: str, replacement: _Replacement) -> bool:
 
 
 def _extended_terms(text: str, replacement: _Replacement, first: int, last: int) -> list[_Replacement]:
-    """Return the term with the word before it, and the term with the word after it. Common words are not added. If both
-    terms have digits, the word before them is added only if it is a name, as in `Limpet 3`. A number with a unit is not
+    """Return the term with the word before it, and the term with the word after it. Common words are not added. If the
+    old and the new term have digits, the word before them must be a name, as in `Limpet 3`. A number with a unit is not
     extended."""
     found = []
     is_number = _NUMBER.fullmatch(text, replacement.start, replacement.end) is not None
@@ -262,8 +263,8 @@ def _extended_terms(text: str, replacement: _Replacement, first: int, last: int)
 
 
 def with_plural(change: TermChange) -> tuple[TermChange, ...]:
-    """Return the change, and the same change of the plurals, such as `pages` to `files` for `page` to `file`. For
-    plurals, return the change of the singulars. Only for regular English words, and not for code and numbers."""
+    """Return the change, and the same change of the plural: `pages` to `files` for `page` to `file`, or the reverse.
+    Only the change itself for irregular words, code and numbers."""
     if change.is_code or change.is_number:
         return (change,)
     for convert in (_plural, _singular):
@@ -293,8 +294,8 @@ def _singular(term: str) -> str | None:
 
 
 BARRIER = "\0"
-"""Character in place of code, front matter, a URL, a tag or the end of a block. No term contains the character, so no
-match spans one of these."""
+"""Stands for code, front matter, a URL, a tag or the end of a block. No term contains this character, so no match spans
+one of these."""
 
 _FORMATS = "b|strong|i|em|u|mark|s|del|ins|sub|sup|span|font|small|big"
 _TOKEN = re.compile(
@@ -416,8 +417,9 @@ class TermMatch:
     """A place on a page that has the old term."""
 
     start: int
+    """The first position of the range in the source of the page."""
     end: int
-    """The range in the source of the page: `start` is its first position, and `end` the position after it."""
+    """The position after the range."""
     line: int
     """Line in the source, counted from 0."""
     text: str
@@ -454,8 +456,7 @@ def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
 def _unsafe_matches(
     source: str, matches: Sequence[TermMatch], structure: object, change: TermChange
 ) -> Iterator[TermMatch]:
-    """Yield the matches whose replacement would change more than words, for example a link, or code, or the kind of a
-    block."""
+    """Yield the matches whose replacement would change more than words: a link, code, or the kind of a block."""
     if _unchangeable_parts(replace_matches(source, matches), change) == structure:
         return
     if len(matches) == 1:
@@ -531,7 +532,7 @@ def _word_pattern(word: str) -> str:
 
 
 def _is_other_quantity(change: TermChange, text: str, end: int) -> bool:
-    """Return whether a unit follows a number that has no unit in the term."""
+    """Return whether a unit follows a number in the text, although the term has no unit."""
     if not change.old[-1].isdigit():
         return False
     following = _NEXT_WORD.match(text, end, end + 30)
