@@ -1,5 +1,5 @@
-"""The Markdown source of a page as a tree of blocks, for merging. Each character of the source belongs to one block. Start reading
-at `read_page`."""
+"""The Markdown source of a page as a tree of blocks, for merging. Each character belongs to one block. Start reading at
+`read_page`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ class SourceBlock:
     """A block of source. Its text consists of `head`, `space_before_children`, the children, `space_after_children` and
     `tail`, in this order.
 
-    Two block objects are never equal. Compare their `key` to compare their texts."""
+    Two block objects are never equal. Compare their `key` to compare their texts.
+    """
 
     kind: str
     """One of `page`, `container` (tags with blocks between them, such as a hint), `list`, `item`, `table`, `row`,
@@ -67,11 +68,10 @@ class SourceBlock:
     gap: str | None = None
     """White space before the next sibling. None for the last child."""
     move: Move | None = None
-    """Set if this side moved the block here."""
+    """The move, if this side moved the block here."""
     replaced_blocks: tuple[SourceBlock, ...] | None = None
-    """The blocks of this side, if the other side moved the block to another place: they are merged there. The block
-    itself has the text of the base, so that this side seems unchanged. None if the other side did not move the
-    block."""
+    """The blocks of this side, if the other side moved the block to another place, where they are merged. This block
+    has the text of the base, so that this side seems unchanged. None if the other side did not move the block."""
 
     @cached_property
     def source(self) -> str:
@@ -82,11 +82,10 @@ class SourceBlock:
 
     @cached_property
     def key(self) -> str:
-        """Return the normalized text of the block. Two blocks with equal keys differ at most in white space and in the
+        """Return the normalized text of the block. Blocks with equal keys differ at most in white space and in the
         numbers of items.
 
-        The key of a moved block is made from the key of its base block. Edits do not change this key, and no other
-        block has it.
+        The key of a moved block is made from the key of its base block. It is unique, and edits do not change it.
         """
         if self.move is not None:
             return f"moved\0{self.move.base.key}"
@@ -145,7 +144,7 @@ class SourceBlock:
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """The versions of a block that one side moved: in the base, and on the other side."""
+    """The other versions of a block that one side moved: in the base, and on the other side."""
 
     base: SourceBlock
     other: tuple[SourceBlock, ...]
@@ -153,8 +152,8 @@ class Move:
     is_moved_by_both: bool = False
     """True if the other side moved the block too, to a different place."""
     added_with: SourceBlock | None = None
-    """The first of the adjacent blocks that both sides added, each side in another place. Then `base` is main's version.
-    None for a block of the base."""
+    """For a block that both sides added in different places: the first of the adjacent blocks that were added with it.
+    Then `base` is main's version. None for a block of the base."""
 
 
 class Versions(NamedTuple, Generic[T_co]):
@@ -205,8 +204,8 @@ def usual_gap(block: SourceBlock) -> str:
 
 
 def sections(blocks: Blocks) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the sections among siblings. A section is a heading with all blocks below it, the blocks
-    before the first heading, or a single row or item."""
+    """Yield the ranges of the sections among siblings: a heading with all blocks below it, the blocks before the first
+    heading, or a single row or item."""
     start = 0
     while start < len(blocks):
         end = start + 1
@@ -243,12 +242,12 @@ def row_opening(row: str) -> str:
 
 
 def _ranges(tag_start: re.Pattern[str], text: str, start: int = 0) -> list[tuple[int, int]]:
-    """Return the ranges of elements including their tags, from a position on. The search ends at an unclosed element, to
-    keep the time linear."""
+    """Return the ranges of elements with their tags, from `start` on. The search ends at an unclosed element, to keep
+    the time linear."""
     ranges: list[tuple[int, int]] = []
     lowered = text.lower()
     if len(lowered) != len(text):
-        return ranges  # some letters are longer in lower case, which would shift the positions
+        return ranges  # Some letters are longer in lower case, which would shift the positions.
     while tag := tag_start.search(text, start):
         closing = lowered.find(f"</{tag[1].lower()}", tag.end())
         end = text.find(">", closing) + 1 if closing >= 0 else 0
@@ -463,7 +462,7 @@ def _joined_lines(lines: list[str], kind: str = "line") -> tuple[SourceBlock, ..
 
 
 def _html_table(text: str) -> SourceBlock:
-    """Return an HTML table divided into rows. It is not divided if it has a nested table, or text between its rows."""
+    """Return an HTML table divided into rows. Undivided if it has a nested table, or text between its rows."""
     body = _BODY.search(text)
     start = body.end() if body else 0
     rows = _ranges(_ROW, text, start)
@@ -496,8 +495,8 @@ def find_fences(lines: list[str]) -> dict[int, int]:
     for number, line in enumerate(lines):
         if (stripped := line.strip()) and stripped[0] in closers and stripped == stripped[0] * len(stripped):
             closers[stripped[0]].append((number, len(stripped)))
-    # For each closing line, the length of the longest fence from there on. Without it, many unclosed fences would take
-    # quadratic time.
+    # For each closing line, the length of the longest fence from there on. It keeps the time linear for unclosed
+    # fences.
     longest = {
         sign: list(accumulate((length for _, length in reversed(found)), max))[::-1] for sign, found in closers.items()
     }

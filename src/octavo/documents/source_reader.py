@@ -26,7 +26,7 @@ from octavo.documents.blocks import (
     Diagnostic,
     Document,
     DraftBlock,
-    max_page_parts,
+    max_page_tokens,
     sanitize,
 )
 
@@ -37,7 +37,7 @@ _NOT_IN_NAME = re.compile(r'["\\{%}]')
 _RELEASE_SIZE = 500
 _NOT_BLANK = re.compile(r"[^\n]")
 _FENCE_IN_CODE = re.compile(r"^([ \t>]*)\u200b+(?=```|~~~)", re.MULTILINE)
-"""A fence after a zero-width space. Editors write it if a fence is part of the code."""
+"""Zero-width spaces before a fence. Editors write them if the fence is part of code."""
 
 
 def parse(markdown: str) -> Document:
@@ -113,7 +113,7 @@ class IncrementalParse:
         body = "\n" * marked.count("\n", 0, start) + marked[start:] if start else marked
         body = _with_conflict_tags(body)
         stream, closed_tags, diagnostics = (
-            TokenStream(body, self._slice_length, max_page_parts(len(source))),
+            TokenStream(body, self._slice_length, max_page_tokens(len(source))),
             ClosedTags(body),
             self._diagnostics,
         )

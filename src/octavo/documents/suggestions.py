@@ -21,8 +21,7 @@ _TICKS = re.compile(r"`+")
 
 
 class Suggestion(NamedTuple):
-    """A suggested text. `lines` is the range of its fence in the comment: the first line, and the line after the
-    fence."""
+    """A suggested text. `lines` has the first line of its fence in the comment, and the line after the fence."""
 
     text: str
     lines: tuple[int, int]
@@ -97,7 +96,7 @@ def apply_suggestion(page: str, key: str, original: str | None, suggested: str) 
     (first, last), lines = target[0], page.split("\n")
     end = "\r" if lines[first].endswith("\r") else ""
     new = [line.removesuffix("\r") + end for line in suggested.split("\n")] if suggested.strip() else []
-    if not new:  # also delete the blank lines after a deleted block
+    if not new:  # Also delete the blank lines after a deleted block.
         while last < len(lines) and not lines[last].strip():
             last += 1
     return AppliedSuggestion("applied", "\n".join([*lines[:first], *new, *lines[last:]]))
@@ -123,7 +122,7 @@ def block_source(source: str, block: Block) -> str:
 def _sources_by_key(page: str) -> dict[str, tuple[tuple[int, int], str]]:
     document, lines = parse(page), page.split("\n")
     if document.source.count("\n") + 1 != len(lines):
-        return {}  # other line separators would make the line numbers wrong
+        return {}  # Other line separators would make the line numbers wrong.
     found = {}
     for block in document.walk():
         first, last = block.lines
@@ -138,22 +137,22 @@ class UnknownBlock(LookupError):
     """Raised if neither text has a block with the key."""
 
 
-def revert_blocks(then: str, now: str, keys: set[str]) -> str:
-    """Return the text `now` with the blocks `keys` as in the text `then`: deleted blocks are restored, added blocks
-    deleted. Adjacent changed lines are reverted together. Raises UnknownBlock if a block is in neither text."""
-    ranges_by_key = _ranges(then), _ranges(now)
+def revert_blocks(old: str, current: str, keys: set[str]) -> str:
+    """Return `current` with the blocks `keys` as in `old`: deleted blocks are restored, added blocks deleted. Adjacent
+    changed lines are reverted together. Raises UnknownBlock if a block is in neither text."""
+    ranges_by_key = _ranges(old), _ranges(current)
     for key in sorted(keys):
         if not any(key in ranges for ranges in ranges_by_key):
             raise UnknownBlock(key)
-    wanted_then, wanted_now = ([ranges[key] for key in keys if key in ranges] for ranges in ranges_by_key)
-    old, lines = then.split("\n"), now.split("\n")
+    wanted_old, wanted_current = ([ranges[key] for key in keys if key in ranges] for ranges in ranges_by_key)
+    old_lines, lines = old.split("\n"), current.split("\n")
     result: list[str] = []
-    for changed_range in diff_ranges(lines, old, landmarks=True):
-        is_wanted = _touches(changed_range.i1, changed_range.i2, wanted_now) or _touches(
-            changed_range.j1, changed_range.j2, wanted_then
+    for changed_range in diff_ranges(lines, old_lines, landmarks=True):
+        is_wanted = _touches(changed_range.i1, changed_range.i2, wanted_current) or _touches(
+            changed_range.j1, changed_range.j2, wanted_old
         )
         result += (
-            old[changed_range.j1 : changed_range.j2]
+            old_lines[changed_range.j1 : changed_range.j2]
             if is_wanted and not changed_range.equal
             else lines[changed_range.i1 : changed_range.i2]
         )
@@ -179,14 +178,14 @@ _QUOTE = re.compile(r"^\s*(?:> ?)+")
 _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{1,500}\)")
 
 
-def mention_suffix(person: str) -> str:
-    """Return the second half of the Markdown link that mentions a person: `](/users/ID)`."""
-    return f"](/users/{quote(person, safe=':@.+')})"
+def mention_suffix(user_id: str) -> str:
+    """Return the end of the Markdown link that mentions a person: `](/users/ID)`."""
+    return f"](/users/{quote(user_id, safe=':@.+')})"
 
 
-def mentions(markdown: str, me: str) -> bool:
-    """Return whether a text mentions the user with the id `me`, in the form of `mention_suffix`."""
-    return bool(me) and mention_suffix(me) in markdown
+def mentions(markdown: str, user_id: str) -> bool:
+    """Return whether a text mentions a user, in the form of `mention_suffix`."""
+    return bool(user_id) and mention_suffix(user_id) in markdown
 
 
 def one_line_text(markdown: str) -> str:
@@ -203,25 +202,26 @@ def one_line_text(markdown: str) -> str:
     return " ".join(_MARKED.sub(r"\2", _LINK.sub(r"\1", " ".join(parts))).split())
 
 
-_MIN_SIMILARITY, _MIN_LENGTH = 0.6, 20
-"""Minimum similarity and minimum length of texts that count as the same block."""
+_MIN_SIMILARITY = 0.6
+"""Minimum similarity of two texts, from 0 to 1, that count as the same block."""
+_MIN_LENGTH = 20
+"""Minimum number of characters of a text that is found by similarity, or as a part of a block."""
 _QUOTE_LENGTH = 60
 """Number of characters of a text that are compared."""
 _MAX_BLOCKS = 4_000
-"""Maximum number of blocks with text. In larger documents, no similar block is searched, because the search would block
-the keyboard."""
+"""Maximum number of text blocks in a search for a similar block. A longer search would block the keyboard."""
 
 _SEARCHED_AT_ONCE = 200_000
-"""Maximum product of the length of a page and the number of threads for a search without a background thread."""
+"""Maximum product of the length of a page and the number of threads in a search without a background thread."""
 
 WordChange = Literal["", "changed", "gone"]
 """Change of the words of a block since a comment on the block was written. Empty if there is no change."""
 
 
 class ThreadAnchors:
-    """An index from threads to the blocks of a document. The document is walked once for all threads.
+    """Finds the blocks of threads in a document.
 
-    To find blocks of many threads by their text takes seconds on a long page. Until `search` has done this in a
+    Finding the blocks of many threads by text takes seconds on a long page. Until `search` has done this in a
     background thread, `needs_search` is True, and blocks are found only by their keys.
     """
 
@@ -233,7 +233,7 @@ class ThreadAnchors:
         self.is_searching = False
         """True while `search` runs in a background thread."""
         self._exact_keys: dict[tuple[str, str], str] = {}
-        """Keys of the blocks of threads, by the id and the preview of the thread's node."""
+        """The keys found for threads, by the id and the preview of their node."""
         self._similar_keys: dict[str, str] = {}
 
     def for_document(self, document: Document, *, is_complete: bool) -> ThreadAnchors:
@@ -242,7 +242,7 @@ class ThreadAnchors:
         return self if is_same else ThreadAnchors(document, is_complete=is_complete)
 
     def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return the threads by the key of their block. A block is found by its key, else by the text that the thread
+        """Return the threads by the key of their block: the block with the key, else with the text that the thread
         quotes. The key is "" for a thread on the whole page, or if its block is not found."""
         return _group(threads, self._exact_key)
 
@@ -257,8 +257,8 @@ class ThreadAnchors:
         return thread.target.node is not None and thread.target.node.id in self._blocks_by_key
 
     def by_likely_block(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
-        """Return the same as `by_exact_block`, but put threads on edited blocks on the most similar block. Return
-        the same as `by_key` if this needs a `search`."""
+        """Return the threads as `by_exact_block` does, but threads on edited blocks by the most similar block. If this
+        needs a `search`, return the same as `by_key`."""
         return self.by_key(threads) if self.needs_search(threads) else _group(threads, self._found_key)
 
     def needs_search(self, threads: Iterable[Comment]) -> bool:
@@ -277,7 +277,7 @@ class ThreadAnchors:
 
     def has_other_words(self, thread: Comment) -> bool:
         """Return whether the block with the key of a thread begins with other words than the thread quotes. White space
-        and punctuation are ignored. A block of the platform keeps its key after an edit."""
+        and punctuation are ignored. On the platform, an edited block keeps its key."""
         node = thread.target.node
         if node is None or not node.preview or node.id not in self._blocks_by_key:
             return False
@@ -417,9 +417,9 @@ class TwoVersionAnchors:
     def is_outdated(self, thread: Comment) -> bool:
         """Return whether a thread is outdated.
 
-        A thread is not outdated if the new version has its block. Else it is outdated if the server says so, or if
-        neither version has the block or its text. A pending comment is outdated if the new version does not have its
-        block, because the server does not know the comment.
+        It is not if the new version has its block. Otherwise, it is outdated if the server says so, or if neither
+        version has the block or its text. A pending comment is outdated if the new version does not have its block,
+        because the server does not know the comment.
         """
         if thread.target.node is None or self._new.has_block_of(thread):
             return False

@@ -19,9 +19,10 @@ from typing import NamedTuple, TypeAlias
 from octavo.documents.sequences import diff_ranges
 from octavo.documents.source_blocks import ROWS_AND_ITEMS, WORD, Blocks, Move, SourceBlock, Versions, sections
 
-_PAIR_LIMIT, _WORD_LIMIT = 50_000, 8_000
-"""Maximum number of pairs of equal words in two texts, and of words in the longer text. Above a limit, the texts are not
-compared word by word."""
+_PAIR_LIMIT = 50_000
+"""Maximum number of pairs of equal words in two texts that are compared word by word."""
+_WORD_LIMIT = 8_000
+"""Maximum number of words of a text that is compared word by word."""
 _MIN_SHARED = 0.4
 """Two blocks are in one hunk if the longer block contains at least this share of the words of the shorter block."""
 
@@ -64,8 +65,8 @@ def hunks(old: Blocks, new: Blocks) -> list[Hunk]:
 
 
 def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -> Hunk:
-    """Return an addition or deletion shifted so that it begins with a heading. Shifted past equal blocks, it still
-    describes the same change. `before` and `after` are the numbers of equal blocks around the hunk."""
+    """Return an addition or deletion shifted past equal blocks, so that it begins with a heading. It still describes
+    the same change. `before` and `after` are the numbers of equal blocks around the hunk."""
     if not (hunk.is_addition or hunk.is_deletion):
         return hunk
     blocks, start, end = (new, hunk.j1, hunk.j2) if hunk.is_addition else (old, hunk.i1, hunk.i2)
@@ -132,7 +133,7 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
         runs = Counter((old_words[a + n][1], new_words[b + n][1]) for n in range(size))
         for (i, j), count in runs.items():
             are_short = old[i].kind == "row" or min(len(old[i].words), counts[j - difference.j1]) <= 3
-            if count > 1 or are_short:  # otherwise, it is a single equal word of a long text: a coincidence
+            if count > 1 or are_short:  # Otherwise, a single equal word is a coincidence.
                 shared[i, j] += count
     found: list[Hunk] = []
     for (i, j), count in sorted(shared.items()):
@@ -147,8 +148,7 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
 
 
 def _words_without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
-    """Return the words of a block, without the words that were moved into the block from outside of the `old`
-    blocks."""
+    """Return the words of a block, except words that were moved into it from outside of the `old` blocks."""
     if not any(each.move for each in block.walk()):
         return block.words
     if block.move is not None:
@@ -170,7 +170,7 @@ def _are_related(old: SourceBlock, new: SourceBlock, shared_count: int, shorter_
 
 
 Region: TypeAlias = Versions[slice]
-"""The same range of siblings in the base, on main and in the change request."""
+"""A range of siblings in the base, with the corresponding ranges on main and in the change request."""
 
 
 class _Change(NamedTuple):
@@ -186,7 +186,7 @@ NO_MOVES: MovedBlocks = (frozenset(), frozenset())
 
 
 def regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
-    """Yield the regions in order. Hunks of both sides that overlap or belong together form one region."""
+    """Yield the regions in order. Hunks of both sides form one region if they overlap or belong together."""
     sides = (siblings.main, siblings.request)
     changes = sorted(_Change(hunk, side) for side in (0, 1) for hunk in hunks(siblings.base, sides[side]))
     found: list[list[_Change]] = []
@@ -195,7 +195,7 @@ def regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
         while len(found) > 1 and _are_one_region(found[-2], found[-1], siblings, moved):
             previous = found.pop()
             found[-1] += previous
-    shifts = [0, 0]  # number of blocks by which each side is longer than the base so far
+    shifts = [0, 0]  # Number of blocks by which each side is longer than the base so far.
     for region in found:
         start, stop = min(each.hunk.i1 for each in region), max(each.hunk.i2 for each in region)
         starts = [start + shift for shift in shifts]
@@ -208,8 +208,8 @@ def regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
 def _are_one_region(
     first: list[_Change], second: list[_Change], siblings: Versions[Blocks], moved: MovedBlocks
 ) -> bool:
-    """Return whether two regions must be one: they overlap, or they touch and have changes of different sides that
-    belong together."""
+    """Return whether two regions must be one: they overlap, or they touch and changes of different sides belong
+    together."""
     start, stop = min(each.hunk.i1 for each in second), max(each.hunk.i2 for each in first)
     if start != stop:
         return start < stop
@@ -228,9 +228,9 @@ def _belong_together(
     """Return whether two adjacent changes of different sides belong in one region. `is_changed_by_both` is True if both
     sides changed the block next to an addition."""
     if first.hunk.is_addition and second.hunk.is_addition:
-        return True  # two additions in one place: their order is unknown
+        return True  # The order of two additions in one place is unknown.
     if not first.hunk.is_addition and not second.hunk.is_addition:
-        return False  # the sides changed different blocks
+        return False  # The sides changed different blocks.
     is_before = first.hunk.is_addition
     added, changed = (first, second) if is_before else (second, first)
     sides = (siblings.main, siblings.request)
@@ -239,12 +239,12 @@ def _belong_together(
     now = sides[changed.side][changed.hunk.j1 : changed.hunk.j2]
     if changed.hunk.is_edit and old[0].name == now[0].name:
         # The old block still exists, so the addition can stay next to it. But if both sides changed the old block, a
-        # similar addition may be the new version of one side.
+        # similar addition may be a new version of it.
         return is_changed_by_both and any(word_similarity(old[0], each) >= _MIN_MOVED_LIKENESS for each in new)
     if all(each.kind in ROWS_AND_ITEMS for each in (*new, *old)):
-        return False  # rows and items do not depend on their neighbors
+        return False  # Rows and items do not depend on their neighbors.
     if changed.hunk.is_deletion and all(each in moved[changed.side] for each in old):
-        return False  # the old blocks were only moved, so the addition can stay
+        return False  # The old blocks were only moved, so the addition can stay.
     if all(each.move for each in new):
         # Moved blocks do not depend on their new neighbors. They conflict only with the deletion of the section around
         # them.
@@ -255,8 +255,7 @@ def _belong_together(
         # An addition before a heading belongs to the section above, unless text or a lower heading replaced it.
         is_section = bool(old[0].level) and (not now or 0 < now[0].level <= old[0].level)
         return not is_section
-    # An addition after the change belongs to it. But an addition that begins a section of the same or a higher level
-    # does not.
+    # An addition after the change belongs to it, unless it begins a section of the same or a higher level.
     return not new[0].level or any(0 < each.level < new[0].level for each in (*old, *now))
 
 
@@ -273,17 +272,17 @@ _MIN_MOVED_LIKENESS = 0.6
 _MIN_REWRITTEN_LIKENESS = 0.1
 """Minimum share of equal words for a block to count as rewritten in place."""
 _MOVE_PAIR_LIMIT = 4000
-"""Maximum number of pairs of blocks to compare in search of moves."""
+"""Maximum number of pairs of blocks that are compared to find moves."""
 
 _Changes: TypeAlias = dict[SourceBlock, list[SourceBlock]]
-"""The blocks that replace each changed block of a tree."""
+"""For each changed block of a tree, the blocks that replace it."""
 
 
 class _Addition(NamedTuple):
     siblings: Sequence[SourceBlock]
-    """The children of one base block. The blocks were added between them."""
+    """The children of the base block to which the blocks were added."""
     position: int
-    """The index among the siblings before which the blocks were added."""
+    """The index in `siblings` before which the blocks were added."""
     blocks: Sequence[SourceBlock]
 
 
@@ -294,15 +293,14 @@ class _Counterparts:
         self.unmoved: dict[SourceBlock, SourceBlock] = {}
         """The version on this side of each base block that stays in place. It may be edited."""
         self.replacements: dict[SourceBlock, tuple[SourceBlock, ...]] = {}
-        """The blocks that replaced each base block that was split or turned into another kind."""
+        """For each base block that was split or turned into another kind, the blocks that replaced it."""
         self.moved: dict[SourceBlock, SourceBlock] = {}
-        """The version on this side for each base block that was moved."""
+        """The version on this side of each base block that was moved."""
         self.added: list[_Addition] = []
         self._rewritten: set[SourceBlock] = set()
-        """Blocks of the base and of this side that were rewritten in place, and so were not moved."""
+        """Blocks of both versions that were rewritten in place, and so were not moved."""
         self._dissimilar_pairs: list[tuple[SourceBlock, SourceBlock]] = []
-        """Pairs of blocks in the same place with few equal words. They count as counterparts only if neither was
-        moved."""
+        """Pairs of blocks in the same place with few equal words. They are counterparts if neither was moved."""
         self._side = side
         self._parents = {child: each for tree in (base, side) for each in tree.walk() for child in each.children or ()}
         self._pair(base, side)
@@ -317,8 +315,8 @@ class _Counterparts:
 
     @cached_property
     def places(self) -> dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]]:
-        """The base versions of the parent and of the nearest earlier sibling of each block of this side. Each is None if
-        there is no such block in the base."""
+        """For each block of this side, its parent and its nearest earlier sibling in the base. None if the base has no
+        such block."""
         places: dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]] = {}
         for parent in self._side.walk():
             before: SourceBlock | None = None
@@ -329,7 +327,6 @@ class _Counterparts:
 
     @cached_property
     def next_siblings(self) -> dict[SourceBlock, SourceBlock]:
-        """The next sibling of each block of this side."""
         return dict(pair for each in self._side.walk() for pair in pairwise(each.children or ()))
 
     def _pair(self, old: SourceBlock, new: SourceBlock) -> None:
@@ -390,12 +387,12 @@ class _Counterparts:
                 arrived.update(best.walk())
 
     def _is_closest(self, old: SourceBlock, new: SourceBlock) -> bool:
-        """Return whether no block that stayed in place has more words in common with `new` than `old` has. Otherwise `new`
-        may be a variant of that block."""
+        """Return whether no block that stayed in place has more words in common with `new` than `old` has. Such a block
+        may be the origin of `new`."""
         likeness, words = word_similarity(old, new), set(new.words)
         return not any(
             each.name == old.name
-            # First the quick count of words that `new` has too, even if it has them less often.
+            # First a quick upper bound: it counts each common word as often as `each` has it.
             and 2 * sum(map(words.__contains__, each.words)) > likeness * (len(each.words) + len(new.words))
             and word_similarity(each, new) > likeness
             for each in self.unmoved
@@ -424,18 +421,18 @@ class _Counterparts:
 def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBlock, MovedBlocks]:
     """Return main and the change request, prepared for the merge, and the base blocks that each side moved.
 
-    Each moved block gets a `Move`, with the base block and the blocks that the other side has at the old place. On the
-    other side, the base block replaces these blocks, so that the move is the only change at the old place.
+    A moved block gets a `Move`. On the other side, the base block replaces the blocks at the old place, so that the
+    move is the only change there.
     """
     sides = _Counterparts(versions.base, versions.main), _Counterparts(versions.base, versions.request)
     changes: tuple[_Changes, _Changes] = ({}, {})
     moved: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())
     for side, (mover, other) in enumerate((sides, sides[::-1])):
-        # The blocks that the other side has in the old place of each moved base block.
+        # For each moved base block, the blocks of the other side in its old place.
         old_places: dict[SourceBlock, list[SourceBlock]] = {}
         for old, new in mover.moved.items():
             if new in changes[side]:
-                continue  # A move of the other side already replaced the block.
+                continue  # The block was already replaced, for a move of the other side.
             version = other.moved.get(old) or other.unmoved.get(old)
             blocks = other.replacements.get(old, ()) if version is None else (version,)
             is_by_both = old in other.moved and version is not None and mover.places[new] != other.places[version]
@@ -446,7 +443,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
                 old_places[old] = [*blocks]
         for addition in other.added:
             last = addition.siblings[addition.position - 1] if addition.position else None
-            # If the other side added blocks to the moved text, they move with it.
+            # Blocks that the other side added to the moved text move too.
             if last in old_places and _belongs_to_moved(addition, mover.moved) and not other.has_moved_into(addition):
                 changes[side][mover.moved[last]] += addition.blocks
                 old_places[last] += addition.blocks
@@ -466,8 +463,8 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
 def _equal_additions(
     versions: Versions[SourceBlock], sides: tuple[_Counterparts, _Counterparts]
 ) -> Iterator[list[tuple[SourceBlock, SourceBlock]]]:
-    """Yield the blocks that both sides added, each side once and in another place, as runs of adjacent blocks. Each block
-    is a pair of main's version and that of the change request."""
+    """Yield the blocks that both sides added once, in different places, as runs of adjacent blocks. Each block is a
+    pair of the versions of main and of the change request."""
     in_base = {each.key for each in versions.base.walk()}
     additions = [
         [each for each in tree.walk() if side.is_addition(each) and each.key not in in_base]

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from octavo.api.folding import fold
 from octavo.documents.merging.block_alignment import matching_runs
-from octavo.documents.merging.merged_page import SIDES, Conflict, MergedPage, side_of
+from octavo.documents.merging.merged_page import NO_CONTEXT, SIDES, Conflict, Context, MergedPage, side_of
 from octavo.documents.source_blocks import (
     MARKER,
     PROSE,
@@ -26,9 +26,6 @@ from octavo.documents.source_blocks import (
     with_cells,
 )
 
-Context = tuple[str, str]
-"""Text before and after a conflict that shows its meaning, such as the head of its table."""
-NO_CONTEXT: Context = ("", "")
 _TOKEN = re.compile(rf"\s+|#+|\]\[[^\[\]\n]*\]|{WORD.pattern}|.", re.S)
 """A part of a text that is never divided: a word, the target of a reference link, white space or a sign."""
 _DASHES = re.compile(r"(?<![^\s:|])-+(?![^\s:|])")
@@ -38,8 +35,8 @@ _MIN_KEPT = 0.5
 
 
 def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Conflict:
-    """Return the merged text, or a conflict if both sides changed the text differently. If they changed different words
-    of prose, the conflict suggests a merge by words. A heading that `_merge_heading` can merge is no conflict."""
+    """Return the merged text, or a conflict if both sides changed it differently. If the sides changed different words
+    of prose, the conflict suggests a merge by words."""
     if texts.is_conflict_free:
         return texts.preferred
     if kind == "heading" and (merged := _merge_heading(texts)):
@@ -48,7 +45,7 @@ def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Confl
     between = "\n" if kind in ("line", "item") else "\n\n"
     both = texts.main + between + texts.request if by_words is None else by_words
     if kind == "field":
-        both = texts.main  # front matter can have a field only once, so both sides cannot be kept
+        both = texts.main  # Front matter can have a field only once.
     is_merged_by_default = by_words is not None and kind in PROSE
     return Conflict(
         kind, *texts, both=both, merged_text=by_words, is_merged_by_default=is_merged_by_default, context=context
@@ -56,7 +53,8 @@ def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Confl
 
 
 def _merge_heading(texts: Versions[str]) -> str | None:
-    """Merge a `#` heading if one side changed the level, and the other side some words. None for any other change."""
+    """Merge a `#` heading of which one side changed the level, and the other side some words. None for other
+    changes."""
     levels = texts.map(lambda text: text[: len(text) - len(text.lstrip(" #"))])
     titles = texts.map(lambda text: text.lstrip(" #"))
     words = [WORD.findall(fold(title)) for title in titles]
@@ -69,7 +67,7 @@ def _merge_heading(texts: Versions[str]) -> str | None:
 def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflict:
     """Merge the head of a block: the text before its children."""
     heads, keys = blocks.map(lambda each: each.head), blocks.map(lambda each: each.head_key)
-    if keys.main == keys.base == keys.request:  # only white space or the number of an item differs
+    if keys.main == keys.base == keys.request:  # Only white space or the number of an item differs.
         return heads.preferred
     if keys.is_conflict_free:
         return heads.preferred_by(keys)
@@ -82,7 +80,7 @@ def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Confl
     """Merge a row cell by cell.
 
     The row is a conflict if both sides changed the same cell or the opening of the row, or if the number of cells
-    differs. If only cells are in conflict, the text of each side also has the cells that the other side alone changed.
+    differs. The text of each side in the conflict also has the cells that only the other side changed.
     """
     widths, frames = rows.map(lambda row: len(cells(row))), rows.map(row_opening)
     texts = rows
@@ -148,8 +146,8 @@ def merge_words(base: str, main: str, request: str) -> str | None:
 
 
 WordSequence: TypeAlias = tuple[str, ...]
-"""Five adjacent words of a sentence. A shorter sentence has these sequences: the whole sentence, and each pair of adjacent
-words."""
+"""Five adjacent words of a sentence. The sequences of a shorter sentence are the whole sentence, and each pair of
+adjacent words."""
 _SEQUENCE_LENGTH = 5
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"')\]]*\s+|[。！？]")
 _HTML_TAG = re.compile(r"<[^<>]*>")
@@ -158,9 +156,9 @@ _HTML_TAG = re.compile(r"<[^<>]*>")
 def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> set[WordSequence]:
     """Return the sequences of words that are lost or repeated if all conflicts are resolved for one side.
 
-    A sequence may occur as often as on that side, or as often as with the changes of both sides (main plus change
-    request minus base), or a number of times between these two. Exception: a long sequence that both sides added once
-    is the same addition, so it may occur only once.
+    A sequence may occur as often as on that side, as often as with the changes of both sides (main plus change request
+    minus base), or any number of times between these two. But a long sequence that both sides added once may occur only
+    once.
     """
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [side_of(page.root, side) or "" for side in SIDES]
@@ -173,8 +171,7 @@ def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> s
         in_base, in_own, in_other, in_merged = (
             _count_sequences({each: count[each] for each in differing}) for count in all_counts
         )
-        # `with_other` subtracts a sentence twice if both sides deleted the same occurrence. So `maximum` adds
-        # `deleted_by_both` once.
+        # `with_other` subtracts a sentence twice if both sides deleted it, so `maximum` adds it once.
         deleted = {each: sentences.base[each] - max(own[each], other[each]) for each in differing}
         deleted_by_both = _count_sequences(deleted)
         for sequence in in_merged.keys() | in_own.keys() | in_other.keys():
@@ -222,9 +219,9 @@ Column: TypeAlias = "int | str"
 
 
 def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None:
-    """Return the three versions of a table, each with the columns of the merged table: columns that a side added are added
-    to all versions, and columns that a side deleted are removed from all. None if the columns cannot be merged, for
-    example because one side deleted a column that the other side edited."""
+    """Return the three versions of a table with the same columns: columns that a side added are in all versions, and
+    columns that a side deleted are in none. None if the columns cannot be merged, for example because one side deleted
+    a column that the other side edited."""
     if len({is_html(each.head) for each in tables}) > 1:
         return None
     columns = [each for table in tables if (each := _columns(tables.base, table)) is not None]
@@ -239,7 +236,7 @@ def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None
         if any(_is_edited(each, tables, columns, other) for each in deleted):
             return None
     if not Versions(*_shared_columns(columns)).is_conflict_free:
-        return None  # both sides reordered the columns differently
+        return None  # Both sides reordered the columns differently.
     return Versions(*(_with_columns(tables, version, columns) for version in range(3)))
 
 
@@ -250,8 +247,8 @@ def _names(table: SourceBlock) -> list[str]:
 def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
     """Return the new index of each old column that still exists.
 
-    Columns with unique names are matched by name. The other columns are matched by order if both sides have the same
-    number of them. If not, they count as removed or added. None if one of these has an empty or repeated name.
+    Columns are matched by unique names, and the rest by order if both sides have the same number of them. If not, the
+    rest counts as removed or added. None if a column of the rest has an empty or repeated name.
     """
     found = {i: new.index(name) for i, name in enumerate(old) if name and old.count(name) == new.count(name) == 1}
     unnamed_old = [i for i in range(len(old)) if i not in found]
@@ -278,7 +275,7 @@ def _has_uneven_rows(table: SourceBlock) -> bool:
 
 
 def _columns(base: SourceBlock, table: SourceBlock) -> list[Column] | None:
-    """Return the columns of a version of a table. None if they are ambiguous."""
+    """Return the columns of a version of a table. None if they cannot be matched with the columns of the base."""
     names = _names(table)
     indexes = _new_indexes(_names(base), names)
     if indexes is None:
@@ -295,8 +292,8 @@ def _shared_columns(columns: list[list[Column]]) -> list[list[Column]]:
 
 
 def _has_uneven_versions(tables: Versions[SourceBlock], columns: list[list[Column]]) -> bool:
-    """Return whether a row or head line of a version has another number of cells than this version has columns. For a
-    moved row, the rows of the other versions are checked too."""
+    """Return whether a row or head line has another number of cells than its version has columns. For a moved row, its
+    other versions are checked too."""
     rows: list[tuple[str, int]] = []
     for version, table in enumerate(tables):
         rows += [(line, version) for line in _head_lines(table)]
@@ -314,7 +311,7 @@ def _is_edited(column: Column, tables: Versions[SourceBlock], columns: list[list
 
 
 def _values(table: SourceBlock, index: int) -> Counter[str]:
-    """Return the texts of the cells of a column and its name, with their counts."""
+    """Return the texts of a column with their counts: its name and its cells."""
     rows = [replaced_block for row in table.children or () for replaced_block in row.replaced_blocks or (row,)]
     found = Counter([_names(table)[index], *(" ".join(cells(row.head)[index].split()) for row in rows)])
     del found[""]
@@ -322,8 +319,8 @@ def _values(table: SourceBlock, index: int) -> Counter[str]:
 
 
 def _merge_columns(columns: list[list[Column]]) -> list[Column]:
-    """Return the columns of the merged table in the order of main. If only the change request reordered the columns,
-    its order is used. A new column of the other side comes after the column that precedes it there."""
+    """Return the columns of the merged table in the order of main, or of the change request if only the change request
+    reordered them. A new column comes after the column that precedes it in its version."""
     shared, (_, main, request) = _shared_columns(columns), columns
     first, second = (main, request) if shared[0] != shared[1] else (request, main)
     merged = [each for each in first if isinstance(each, str) or each in second]
@@ -335,7 +332,7 @@ def _merge_columns(columns: list[list[Column]]) -> list[Column]:
 
 
 def _head_cells_of_new_columns(tables: Versions[SourceBlock], columns: list[list[Column]]) -> dict[Column, list[str]]:
-    """Return the cells of each new column in the lines of the head."""
+    """Return the head cells of each new column, one for each line of the head."""
     found: dict[Column, list[str]] = {}
     for table, table_columns in zip(tables, columns, strict=True):
         for index, column in enumerate(table_columns):

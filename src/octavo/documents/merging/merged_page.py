@@ -1,4 +1,5 @@
-"""The result of merging a page: merged text, and conflicts for the user to resolve. Pages with conflict markers are read back into conflicts."""
+"""The result of merging a page: merged text, and conflicts for the user to resolve. Reads pages with conflict markers
+back into conflicts."""
 
 from __future__ import annotations
 
@@ -18,6 +19,10 @@ MAIN_LABEL = "main"
 SIDES: tuple[ChoiceKind, ChoiceKind] = ("main", "request")
 NEVER_BOTH = frozenset({"head", "field", "front", "moved"})
 """Kinds of conflicts that cannot keep both sides, because a page has only one such head, field or place."""
+
+Context: TypeAlias = tuple[str, str]
+"""Text before and after a conflict that shows its meaning, such as the head of its table."""
+NO_CONTEXT: Context = ("", "")
 
 
 @dataclass(frozen=True)
@@ -42,18 +47,17 @@ class Conflict:
     main: str | None
     request: str | None
     both: str | None = None
-    """The text for the choice of both sides: the merge word by word, or else the texts of both sides. Only the text of
-    main if the page cannot have two such texts. None if no text is left."""
+    """The text for the choice of both sides: the merge word by word, or else both texts, or one text for the kinds in
+    `NEVER_BOTH`. None if no text is left."""
     merged_text: str | None = None
     """The text merged word by word. None if there is no such merge."""
     is_merged_by_default: bool = False
     """True if `merged_text` is used until the user resolves the conflict."""
-    context: tuple[str, str] = ("", "")
-    """Text before and after the conflict that shows its meaning, such as the head of its table."""
+    context: Context = NO_CONTEXT
     base_text_page: str | None = None
-    """The id of the page to which main moved the text of the base. None if the text was not moved to another page."""
+    """The id of the page to which main moved the base text. None if main did not move it to another page."""
     deciding_conflict: Conflict | None = None
-    """Another place of the same moved text, whose choice applies here too. None if this conflict has its own choice."""
+    """Another place of the same moved text, whose choice applies here. None if this conflict has its own choice."""
     moved_blocks: frozenset[SourceBlock] = frozenset()
     """Blocks of the base that a side moved to or from this place."""
 
@@ -70,7 +74,7 @@ class Conflict:
         """Return a text in readable form: a row below the head of its table, an item without indentation."""
         if not text:
             return ""
-        if self.context != ("", ""):
+        if self.context != NO_CONTEXT:
             return f"{self.context[0]}{text}{self.context[1]}"
         indent = len(text) - len(text.lstrip(" \t"))
         lines = (line[indent:] if not line[:indent].strip() else line.lstrip(" \t") for line in text.split("\n"))
@@ -104,15 +108,14 @@ class MergedBlock:
 
     @property
     def can_contain_markers(self) -> bool:
-        """Return whether conflict markers may be inside the block. Lists, tables and code are put between markers as a
-        whole."""
+        """Return whether conflict markers may be inside the block. Lists, tables and code are marked as a whole."""
         return self.kind in ("page", "container") and not isinstance(self.head, Conflict)
 
 
 @dataclass(eq=False)
 class MovedPlace:
-    """A place that text was moved to or from, without a conflict of its own. If another place of the same text has a
-    conflict, `conflict` replaces `pieces`, so that one choice resolves all places."""
+    """A place that text was moved to or from, without a conflict. `conflict` replaces `pieces` if another place of the
+    text is in conflict, so that one choice resolves all places."""
 
     pieces: list[MergedChild]
     conflict: Conflict
@@ -140,8 +143,8 @@ class MergedPage:
 
     @cached_property
     def conflict_places(self) -> list[tuple[str, Conflict]]:
-        """Return all conflicts in order with their names. A name follows from the text of both sides. A conflict of
-        moved text occurs once for each of its places."""
+        """Return all conflicts in order, with names made from the text of both sides. A conflict of moved text occurs
+        once for each of its places."""
         seen, names, conflicts_in_order = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
         for conflict in (each for each in conflicts_in_order if each.deciding_conflict is None):
             digest = _digest(conflict)
@@ -151,7 +154,7 @@ class MergedPage:
 
     @property
     def named_conflicts(self) -> list[tuple[str, Conflict]]:
-        """Return the conflicts in order, each once, with their names."""
+        """Return the conflicts that have their own choice, in order, with their names."""
         return [(name, each) for name, each in self.conflict_places if each.deciding_conflict is None]
 
     @property
@@ -194,7 +197,8 @@ def conflicts_in(content: str | Conflict | MergedBlock) -> Iterator[Conflict]:
 
 
 def unwrap_moved_places(pieces: Sequence[MergedChild]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
-    """Yield the content of each piece and the white space after it. A `MovedPlace` is replaced by its content."""
+    """Yield the content of each piece, and the white space after it. A `MovedPlace` is replaced by its pieces or its
+    conflict."""
     for piece in pieces:
         if not isinstance(piece.content, MovedPlace):
             yield piece.content, piece.gap
@@ -255,7 +259,7 @@ class _Assembler:
         if self._labels is None or (isinstance(content, MergedBlock) and content.can_contain_markers):
             return False
         if isinstance(content, Conflict) and content.main is None and content.request is None:
-            return False  # both sides moved the text away
+            return False  # Both sides moved the text away.
         return any(self._choose(conflict) is None for conflict in conflicts_in(content))
 
 
@@ -274,8 +278,8 @@ def _renumber(items: list[list[Fragment]]) -> None:
 
 
 def side_of(content: str | Conflict | MergedBlock, side: ChoiceKind, choose: _Choose = lambda _: None) -> str | None:
-    """Return a part of a page with the text of one side in place of each conflict that `choose` leaves unresolved. None
-    if no text is left."""
+    """Return the text of a part of a page, with the text of `side` for each conflict that `choose` leaves unresolved.
+    None if no text is left."""
     found = _Assembler(choose, side).fragments(content)
     return None if found is None else "".join(each.text for each in found)
 
@@ -301,9 +305,8 @@ class _MarkedPart(NamedTuple):
 
 
 def read_marked_page(text: str, written_merge: MergedPage | None = None) -> MergedPage:
-    """Return the page with a conflict for each set of markers in `text`. `written_merge` is the merge that wrote the
-    markers, if available. Its conflicts are returned with their base. All other conflicts have only the texts of both
-    sides."""
+    """Return the page with a conflict for each set of markers in `text`. Conflicts of `written_merge`, which wrote the
+    markers, keep their base. Other conflicts have only the texts of both sides."""
     lines = text.split("\n")
     by_sides: dict[tuple[str, str], list[_MarkedPart]] = {}
     for each in _parts_between_markers(written_merge.root) if written_merge is not None else ():

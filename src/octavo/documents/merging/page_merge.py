@@ -44,10 +44,12 @@ from octavo.documents.merging.block_alignment import (
     regions,
     word_similarity,
 )
-from octavo.documents.merging.leaf_merge import NO_CONTEXT, Context, align_columns, miscounted_sequences, word_sequences
+from octavo.documents.merging.leaf_merge import align_columns, miscounted_sequences, word_sequences
 from octavo.documents.merging.merged_page import (
+    NO_CONTEXT,
     SIDES,
     Conflict,
+    Context,
     MergedBlock,
     MergedChild,
     MergedPage,
@@ -141,8 +143,8 @@ class _PageMerge:
     ) -> list[MergedChild]:
         """Merge siblings region by region. Siblings between regions differ only in white space.
 
-        With `is_joined`, one conflict covers the regions from the first to the last for which it returns True. If it
-        returns True for none, the conflict covers all regions.
+        With `is_joined`, one conflict covers the regions from the first to the last for which it returns True, or all
+        regions if there are none.
         """
         pieces: list[MergedChild] = []
         joined: Region | None = None
@@ -154,8 +156,7 @@ class _PageMerge:
             found[found.index(first) : found.index(last) + 1] = [joined]
         ends = Versions(0, 0, 0)
         end_of_all = blocks.map(lambda siblings: slice(len(siblings), None))
-        # `end_of_all` is an empty region after the last block, so that the loop also adds the blocks after the last
-        # change.
+        # The loop also adds the blocks after the last change.
         for region in [*found, end_of_all]:
             between = _blocks_in_region(
                 blocks, Versions(*(slice(end, each.start) for end, each in zip(ends, region, strict=True)))
@@ -163,12 +164,12 @@ class _PageMerge:
             for each in zip(*between, strict=True):
                 pieces.append(MergedChild(self._merge_block(Versions(*each)), _merged_gap(Versions(*each))))
             pieces += self._merge_region(_blocks_in_region(blocks, region), context, merges_inside=region is not joined)
-            ends = region.map(lambda each: each.stop or 0)  # The last region has no stop, and needs no end.
+            ends = region.map(lambda each: each.stop or 0)  # Only the last region has no stop.
         return pieces
 
     def _merge_region(self, region: Versions[Blocks], context: Context, *, merges_inside: bool) -> list[MergedChild]:
-        """Merge a region by step 4 at the top of this module. With `merges_inside=False`, changes of both sides become
-        one conflict."""
+        """Merge a region by step 4 at the top of this module. Without `merges_inside`, changes of both sides become one
+        conflict."""
         keys = region.map(lambda blocks: [each.key for each in blocks])
         if keys.request == keys.base:
             side = 0
@@ -197,7 +198,7 @@ class _PageMerge:
     def _merge_additions(self, main: Blocks, request: Blocks, context: Context) -> list[MergedChild]:
         """Merge the blocks that both sides added in one place.
 
-        Equal blocks at the start and at the end are kept once. Then front matter, moved blocks, and rows and items of
+        Equal blocks at the start and at the end are kept once. Front matter is merged. Moved blocks, rows and items of
         both sides are kept. All other blocks are one conflict.
         """
         before: list[MergedChild] = []
@@ -221,8 +222,8 @@ class _PageMerge:
             while all(sides) and sides[side][0].move:
                 end = 1
                 if level := sides[side][0].level:
-                    # A whole section moved. The blocks of the other side, up to the next heading of its level, go
-                    # before it: after it, they would become part of the section.
+                    # A whole section moved. Blocks of the other side, up to the next heading of its level, go before
+                    # the section: after it, they would become part of it.
                     is_next = [0 < each.level <= level for each in sides[other]]
                     count = is_next.index(True) if True in is_next else len(is_next)
                     before += self._pieces_of_additions(sides[other][:count], other)
@@ -247,8 +248,7 @@ class _PageMerge:
         return pieces
 
     def _pieces_of_side(self, blocks: Blocks, side: int) -> list[MergedChild]:
-        """Split the blocks of one side into pieces. If this side moved a block that the other side changed, that change is
-        merged in."""
+        """Return the pieces of the blocks of one side. The other side's changes to moved blocks are merged in."""
         found = []
         for group in _group_deleted(blocks):
             content = self._merge_moves_in(group[0], side) if len(group) == 1 else _conflict_of_deletion(group, side)
@@ -266,8 +266,8 @@ class _PageMerge:
         return MergedChild(conflict, _merged_gap(region.map(lambda blocks: blocks[-1] if blocks else None)))
 
     def _text_of_both_sides(self, region: Versions[Blocks]) -> str | None:
-        """Return main's text of a region, followed by that of the change request without the sections that main also
-        has. If only one side changed the region, return its text. None if no text is left."""
+        """Return main's text of a region, then that of the change request without the sections that main has too. If
+        only one side changed the region, return its text. None if no text is left."""
         base = join(region.base) or None
         main, request = self._text_of_side(region.main, 0), self._text_of_side(region.request, 1)
         if request == base:
@@ -277,12 +277,12 @@ class _PageMerge:
         main_sections = {tuple(each.key for each in region.main[start:end]) for start, end in sections(region.main)}
         parts = [region.request[start:end] for start, end in sections(region.request)]
         new = [each for part in parts if tuple(block.key for block in part) not in main_sections for each in part]
-        if any(each.kind == "front" for each in region.main):  # a page can have front matter only once
+        if any(each.kind == "front" for each in region.main):  # A page can have front matter only once.
             new = [each for each in new if each.kind != "front"]
         groups = [(main, region.main), (self._text_of_side(new, 1), new)]
         remaining = [(text, blocks) for text, blocks in groups if text is not None]
         if not region.base and len(remaining) == 2 and region.main[0].level and not new[0].level:
-            remaining.reverse()  # Paragraphs below the new section of main would become part of it.
+            remaining.reverse()  # Paragraphs below main's new section would become part of it.
         is_one_list = all(blocks[index].kind == "list" for index, (_, blocks) in zip((-1, 0), remaining, strict=False))
         # A blank line in a list would add space between all items.
         gap = "\n" if is_one_list else usual_gap(remaining[0][1][-1])
@@ -380,8 +380,8 @@ class _PageMerge:
         return MergedBlock("table", head, before if pieces or tail else "", pieces, "", tail)
 
     def _merge_moves_in(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
-        """Return a block of one side. The changes that the other side made to the block, or to blocks in it, are merged
-        in if this side moved them here."""
+        """Return a block of one side. The other side's changes to the block or to blocks in it are merged in if this
+        side moved them."""
         if block.replaced_blocks is not None:
             return join(block.replaced_blocks)
         if block.move is not None:
@@ -400,16 +400,16 @@ class _PageMerge:
         if not others:
             return _conflict_of_deletion([block], side)
         other_keys = [other.key for other in others]
-        if other_keys in ([base.key], [moved_block.key]):  # the other side changed nothing, or made the same change
+        if other_keys in ([base.key], [moved_block.key]):  # The other side changed nothing, or made the same change.
             return moved_block.source
         if moved_block.kind == "row" and any(
             len(cells(other.head)) != len(cells(moved_block.head)) for other in others
         ):
             # The tables have different columns, so the whole tables are in conflict. Keep the row as it is.
             return moved_block.source
-        if moved_block.key == base.key:  # only the other side changed the block
+        if moved_block.key == base.key:  # Only the other side changed the block.
             return _indent_lines(join(others), len(_indent(moved_block)) - len(_indent(others[0])))
-        # the other side split the block, or turned it into another kind
+        # The other side split the block, or turned it into another kind.
         if len(others) > 1 or others[0].name != moved_block.name:
             texts = _main_first(moved_block.source, join(others), side)
             return Conflict("blocks", base.source, *texts, both="\n\n".join(texts))
@@ -418,9 +418,8 @@ class _PageMerge:
         return _PageMerge(main, request, moved)._merge_block(Versions(base, main, request))
 
     def _conflict_of_two_places(self, move: Move, block: SourceBlock, side: int) -> Conflict:
-        """Return the conflict at one of two places to which the sides moved the same block, or where they added it. The
-        side that put the block in this place has its text there, the other side has None. The choice of both sides keeps
-        the block only at the place in main."""
+        """Return the conflict at one of the two places to which the sides moved or added the same block. Only the side
+        that put the block in this place has text here. The choice of both sides keeps the place in main."""
         base, other, text = move.base, move.other[0], block.source
         if base.name == block.name == other.name:
             merged = self._merge_block(Versions(base, *_main_first(block, other, side)))
@@ -433,7 +432,7 @@ class _PageMerge:
     def _as_moved_place(
         self, pieces: list[MergedChild], region: Versions[Blocks], context: Context
     ) -> list[MergedChild]:
-        """Return the pieces in a `MovedPlace` if they have no conflict, and text was moved into or out of the region.
+        """Return the pieces in a `MovedPlace` if they have no conflict and text was moved into or out of the region.
         Otherwise return them unchanged."""
         if not self._moved_base_blocks(region) or any(isinstance(each.content, Conflict) for each in pieces):
             return pieces
@@ -462,7 +461,8 @@ def _indent_lines(text: str, by: int) -> str:
 
 
 def _group_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
-    """Yield the blocks of one side. Adjacent moved blocks that the other side deleted come in one group."""
+    """Yield the blocks of one side in groups. Adjacent moved blocks that the other side deleted are one group, every
+    other block is alone."""
     for is_deleted, blocks_of_kind in groupby(blocks, lambda each: each.move is not None and not each.move.other):
         group = list(blocks_of_kind)
         yield from [group] if is_deleted else [[each] for each in group]
@@ -488,7 +488,7 @@ def _blocks_in_region(blocks: Versions[Blocks], region: Region) -> Versions[Bloc
 
 
 def _main_first(own: T, other: T, side: int) -> tuple[T, T]:
-    """Return two values: that of main, then that of the change request. `own` is the value of `side`."""
+    """Return the values of main and of the change request, in this order. `own` is the value of `side`."""
     return (own, other) if side == 0 else (other, own)
 
 
@@ -529,8 +529,8 @@ def _are_versions_of_same_block(one: SourceBlock, other: SourceBlock) -> bool:
 
 
 def _merged_gap(last: Versions[SourceBlock | None]) -> str:
-    """Return the white space after a region. `last` is its last block in each version, or None. If the block is the
-    last child on main or in the change request, use the first version that has white space after it."""
+    """Return the white space after a region. `last` has its last block in each version. After the last child on main or
+    in the change request, take the first version that has white space."""
     gaps = last.map(lambda block: block.gap if block is not None else None)
     if gaps.main is not None and gaps.request is not None:
         return gaps.preferred or ""
@@ -539,17 +539,17 @@ def _merged_gap(last: Versions[SourceBlock | None]) -> str:
 
 
 def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBlock], str]) -> str:
-    """Return the white space before or after the children, as `read` gets it from a block. A version that has children
-    is preferred."""
+    """Return the white space before or after the children, which `read` returns. A version that has children is
+    preferred."""
     existing = block.map(lambda each: read(each) if each.children else None)
     found = next((each for each in (existing.preferred, *existing[1:], existing.base) if each is not None), None)
     return block.map(read).preferred if found is None else found
 
 
 def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
-    """Let one choice resolve all conflicts of the same moved text. If one place of the text is in conflict, mark all its
-    places as in conflict."""
-    # All places of the text that each block belongs to. Blocks that were moved together share one list.
+    """Let one choice resolve all conflicts of the same moved text. If one place of the text is in conflict, all its
+    places are."""
+    # The places of the text to which each block belongs. Blocks that were moved together share one list.
     places_of: dict[SourceBlock, list[Conflict | MovedPlace]] = {}
     for place in _conflicts_and_moved_places(root.pieces):
         blocks = _moved_blocks(place)
@@ -573,8 +573,7 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
         if known_block := next((each for each in conflict.moved_blocks if each in places_of), None):
             joined[id(places_of[known_block])].append(conflict)
     for conflicts in joined.values():
-        # One choice resolves all conflicts that share moved blocks. It is made at the conflict at the position in main,
-        # because a text that the user writes goes there.
+        # The conflict at the position in main decides, because a text that the user writes goes there.
         deciding = next((each for each in conflicts if each.main is not None), conflicts[0])
         for conflict in conflicts:
             conflict.deciding_conflict = deciding if conflict is not deciding else None

@@ -35,7 +35,8 @@ class TreeVersion:
         return cls(pages, {page["id"]: page for page in page_trees.walk(pages)}, page_trees.parents(pages))
 
     def children(self, kept: Container[str]) -> dict[str | None, list[str]]:
-        """Return the ids of the pages in `kept` by parent. A page that is not in `kept` is replaced by its children."""
+        """Return the ids of the pages in `kept` by parent. Children of other pages belong to the nearest parent in
+        `kept`."""
         result: defaultdict[str | None, list[str]] = defaultdict(list)
 
         def visit(pages: Pages, parent: str | None) -> None:
@@ -50,17 +51,18 @@ class TreeVersion:
 
 @dataclass
 class PageOrder:
-    """The ids of the children of each page in order. None stands for the root."""
+    """The ids of the children of each page, in order. None stands for the root."""
 
     children: dict[str | None, list[str]] = field(default_factory=dict)
     conflicts: list[tuple[str, str]] = field(default_factory=list)
-    """Kind (deleted, moved or order) and page id of each conflict in the page tree."""
+    """Pairs of the kind (deleted, moved or order) and the page id of a conflict in the page tree."""
 
 
 def merge_page_order(
     base: TreeVersion, main: TreeVersion, proposed: TreeVersion, *, edited: Callable[[Json, Json], bool]
 ) -> PageOrder:
-    """Return the order of the pages on `main` with the changes of `proposed` since `base`."""
+    """Return the order of the pages on `main` with the changes of `proposed` since `base`. `edited` compares two
+    versions of a page."""
     result_order = PageOrder()
     deciding_sides = _pages_to_keep(base, main, proposed, edited, result_order)
     parents = _parents_of(base, main, proposed, deciding_sides, result_order)
@@ -132,7 +134,7 @@ def _break_cycles(
     main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], result_order: PageOrder
 ) -> None:
     """Break the cycles that the moves of both sides make together. In each cycle, a page that the change request moved
-    goes back to its place on main. Every cycle has such a page, because the tree of one side has no cycle."""
+    goes back to its place on main. There is such a page, because main's tree has no cycle."""
     acyclic: set[str] = set()
     for start in parents:
         path: list[str] = []
@@ -153,7 +155,7 @@ def _break_cycles(
 
 def _merge_order(base: list[str], main: list[str], proposed: list[str], result_order: PageOrder) -> list[str]:
     """Return `main` with the additions and moves of `proposed` since `base`. A page that both sides moved stays at its
-    place in main. If the orders differ, the page is also added to the conflicts of `result_order`."""
+    place in main. If the orders differ, it is also a conflict in `result_order`."""
     if main == proposed or not proposed:
         return main
     common = set(base) & set(main) & set(proposed)
@@ -289,8 +291,8 @@ class _RevisionMerger:
         return merged
 
     def _text(self, node_id: str, base: Json, main: Json, proposed: Json, conflicting: Json) -> str | None:
-        """Return the key of the merged text. None if no text is left. Fields in conflict are added to the text between
-        conflict markers."""
+        """Return the key of the merged text. None if no text is left. Fields in conflict are put between conflict
+        markers at its start."""
         base_key, main_key, proposed_key = (each.get("text") for each in (base, main, proposed))
         if not conflicting or main.get("type") != "document":
             conflicting = {}
@@ -307,7 +309,7 @@ class _RevisionMerger:
         by_words = (each for _, each in merged.named_conflicts if each.is_merged_by_default)
         self.suggestions += [SuggestedParagraph(node_id, each.merged_text or "") for each in by_words]
         if _has_title_heading(main, main_text) and _has_title_heading(proposed, proposed_text):
-            conflicting.pop("title", None)  # the headings in the text already show both titles
+            conflicting.pop("title", None)  # The headings in the text already show both titles.
         merged_text = self._with_fields(merged.text(request=self._name), conflicting)
         return self._store_text(merged_text) if merged_text else None
 
@@ -321,7 +323,7 @@ class _RevisionMerger:
         return f"{block}\n{markdown}" if markdown else block
 
     def fields(self, kind: str, owner: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:
-        """Return the merged fields of three objects, and for fields in conflict the values of both sides."""
+        """Return the merged fields of three objects, and the values of both sides for fields in conflict."""
         merged, conflicting = {}, {}
         for name in [*main, *(each for each in proposed if each not in main)]:
             base_value, main_value, proposed_value = (each.get(name, _ABSENT) for each in (base, main, proposed))
@@ -366,8 +368,8 @@ RevisionTriple: TypeAlias = tuple[Revision, Revision, Revision]
 
 @dataclass(frozen=True)
 class PredictedConflict:
-    """A conflict that a merge will have, or a suggestion: a paragraph that it will merge word by word. `kind` is the kind
-    of the `RevisionConflict`, or `words` for a suggestion."""
+    """A conflict that a merge will have, or a suggestion: a paragraph that it will merge word by word. `kind` is that
+    of the `RevisionConflict`, or `words`."""
 
     kind: str
     id: str
@@ -393,8 +395,8 @@ def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) ->
     """Return the ids of the pages whose text is needed for a prediction, in the order of the change request.
 
     A page is not needed if its document ids show the result, for example because two versions have the same id. A page
-    without document ids is needed if it is in `touched`, or if `touched` is None. `touched` has the ids of the pages
-    that the change request changed.
+    without document ids is needed if it is in `touched` (the pages that the change request changed), or if `touched` is
+    None.
     """
     base, main, request = ({page.id: page for page in revision.walk()} for revision in revisions)
     found = []
@@ -413,10 +415,8 @@ def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) ->
 
 
 def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]) -> MergePrediction:
-    """Return the expected result of a merge. `texts` has the three texts of each page of `pages_to_read`.
-
-    If a revision does not have a page, its text is ignored.
-    """
+    """Return the expected result of a merge. `texts` has the three texts of each page of `pages_to_read`. A text is
+    ignored if its revision does not have the page."""
     base, main, request = (
         revision_content(each, "text", {name: versions[n] for name, versions in texts.items()})
         for n, each in enumerate(revisions)
@@ -434,8 +434,8 @@ def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str,
 def shows_all_changes(
     changes: Iterable[Change], revisions: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]
 ) -> bool:
-    """Return whether the three revisions show every change that the server lists for the change request. If not, main
-    may lack changes although `is_on_main` is True.
+    """Return whether the three revisions show every change that the server lists for the change request. If not,
+    `is_on_main` may be True although main lacks changes.
 
     Revisions do not show three changes: a new file at the same URL, other reusable content without a document id, and a
     field that Octavo does not know. `texts` are those given to `predict_merge`.
@@ -443,7 +443,7 @@ def shows_all_changes(
     base, _, request = revisions
     shown = {_change_key(change) for change in changes_between(base, request)}
     shown |= {("page_edited", page) for page, (before, _, after) in texts.items() if before != after}
-    # Ignore page moves. The revisions always show them, but servers may report other pages as moved than Octavo finds.
+    # Ignore page moves. The revisions always show them, but servers may list other pages as moved.
     return all(change.type == "page_moved" or _change_key(change) in shown for change in changes)
 
 
