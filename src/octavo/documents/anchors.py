@@ -1,5 +1,5 @@
-"""Finds the block to which an anchor of a page leads. Checks, lists of links and the reader use the same functions, so that
-they agree about each link."""
+"""Finds the block that an anchor leads to. Checks, lists of links and the reader use the same functions, so their
+results are the same."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _NUMBER_SUFFIX = re.compile(r"-\d+\Z")
 _HTML_ID = re.compile(r"""<[a-zA-Z][^<>]{0,1000}?\s(?:id|name)=["']([^"'<>\n]{1,300})["']""")
 _TITLED_KINDS = kinds_with("titled")
 _SPECIFIED_KINDS = frozenset({"openapi", "api-method"})
-"""Kinds of blocks whose headings come from a specification, which is not read here."""
+"""Kinds of blocks whose headings come from an API specification, which is not read here."""
 _OTHER_FRAGMENTS = (":~:", "user-content-fn")
-"""Beginnings of fragments that name no heading: text that browsers search for, and footnotes."""
+"""Starts of fragments that name no heading: text fragments (`#:~:text=`) and footnotes."""
 
 
 def anchor_of_title(title: str) -> str:
@@ -72,9 +72,8 @@ class Anchors:
 def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
     """Return the anchor that a link to `wanted` leads to. None if no anchor matches.
 
-    An identical anchor is best. The next best is an anchor that differs only in punctuation, case and accents. The next
-    best differs also in the words for `&`, `<` and `>`, which some programs leave out. The last differs also in `ae`,
-    `oe` and `ue`, which older anchors have for `ä`, `ö` and `ü`.
+    An exact match is preferred. The next matches ignore punctuation, case and accents, then also `and`, `less-than` and
+    `greater-than` (for `&`, `<` and `>`), then also the `e` of `ae`, `oe` and `ue` (for `ä`, `ö` and `ü`).
     """
     candidates = list(anchors)
     if wanted in candidates:
@@ -110,7 +109,7 @@ class PageAnchors(NamedTuple):
 
     names: tuple[str, ...]
     are_complete: bool
-    """False if the page may have more anchors: of headings in an API specification, or in a part shown as source."""
+    """False if an API specification, or a part that is shown as source, may have more anchors."""
 
 
 def page_anchors(document: Document) -> PageAnchors:
@@ -120,8 +119,8 @@ def page_anchors(document: Document) -> PageAnchors:
 
 
 def is_missing(anchor: str, parts: Iterable[PageAnchors]) -> bool:
-    """Return whether a link to `anchor` certainly leads nowhere on a page. `parts` are the anchors of the page and of
-    the reusable content in it."""
+    """Return whether a link to `anchor` leads nowhere. False if this is uncertain. `parts` are the anchors of the page
+    and of its reusable content."""
     if not anchor or anchor.startswith(_OTHER_FRAGMENTS):
         return False
     parts = list(parts)
@@ -130,8 +129,7 @@ def is_missing(anchor: str, parts: Iterable[PageAnchors]) -> bool:
 
 
 def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
-    """Yield the ids of HTML elements outside code blocks. The block of an id is the innermost block at its line, else
-    the next block."""
+    """Yield the id of each HTML element outside code, with the block at its line or the next block."""
     matches = list(_HTML_ID.finditer(document.source))
     if not matches:
         return
@@ -148,8 +146,6 @@ def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
 
 @lru_cache(10_000)  # Cached, because each link to a missing heading is compared with all headings of a page.
 def _comparison_key(anchor: str, strictness: Literal[0, 1, 2]) -> str:
-    """Return the letters and digits of an anchor without the prefix `id-`, case and accents. Strictness 1 also ignores
-    `and`, `less-than` and `greater-than`. Strictness 0 also ignores the `e` of `ae`, `oe` and `ue`."""
     plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-"))).translate(_LETTERS)
     words = _WORDS.findall(plain if strictness == 2 else _COMPARISON_SIGNS.sub("", plain))
     key = "".join(word for word in words if strictness == 2 or word != "and")

@@ -79,8 +79,8 @@ def _image_draft(run: Run, draft: DraftBlock) -> DraftBlock:
 
 
 def _take_paragraphs(draft: DraftBlock, *kinds: str) -> list[DraftBlock]:
-    """Move the text of the child paragraphs, and of the children of `kinds`, into the draft itself. Return the other
-    children. The draft has no children afterwards."""
+    """Move the text of child paragraphs, and of children of `kinds`, into the draft. Remove and return the other
+    children."""
     others = []
     for child in draft.children:
         if child.kind == "paragraph" or child.kind in kinds:
@@ -137,8 +137,8 @@ def _rewrite_expandable(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _rewrite_summary(draft: DraftBlock) -> list[DraftBlock]:
-    """Return a `title` draft with the text of the summary, and the children that cannot be in a title. The draft is the
-    title of an expandable, and becomes a paragraph elsewhere."""
+    """Return a `title` draft with the text of the summary, and the children that cannot be in a title. Outside an
+    expandable, a title becomes a paragraph."""
     others = _take_paragraphs(draft, "heading")
     title = DraftBlock("title", runs=draft.runs, first=draft.first, last=draft.last)
     return [title, *others] if draft.runs else others
@@ -156,7 +156,7 @@ def _rewrite_captioned(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _rewrite_series(draft: DraftBlock) -> list[DraftBlock]:
-    """Keep only children of the expected kind, such as `tab` in `tabs`. Move each other child into the child before
+    """Keep only children of the expected kind, such as `tab` in `tabs`. Move each other child into the `tab` before
     it."""
     member_kind = _CHILD_OF[draft.kind]
     members: list[DraftBlock] = []
@@ -272,8 +272,8 @@ class BlockFinalizer:
 
 
 def _lines(draft: DraftBlock, blocks: tuple[Block, ...]) -> tuple[int, int]:
-    """Return the line range of a draft, including its blocks. If it equals that of the first block, return the same
-    tuple, to save memory."""
+    """Return the lines of a draft and its blocks. If they are the lines of the first block, return the same tuple, to
+    save memory."""
     if not blocks:
         return draft.first, max(draft.last, draft.first + 1)
     first_lines, (_, last_line) = blocks[0].lines, blocks[-1].lines
@@ -289,8 +289,7 @@ def _single_line(value: Any) -> Any:
 
 
 def _digest(draft: DraftBlock, first_child: str) -> str:
-    """Return a hash for the key of a block. For a leaf, it covers the words. For a container, it covers the title and
-    the first child."""
+    """Return a hash for the key of a block: of the words of a leaf, or of the title and first child of a container."""
     attrs = draft.attrs
     own_text = draft.text or plain_text(draft.runs)
     if not own_text:
@@ -312,8 +311,7 @@ def _digest(draft: DraftBlock, first_child: str) -> str:
 
 
 def _normalized_pieces(text: str) -> Iterator[str]:
-    """Yield `text` in pieces, with white space collapsed. A list of all words would take ten times the memory of the
-    text."""
+    """Yield `text` in pieces, with white space collapsed. A list of all words would take ten times the memory."""
     if len(text) <= _SLICE_LENGTH:
         yield " ".join(text.split())
         return

@@ -28,11 +28,11 @@ The text of `runs` is as displayed, with escapes resolved. `text` is exactly as 
 |               | full_width                                              |                                            |
 | card          | target, cover, cover_dark (URLs)                        | children: cell, one per column at most,    |
 |               |                                                         | also of hidden columns                     |
-| hint          | style (info success warning danger), icon               | children: any block; a first heading titles|
+| hint          | style (info success warning danger), icon               | children: heading (its title), any block   |
 | tabs          |                                                         | children: tab                              |
 | tab           | title, icon, slug                                       | children: any block                        |
 | stepper       |                                                         | children: step                             |
-| step          | icon                                                    | children: any block; a first heading titles|
+| step          | icon                                                    | children: heading (its title), any block   |
 | columns       | full_width                                              | children: column                           |
 | column        | width (percent, float), valign                          | children: any block                        |
 | expandable    | open                                                    | runs: its title; children: any block       |
@@ -100,11 +100,11 @@ NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
 NO_MARKS: frozenset[str] = frozenset()
 
 Role = Literal["any length", "container", "opened", "series", "part", "grid", "titled"]
-"""Properties of the kinds of blocks with children. Only the comparison of pages and the search for anchors use them.
+"""Properties of kinds of blocks, for the comparison of pages and the search for anchors.
 
 - any length: two blocks of the kind can match even if their lengths are very different
 - container: blocks can move into and out of the block
-- opened: if the block is unchanged but has a thread, only the parts near the thread are shown
+- opened: of an unchanged block with a thread, only the parts near the thread are shown
 - series: readers do not see the block itself, only its parts
 - part: an element of a series or grid. A moved part is found even if it is short
 - grid: the block consists of rows of cells
@@ -167,9 +167,8 @@ class Block(NamedTuple):
     """The first line in the source and the line after the last one, both counted from 0. (0, 1) if there is no
     source."""
     key: str = ""
-    """Id of the block on its page: the platform's key if the page comes from JSON, else a hash. The hash covers the
-    words of a leaf, or the title and first child of a container, so other edits do not change it. Repeated hashes get
-    the suffix `-2`, `-3` and so on."""
+    """Id of the block on its page. JSON has keys. In Markdown, it is a hash of the words of a leaf, or of the title and
+    first child of a container, so other edits do not change it. Repeated hashes get a suffix such as `-2`."""
     text_line: int = 0
     """The source line on which `text` begins, counted from 0. It may be after `lines[0]`, because of a fence or tag."""
 
@@ -240,7 +239,10 @@ def kinds_with(role: Role) -> frozenset[str]:
 
 
 UNMARKED_CONTAINERS = kinds_with("series") | {"item", "task"}
-"""Containers whose addition or removal around content is not shown as a change."""
+"""Containers that a diff does not mention if they were added or removed around remaining blocks."""
+
+FALLBACK_KINDS = frozenset({"content-ref", "openapi"})
+"""Kinds of blocks whose text is shown only if the block itself cannot be shown."""
 
 
 def plain_text(runs: tuple[Run, ...]) -> str:
@@ -263,10 +265,11 @@ class DraftBlock:
     runs: tuple[Run, ...] = ()
     text: str = ""
     first: int = 0
+    """The first line in the source, counted from 0."""
     last: int = 0
-    """The first line in the source, and the line after the last one, both counted from 0."""
+    """The line after the last one."""
     key: str = ""
-    """The key of the platform. Empty for Markdown."""
+    """The key in the platform's JSON. Empty for Markdown."""
     is_plain_text: bool = False
     """True if the text contains no Markdown syntax and is displayed unchanged."""
     text_line: int = 0
@@ -274,8 +277,8 @@ class DraftBlock:
 
 
 class BlockTree:
-    """The blocks of a page while it is parsed. Each open block has a key, such as `tag:hint`, `html:div` or
-    `markdown:list`. When a block is closed, the open blocks inside it are closed too."""
+    """The blocks of a page while it is parsed. An open block is found by its key, such as `tag:hint`, `html:div` or
+    `markdown:list`."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         self.root = DraftBlock("document")
@@ -285,7 +288,7 @@ class BlockTree:
         self._markdown: list[DraftBlock | None] = []
 
     @property
-    def top(self) -> DraftBlock:
+    def innermost(self) -> DraftBlock:
         """The innermost open block."""
         return self._open[-1][1]
 
@@ -295,7 +298,7 @@ class BlockTree:
 
     def add(self, draft: DraftBlock) -> DraftBlock:
         """Append a finished block to the innermost open block."""
-        self.top.children.append(draft)
+        self.innermost.children.append(draft)
         return draft
 
     def open(self, key: str, draft: DraftBlock) -> DraftBlock:
@@ -312,8 +315,7 @@ class BlockTree:
         return draft
 
     def close(self, key: str, line: int) -> bool:
-        """Close the innermost block with a key and all open blocks inside it. Return False if there is no such
-        block."""
+        """Close the innermost open block with `key`, and all open blocks inside it. Return False if there is none."""
         if self._ignored_keys and self._ignored_keys[-1] == key:
             self._ignored_keys.pop()
             return True
@@ -330,7 +332,7 @@ class BlockTree:
         return False
 
     def close_markdown(self, line: int) -> None:
-        """Close the innermost Markdown container and all open blocks inside it. Does nothing if a tag has closed the
+        """Close the innermost Markdown container and all open blocks inside it. Does nothing if an end tag closed the
         container."""
         container = self._markdown.pop()
         if container is None:
@@ -356,10 +358,9 @@ class BlockTree:
         self.root.last = line
         return self.root
 
-    def open_sibling(self, key: str, *parents: str) -> DraftBlock | None:
-        """Return the innermost open block with `key`, which ends where its next sibling begins. None if there is no
-        such block. Also None if a new block is nested in that block: if a Markdown container or a block with a key of
-        `parents` was opened inside it."""
+    def find_open_sibling(self, key: str, *parents: str) -> DraftBlock | None:
+        """Return the innermost open block with `key`, after which a sibling begins. None if there is none. Also None if
+        a Markdown container or a block of `parents` was opened inside it, because the new block is nested there."""
         for open_key, draft in reversed(self._open):
             if open_key == key:
                 return draft
@@ -383,7 +384,6 @@ def _describe(key: str) -> str:
 
 
 def _tag_start(key: str) -> str:
-    """Return the beginning of the tag that opened a block. Empty for Markdown."""
     source, _, name = key.partition(":")
     return f"{{% {name}" if source == "tag" else f"<{name}" if source == "html" else ""
 
@@ -394,33 +394,34 @@ source."""
 
 MAX_PAGE_LINES = 200_000
 
-MAX_BLOCK_PARTS = 60_000
+MAX_BLOCK_TOKENS = 60_000
 """Maximum number of tokens in a top-level block. A larger block and the rest of the page are shown as source."""
 
 MAX_LINE_VISITS = 60_000
 """Maximum number of lines that the parser reads in a page. The rest of the page is shown as source. A line in nested
-quotes counts once for each level. In a long page, the limit is a tenth of the number of characters."""
+quotes counts once for each level. For a long page, the limit is a tenth of its characters."""
 
 MAX_ROW_LENGTH = 20_000
 """Maximum number of characters of a table row in Markdown. A longer row ends its table, and is shown as source."""
 
 MAX_MARKS = 10_000
-"""Maximum number of possible formatting marks in a paragraph, and of `<` in a piece of HTML."""
+"""Maximum number of formatting marks in a paragraph, and of `<` in a piece of HTML."""
 
 SLICE_LENGTH = 3000
 """Number of characters parsed at a time. A longer block is parsed again with twice as many."""
 
 FENCE_ESCAPE = "\U0010f7e5"
-"""Character put before a fence that is part of the code. It is removed from the parsed text."""
+"""Character before a fence that is part of code, so that the fence does not end it. It is removed from the parsed
+text."""
 
 _MARK = re.compile(r"[*_\[\]<`&$:{~\\!\n]")
 
 
 class BlockTooLarge(Exception):
-    """Raised if a block has more than `MAX_BLOCK_PARTS` tokens, or if its page exceeds the limit of line visits."""
+    """Raised if a block has more than `MAX_BLOCK_TOKENS` tokens, or if its page exceeds the limit of line visits."""
 
 
-def max_page_parts(length: int) -> int:
+def max_page_tokens(length: int) -> int:
     """Return the maximum number of tokens of a page with `length` characters. The rest of the page is shown as
     source."""
     return max(70_000, length // 20)
@@ -428,10 +429,10 @@ def max_page_parts(length: int) -> int:
 
 def max_table_rows(columns: int) -> int:
     """Return the maximum number of rows of a Markdown table. Further rows are shown as source."""
-    return max(1, (MAX_BLOCK_PARTS - 1000) // (2 + 3 * columns))
+    return max(1, (MAX_BLOCK_TOKENS - 1000) // (2 + 3 * columns))
 
 
-def count_parts(tokens: Iterable[Token]) -> int:
+def count_tokens(tokens: Iterable[Token]) -> int:
     """Return the number of tokens of a block. Tags and HTML count several times, because reading them takes longer."""
     return sum(
         6 if token.type == "platform_tag" else 1 + 3 * token.content.count("<") if token.type == "platform_html" else 1
@@ -448,8 +449,7 @@ _LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 
 def line_starts(text: str) -> list[int]:
-    """Return the index at which each line of a text starts. Lines are counted as in `Block.lines`. In a text that is
-    not sanitized, other line separators end a line too."""
+    """Return the index at which each line of a text starts, with lines counted as in `Block.lines`."""
     return [0, *(line_end.end() for line_end in _LINE_END.finditer(text))]
 
 
@@ -457,7 +457,7 @@ _SLICE_LENGTH = 10_000
 
 
 def sanitize(text: str) -> str:
-    """Return `safe_text` of a text, which keeps line breaks and tabs. A long text is read in slices to save memory."""
+    """Return `safe_text(text)`. A long text is read in slices to save memory."""
     if len(text) < _SLICE_LENGTH or text.isascii():
         return safe_text(text)
     parts, copied_to, start = [], 0, 0

@@ -104,7 +104,7 @@ def api_code(character: str) -> str:
 
 
 def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
-    """Return the emoji whose names contain `text`, or the emoji that `text` is.
+    """Return the emoji whose names contain `text`. If `text` is an emoji, return only this emoji.
 
     Exact names come first, then names that begin with the text, then names with a later word that begins with the text.
     The first call takes about 100 ms, because it reads all names.
@@ -144,7 +144,8 @@ def _without_style(character: str) -> str:
 
 
 def _code_of(name: str, find: Callable[[str], str | None]) -> str | None:
-    """Return the code points for a name, or else for the usual name that `_ALIASES` gives. None if `find` finds neither."""
+    """Return the code points that `find` returns for a name, or else for its usual name in `_ALIASES`. None if there
+    are none."""
     found = find(name)
     for pattern, other in _ALIASES:
         if found is None and re.fullmatch(pattern, name):
@@ -180,7 +181,7 @@ def _common_names() -> str:
 
 
 def _common_code(name: str) -> str | None:
-    """Return the code points for a name of the platform's editor, or for a common alias. None if it has neither.
+    """Return the code points for a name of the platform's editor, or for a common alias. None for other names.
 
     The lines are not parsed, because a dict of them takes 1.5 MiB and 4 ms when the app starts.
     """

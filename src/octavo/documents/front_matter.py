@@ -12,10 +12,10 @@ _ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
 _ITEM_OR_PLAIN_KEY = re.compile(r"\s*(?:- |[^\s'\"#].*?:(?:\s|$))")
 _COMMENT = re.compile(r"(?<!\S)#.*")
 _ENCLOSED = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"|'[^']*+(?:''[^']*+)*+'|\[[^\]]*\])(?:\s+#.*)?")
-"""A quoted text or a list, in which `#` begins no comment, and the comment after it."""
+"""A quoted text or a list, and the comment after it. Inside them, `#` begins no comment."""
 _LIST_ITEM = re.compile(r"""\s*+(?:"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+')\s*+(?=,|\Z)|[^,]+""")
 _CONTINUED_LINE = re.compile(r"(?<!\\)((?:\\\\)*+)\\\n[ \t]*")
-"""The end of a line in double quotes that a backslash joins to the next line."""
+"""A backslash at the end of a line in double quotes, which joins the line to the next one."""
 _MAX_LENGTH = 65_536
 """Maximum number of characters of front matter, with both lines of dashes."""
 MAX_DEPTH = 60
@@ -57,7 +57,7 @@ def split_page(source: str) -> tuple[str, int]:
     if opening is None or closing is None:
         return "", 0
     if not closing[0].endswith("\n") and closing.end() < len(source):
-        return "", 0  # The line continues after the last character that was searched.
+        return "", 0  # The search ended in the middle of this line.
     inner = source[opening.end() : closing.start()]
     looks_like_yaml = all(not line.strip() or line[0] in " #-" or ":" in line for line in inner.split("\n"))
     return (inner, closing.end()) if looks_like_yaml else ("", 0)
@@ -70,8 +70,7 @@ def parse_page(source: str) -> tuple[dict[str, Any], str]:
 
 
 def parse(yaml: str) -> dict[str, Any]:
-    """Return front matter as a mapping, not sanitized. Lines outside the supported subset are skipped. Raises
-    FrontMatterError."""
+    """Return front matter as a mapping, not sanitized. Unsupported lines are skipped. Raises FrontMatterError."""
     root: dict[str, Any] = {}
     levels: list[tuple[int, dict[str, Any]]] = [(-1, root)]
     pending: tuple[int, dict[str, Any], str] | None = None
@@ -109,8 +108,8 @@ def parse(yaml: str) -> dict[str, Any]:
 
 
 def _read_scalar(first: str, lines: list[str], index: int, indent: int, depth: int) -> tuple[Any, int]:
-    """Return a value, and the index of the line after it. `first` is the text of the value on its first line. The value
-    is None if it is empty or null."""
+    """Return a value, and the index of the line after it. `first` is the first line of the value. The value is None if
+    it is empty or null."""
     below, after = _lines_below(lines, index, indent)
     if first.startswith((">", "|")):
         return _fold(below) if first[0] == ">" else dedent("\n".join(below)), after

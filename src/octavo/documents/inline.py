@@ -43,14 +43,14 @@ _URL_OR_EMOJI = re.compile(
     r"(?:[\w.:-]{2,300}(?=[,;]https?://)|[^\s<>\"'`\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]{2,2000}))"
     r"|:(?P<emoji>[a-z0-9+-][\w+-]{0,80}):(?::skin-tone-(?P<tone>[2-6]):)?"
 )
-"""A URL without a path ends before a comma or semicolon after which another URL begins."""
+"""A URL or the name of an emoji. A URL without a path ends before `,` or `;` if another URL follows."""
 _ESCAPED_EMOJI = re.compile(r":(?=((?:[a-z0-9+-]|\\_)(?:[\w+-]|\\_){0,80}):)")
 """Matches the first colon of an emoji name in Markdown. Group 1 is the name, in which underscores may be escaped."""
 _MIN_NAME_LENGTH, _FLAG_LENGTH = 6, 4
 _MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+")
 _INLINE_PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECASE)
 _UNCODED = dict.fromkeys(map(ord, "\u200d\ufe0f"))
-"""Characters that the platform leaves out of the codes of emoji."""
+"""Characters that the platform leaves out of emoji codes."""
 _ICON_NAME = re.compile(r":?[\w-]*:?")
 
 
@@ -68,7 +68,7 @@ class _OpenElement:
 
 
 class RunBuilder:
-    """Collects runs, and tracks the current format. `anchors` has the ids found so far, which are not shown."""
+    """Collects runs, and tracks the current format. `anchors` has the ids of elements found so far."""
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
@@ -115,8 +115,8 @@ class RunBuilder:
         self._write(text[position:], "text", self._link, self._attrs)
 
     def add_special(self, kind: str, text: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
-        """Add a run that is not plain text, such as an icon. Line breaks in its text become spaces, because a
-        tag may span several lines."""
+        """Add a run of another kind, such as an icon. Line breaks in its text become spaces, because a tag may span
+        several lines."""
         if not self._invisible_depth:
             self.runs.append(Run(safe_text(text).replace("\n", " "), self._marks, self._link, kind, attrs))
 
@@ -125,7 +125,8 @@ class RunBuilder:
         if self._invisible_depth:
             return
         if self.runs and (last := self.runs[-1]).kind == "text" and last.text.endswith((" ", "\t")):
-            self.runs[-1] = last._replace(text=last.text.rstrip(" \t"))  # white space at the end of a line is invisible
+            # White space at the end of a line is invisible.
+            self.runs[-1] = last._replace(text=last.text.rstrip(" \t"))
         self.runs.append(Run("\n", kind="break"))
 
     def add_image(self, src: str | None, alt: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
@@ -201,7 +202,7 @@ class RunBuilder:
         return trim_runs(runs)
 
     def _is_icon_name(self, text: str) -> bool:
-        """Return whether the text is in an icon and only repeats its name."""
+        """Return whether the text only repeats the name of the icon around it."""
         if not self._open or self._open[-1].kind != "icon":
             return False
         shown = self.runs[-1].text if self.runs and self.runs[-1].kind == "emoji" else ""
@@ -317,8 +318,8 @@ def _add_mark(marks: frozenset[str], mark: str) -> frozenset[str]:
 def _is_part_of_list(text: str, start: int, end: int) -> bool:
     """Return whether a text like `:name:` is part of a list such as `a:b:c`, and not an emoji.
 
-    It is if ASCII letters or digits are before and after it. For a text of fewer than `_MIN_NAME_LENGTH` characters, one
-    side is enough. For the two letters of a flag, such as `:de:`, a colon before or after it is enough too.
+    It is part of a list if ASCII letters or digits are on both sides. For fewer than `_MIN_NAME_LENGTH` characters, one
+    side is enough. For a flag such as `:de:`, a colon on one side is enough too.
     """
     neighbors = (text[max(0, start - 1) : start], text[end : end + 1])
     sides = [side.isascii() and side.isalnum() for side in neighbors]
@@ -383,7 +384,7 @@ _ELEMENTS = {"strong": "strong", "em": "em", "s": "s", "link": "a"}
 
 
 def runs_and_tags(tokens: Sequence[Token] | None) -> tuple[list[tuple[Run, ...] | Tag], list[str]]:
-    """Return the runs and the tags between them in order, and the anchors found."""
+    """Return the runs, divided by the tags between them, and the anchors found."""
     builder = RunBuilder()
     found: list[tuple[Run, ...] | Tag] = []
     for token in tokens or ():
@@ -399,7 +400,7 @@ def runs_and_tags(tokens: Sequence[Token] | None) -> tuple[list[tuple[Run, ...] 
 
 
 def runs_of_tokens(tokens: Sequence[Token] | None) -> tuple[Run, ...]:
-    """Return all runs. Tags become expressions, for places that cannot contain tags."""
+    """Return all runs, with tags as expressions, for places that cannot contain tags."""
     builder = RunBuilder()
     for token in tokens or ():
         if token.type == "platform_tag":

@@ -95,11 +95,12 @@ class _Node:
         return reference_url(self.data.get(name))
 
     def text_attributes(self, **names: str) -> dict[str, str]:
-        """Return the text fields of the node that are set. `names` maps attributes of blocks to fields."""
+        """Return the texts of the fields that are set, by attribute. `names` maps attributes of blocks to fields."""
         return {attribute: value for attribute, field in names.items() if (value := self.text(field))}
 
     def flags(self, **names: str) -> dict[str, bool]:
-        """Return the fields of the node that are True or False. `names` maps attributes of blocks to fields."""
+        """Return the values of the fields that are True or False, by attribute. `names` maps attributes of blocks to
+        fields."""
         return {
             attribute: self.data[field] for attribute, field in names.items() if isinstance(self.data.get(field), bool)
         }
@@ -279,14 +280,14 @@ def _expandable(node: _Node) -> DraftBlock:
 
 
 def _container_reader(kind: str, *texts: str, flags: tuple[str, ...] = ()) -> Callable[[_Node], DraftBlock]:
-    """Return a reader for a block with children. `texts` and `flags` are attributes whose JSON fields have the same
-    names."""
+    """Return a reader for blocks with children. The attributes `texts` and `flags` have the names of their JSON
+    fields."""
     names, flag_names = ({name: name for name in each} for each in (texts, flags))
     return lambda node: DraftBlock(kind, {**node.text_attributes(**names), **node.flags(**flag_names)}, node.blocks())
 
 
 def _series_reader(kind: str, child: str, read: Callable[[_Node], DraftBlock]) -> Callable[[_Node], DraftBlock]:
-    """Return a reader for a block whose children have the type `child`, such as tabs. `read` reads one child."""
+    """Return a reader for blocks such as tabs, whose children have the JSON type `child`. `read` reads one child."""
 
     def read_series(node: _Node) -> DraftBlock:
         draft = DraftBlock(kind, node.flags(full_width="fullWidth"))
@@ -373,7 +374,7 @@ def _integration(node: _Node) -> DraftBlock:
 def _unknown_block(node: _Node) -> DraftBlock:
     arguments = {as_text(name): text for name, value in node.data.items() if (text := all_text(value))}
     name = node.kind
-    if name == "unknown":  # the page was converted from Markdown that has an unknown block
+    if name == "unknown":  # The page was converted from Markdown with an unknown block.
         name = arguments.pop("name", name)
         raw_arguments = as_object(node.data.get("arguments"))
         arguments = {as_text(argument): all_text(value) for argument, value in raw_arguments.items()}

@@ -32,8 +32,8 @@ def document_to_markdown(document: Any) -> str | None:
 
 
 def _without_escapes(text: str) -> str:
-    """Return the Markdown of a block without backslashes before signs and with URLs as plain text. If this changes its
-    meaning, return it unchanged."""
+    """Return the Markdown of a block without backslashes, and with URLs as plain text. If the meaning changes, return
+    `text`."""
     plain = _AUTOLINK.sub(r"\1", _ESCAPE.sub(r"\1", text))
     return (
         plain
@@ -75,7 +75,7 @@ def _meaning(node: dict[str, Any], depth: int = 0, *, is_code: bool = False) -> 
         name: value for name, value in as_object(node.get("data")).items() if not _is_default(name, value)
     }
     if str(node.get("type")).startswith("heading-"):
-        fields["data"].pop("id", None)  # ignored, because it usually follows from the text of the heading
+        fields["data"].pop("id", None)  # The id usually follows from the text of the heading.
     fields["nodes"] = _children(nodes_in(node.get("nodes")), depth + 1, is_code=is_code)
     fields["fragments"] = [_meaning(each, depth + 1) for each in nodes_in(node.get("fragments"))]
     return {name: value for name, value in fields.items() if not _is_default(name, value)}
@@ -107,7 +107,7 @@ def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list
 
 
 def _marked_words(node: dict[str, Any], *, is_code: bool) -> list[Any]:
-    """Return the text as pairs of words and marks. White space at either end gets no marks, because marks are invisible
+    """Return a text node as pairs of words and marks. White space at its ends gets no marks, because they are invisible
     there."""
     found: list[Any] = []
     for leaf in nodes_in(node.get("leaves")):
@@ -123,7 +123,7 @@ def _marked_words(node: dict[str, Any], *, is_code: bool) -> list[Any]:
 
 
 def _autolink_text(meaning: dict[str, Any]) -> tuple[str, list[str]] | None:
-    """Return the words and marks of a link whose text is its URL, because Markdown can write it as plain text. None for
+    """Return the words and marks of a link whose text is its URL, because Markdown writes it as plain text. None for
     other nodes."""
     ref, nodes = as_object(as_object(meaning.get("data")).get("ref")), meaning.get("nodes")
     if meaning.get("type") != "link" or set(ref) != {"kind", "url"} or not nodes or len(nodes) != 1:

@@ -199,7 +199,7 @@ def _leaf(leaf: dict[str, Any]) -> Iterator[Run]:
 
 
 def _unknown_runs(kind: str, node: dict[str, Any], data: dict[str, Any]) -> Iterator[Run]:
-    """Yield the text of an unknown inline node. If it has no text, yield its type and data."""
+    """Yield the text of an unknown inline node, or else its type and data."""
     words = "".join(texts_in(node.get("fragments"))) or as_text(node.get("text"))
     if words:
         yield Run(words)
@@ -353,7 +353,7 @@ class JsonTable:
 
     def _cell(self, value: Any, column: TableColumn) -> tuple[Run, ...]:
         if isinstance(value, str) and value in self._fragments:
-            # Each fragment is read only once. Fragments that no cell refers to are added to the end of the table.
+            # Each fragment is read only once. Unused fragments are added to the end of the table.
             nodes, self._fragments[value] = self._fragments[value], None
             return self._flat_runs(nodes)
         values = value if isinstance(value, list) else [value]

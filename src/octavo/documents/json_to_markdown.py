@@ -31,10 +31,10 @@ _TABLE = {
 }
 _COVERS = {"target": "data-card-target", "cover": "data-card-cover", "cover-dark": "data-card-cover-dark"}
 _LINE_FEED = "\x00"
-"""Stands for a line break in the value of a tag until the whole page is written. A real line break would get the prefix of
-a list item or quote."""
+"""Stands for a line break in the value of a tag until the whole page is written. A real line break would get the prefix
+of a list item or quote."""
 _TIGHT = frozenset({"list", "code", "quote"})
-"""Blocks that can follow a paragraph in a list item without an empty line."""
+"""Kinds of blocks that can follow a paragraph in a list item without an empty line."""
 
 
 def to_markdown(document: Any) -> str:
@@ -70,7 +70,8 @@ def _children(block: Block) -> str:
 
 
 def _tagged(tag: str, block: Block, /, inside: str | None = None, *, closes: bool = True, **arguments: Any) -> str:
-    """Return a platform tag around the content of a block. Arguments that are None are left out."""
+    """Return a platform tag around the content of a block, without arguments that are None. If not `closes`, a tag
+    without content has no end tag."""
     head = "".join(f' {key}="{_value(value)}"' for key, value in arguments.items() if value is not None)
     content = _children(block) if inside is None else inside
     opening = f"{{% {tag}{head} %}}"
@@ -108,7 +109,7 @@ def _text_block(block: Block) -> str:
     if level:
         anchor = f' <a href="#{escape(str(heading_id))}" id="{escape(str(heading_id))}"></a>' if is_explicit else ""
         text = _inline(block.runs, "<br>")
-        escaped = re.sub(r"#+$", r"\\\g<0>", text)  # Otherwise the marks would close the heading and disappear.
+        escaped = re.sub(r"#+$", r"\\\g<0>", text)  # Otherwise, the signs would close the heading and disappear.
         return f"{'#' * level} {escaped}{anchor}"
     return _escape_line_starts(_inline(block.runs))
 
@@ -281,8 +282,8 @@ def _picture(attrs: Mapping[str, Any], alt: str) -> str:
 
 
 def _list(block: Block, variant_number: int) -> str:
-    """Return the Markdown of a list. `variant_number` is 0 or 1. Adjacent lists need different signs, such as `-` and
-    `*`, because otherwise they would become one list."""
+    """Return the Markdown of a list. Adjacent lists need different signs, such as `-` and `*`, to stay separate:
+    `variant_number` is 0 or 1."""
     attrs, is_tight = block.attrs, block.attrs.get("tight", True)
     start = int(attrs.get("start", 1))
     items = []

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from octavo.api.folding import fold
 from octavo.api.safety import safe_address
-from octavo.documents.blocks import Block, Document, Run, TableColumn
+from octavo.documents.blocks import FALLBACK_KINDS, Block, Document, Run, TableColumn
 
 SCHEMES = frozenset({"http", "https", "mailto"})
 """URL schemes of links that Octavo opens."""
@@ -27,7 +27,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _INCLUDE = re.compile(r"(?:^|/)(\.gitbook/includes/[^/].*)$")
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}")
 ASSETS = ".gitbook/assets/"
-"""Part of the path of a file of the space. Such files are also found by their names."""
+"""Folder of the files of a space. Links find these files also by name alone."""
 SPACED_IMAGE = (
     r"!\[([^\[\]\n]{0,300})\]"
     r"""\(([^()<>"'\n]{1,300}(?:\([^()<>"'\n]{1,99}\)[^()<>"'\n]{0,99}){0,9}(?<=\.)(?:png|jpe?g|gif|svg|webp))[ ]*\)"""
@@ -43,7 +43,7 @@ _RESOURCE_NAMES = {
     "reusable-content": "reusable content",
 }
 INDEX_NAME = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
-"""The end of the path of an index page without suffix. An index page is the page of its folder."""
+"""The end of the path of an index page, without suffix. An index page is the page of its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,16 @@ class SpaceIndex:
     origins: Collection[str] = ()
     """Origins of the platform's app in addition to `APP_HOSTS`, such as `https://docs.example`."""
     _ids_by_folded_name: dict[str, Mapping[str, str]] = field(default_factory=dict, compare=False, repr=False)
-    """Ids by folded path or name. Filled at the first lookup that has no exact match."""
+    """Ids by folded path or name, for `pages` and for `files`. Filled at the first lookup without an exact match."""
 
     def page_id(self, path: str) -> str | None:
-        """Return the id of the page at `path`. If no path is equal, case is ignored. None if there is no such page."""
+        """Return the id of the page at `path`. Case is ignored if there is no exact match. None if there is no such
+        page."""
         return self.pages.get(path) or self._find_folded("pages", self.pages, path)
 
     def file_id(self, name: str) -> str | None:
-        """Return the id of the file with a name, path or id. If none is equal, case is ignored. None if there is no
-        such file."""
+        """Return the id of the file with a name, path or id. Case is ignored if there is no exact match. None if there
+        is no such file."""
         files = self.files or _EMPTY
         return files.get(name) or self._find_folded("files", files, name)
 
@@ -255,7 +256,7 @@ def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
 
 
 def external_target(href: str) -> UrlLink | BlockedLink | BrokenLink:
-    """Return the target of `href` when it is opened in a browser. URLs of the platform's app count as external too."""
+    """Return the target of `href` for a browser, in which URLs of the platform's app are external too."""
     href = _normalize(href)
     scheme = _SCHEME.match(href)
     return _external_target(href, scheme[0][:-1].lower()) if scheme else BrokenLink(href, "The link has no host name.")
@@ -270,8 +271,7 @@ def _normalize(href: str) -> str:
 
 
 def _keep_spaces(invisible: re.Match[str]) -> str:
-    """Return spaces as they are, because the name of a file can have several. Return other invisible characters as one
-    space."""
+    """Keep spaces, because a file name can have several. Replace other invisible characters by one space."""
     return invisible[0] if not invisible[0].strip(" ") else " "
 
 
@@ -294,23 +294,23 @@ def _external_target(href: str, scheme: str) -> UrlLink | BlockedLink | BrokenLi
     try:
         parts = urlsplit(href)
         port, host = parts.port, _ascii_host(parts.hostname or "")
-    except ValueError:  # includes UnicodeError from `_ascii_host`
+    except ValueError:  # Includes UnicodeError from `_ascii_host`.
         return BrokenLink(href, "The link is not a valid URL.")
     if not host:
         return BrokenLink(href, "The link has no host name.")
     if "@" in parts.netloc or "\\" in href:
         return BlockedLink(href, "Octavo does not open this link: it is written to look like a link to another site.")
     if not parts.netloc.isascii():
-        # Letters from other scripts can imitate ASCII letters. So show the ASCII form of the host.
+        # Letters from other scripts can imitate ASCII letters, so show the ASCII form of the host.
         href = parts._replace(netloc=host if port is None else f"{host}:{port}").geturl()
-    # No browser is started with a URL that is not printable: it may have an ideographic space or a new emoji.
+    # Encode characters that are not printable, because no browser is started with them.
     return UrlLink("".join(each if each.isprintable() else quote(each, errors="replace") for each in href), host)
 
 
 def _ascii_host(host: str) -> str:
     """Return the ASCII form of a host name (IDNA). Raises ValueError if it is invalid."""
     if host.isascii() and all(0 < len(label) < 64 for label in host.removesuffix(".").split(".")):
-        return host  # do not load the IDNA codec, which is slow
+        return host  # Do not load the IDNA codec, which is slow.
     return host.encode("idna").decode()
 
 
@@ -489,9 +489,6 @@ _URL_ATTRIBUTES: Mapping[str, tuple[tuple[str, UrlUse], ...]] = {
 }
 """Names and uses of the attributes that contain URLs, by the kind of block."""
 
-_FALLBACK_KINDS = {"content-ref", "openapi"}
-"""Kinds of blocks whose text is a fallback, shown only if the block itself cannot be shown."""
-
 
 @dataclass(frozen=True, slots=True)
 class PageReference:
@@ -525,7 +522,7 @@ def _urls(block: Block) -> Iterator[tuple[str, UrlUse]]:
     for name, use in _URL_ATTRIBUTES.get(block.kind, ()):
         if block.attrs.get(name):
             yield str(block.attrs[name]), use
-    if block.kind not in _FALLBACK_KINDS:
+    if block.kind not in FALLBACK_KINDS:
         yield from _urls_in_runs(block.runs)
     for column in block.attrs.get("columns", ()) if block.kind in ("table", "cards") else ():
         if isinstance(column, TableColumn):

@@ -47,8 +47,8 @@ def _push_source(state: StateBlock, start: int, end: int, message: str) -> None:
 
 
 def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table. The text of surplus cells is added to the last cell of their row. Standard Markdown would drop it.
-    The rest of a table that is too large becomes source."""
+    """Parse a table. Surplus cells of a row are added to its last cell, because standard Markdown would drop them. The
+    rest of a table that is too large becomes source."""
     if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH or not table(state, start, end, True):
         return False
     if silent:
@@ -117,7 +117,7 @@ def block_tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
-    """Parse an unknown tag with a `lang` argument as code. Plugins write such tags. Returns False for other tags."""
+    """Parse an unknown tag with a `lang` argument as code. Plugins write such tags. Return False for other tags."""
     if is_known_tag(tag.closes or tag.name) or not tag.arguments.get("lang"):
         return False
     found = state.env["finder"].find_after(f"end{tag.name}", tag.end)
@@ -142,8 +142,8 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
 
 
 def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
-    """Return the first line between `tag` and the position `end` on which another tag with the same name opens. Such a
-    line shows that `tag` was not closed. -1 if there is none."""
+    """Return the first line between `tag` and the position `end` that opens another tag of the same name: then `tag`
+    was not closed. -1 if there is none."""
     position = tag.end
     while (position := state.src.find("{%", position, end)) >= 0:
         other = state.env["tags"].tag_at(position)
@@ -171,7 +171,7 @@ def _push_rest(state: StateBlock, position: int, line: int) -> None:
 
 
 def _fence_after_tag(state: StateBlock, position: int, line: int, end: int) -> bool:
-    """Parse a code fence that begins after a tag on the same line. Returns False if there is no such fence."""
+    """Parse a code fence that begins after a tag on the same line. Return False if there is no such fence."""
     while state.src.startswith((" ", "\t"), position):
         position += 1
     if not state.src.startswith(("```", "~~~"), position):
@@ -210,7 +210,7 @@ def fence_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 _NUMBER = r"\d{1,9}[.)][ ]{1,4}(?=\S)"
 _USUAL_INDENT = 4
-"""Columns by which many editors indent the content of a list item, even below a wide number."""
+"""Columns by which many editors indent the content of a numbered item, even below a wide number."""
 
 
 def list_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -256,8 +256,8 @@ def _push_paragraph(state: StateBlock, content: str, line: int) -> None:
 
 
 def _is_in_formula(state: StateBlock, position: int) -> bool:
-    """Return whether a formula of the current paragraph is open at the beginning of a line. The marks in the lines above
-    are counted only once, because a paragraph may have thousands of lines."""
+    """Return whether a formula of the current paragraph is open at `position`. The marks above are counted only once,
+    because a paragraph may have thousands of lines."""
     source, start, end, count = state.env.get("formula_marks", ("", 0, 0, 0))
     if source is not state.src or start != state.bMarks[state.line] or end > position:
         start = end = state.bMarks[state.line]
@@ -277,7 +277,7 @@ def block_math_rule(state: StateBlock, start: int, end: int, silent: bool) -> bo
             return False
         body, after = first[:-2], start + 1
     elif silent and _is_in_formula(state, position):
-        return False  # It ends a formula that began in the paragraph above.
+        return False  # This `$$` ends a formula that began in the same paragraph.
     else:
         ends: list[int] = state.env["formula_ends"]
         following = bisect_right(ends, state.eMarks[start])
@@ -322,7 +322,7 @@ _INLINE_ELEMENTS = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|button|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|map|mark|object|q|s|"
     "samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
-"""HTML elements within a line. Tags with other names are ignored: the text between them is Markdown."""
+"""HTML elements within a line. The tag of an unknown element is HTML only by itself: the text after it is Markdown."""
 _MAX_COMMENT_LINES = 4000
 
 
@@ -335,7 +335,7 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return True
     if state.src.startswith("<!--", position):
         after = _line_after(state, "-->", position, start, end, _MAX_COMMENT_LINES) or end
-        after = _container_end(state, start, after)  # A comment without an end hides nothing outside of its list item.
+        after = _container_end(state, start, after)  # An unclosed comment hides nothing outside of its list item.
     elif state.src.startswith(("<?", "<!"), position):
         after = start + 1
     else:
@@ -364,14 +364,14 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _container_end(state: StateBlock, start: int, end: int) -> int:
-    """Return the line below the list item that contains the line `start`, or `end` if the list item does not end before."""
+    """Return the first line after the list item that contains the line `start`, at most `end`."""
     lines = range(start + 1, end)
     return next((line for line in lines if not state.isEmpty(line) and state.sCount[line] < state.blkIndent), end)
 
 
 def _ignore_indentation(state: StateBlock, line: int, end: int) -> None:
-    """Remove indentation that would make the lines below a tag code. HTML ends at an empty line, so these lines are part
-    of the HTML."""
+    """Remove indentation below a tag up to an empty line. It would make the lines code, but they are part of the
+    HTML."""
     surplus = state.sCount[line] - state.blkIndent if line < end else 0
     while surplus >= 4 and line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
         width = min(surplus, state.tShift[line])
@@ -408,8 +408,8 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
 def _line_after(
     state: StateBlock, text: str, position: int, first_line: int, end_line: int, max_lines: int
 ) -> int | None:
-    """Find the next `text` from `position` on, and return the line below it. For `</table`, nested tables are skipped.
-    None if `text` is not above `end_line`, or not in the `max_lines` lines from `first_line` on."""
+    """Return the line below the next `text` from `position` on. For `</table`, nested tables are skipped. None if
+    `text` is not above `end_line`, or not within `max_lines` lines from `first_line` on."""
     finder: TextFinder = state.env["finder"]
     is_table = text == "</table"
     found = finder.element_end("table", position + 1)[0] if is_table else finder.find_after(text, position)
@@ -458,7 +458,7 @@ def nan_entity_rule(state: StateInline, silent: bool) -> bool:
 
 
 def trailing_break_rule(state: StateInline, silent: bool) -> bool:
-    """Skip a backslash at the end of a text, which the platform's editor leaves there as a line break."""
+    """Skip a backslash at the end of a text. The platform's editor leaves it there as a line break."""
     if state.src[state.pos] != "\\" or state.pos + 1 < len(state.src):
         return False
     state.pos += 1
@@ -466,8 +466,7 @@ def trailing_break_rule(state: StateInline, silent: bool) -> bool:
 
 
 def placeholder_rule(state: StateInline, silent: bool) -> bool:
-    """Read a placeholder such as `<token>` as text, if HTML has no such element and the source does not close it.
-    Also read a very long tag."""
+    """Read a placeholder such as `<token>` as text, and a very long HTML tag as a tag."""
     if not state.src.startswith("<", state.pos):
         return False
     placeholder_end = state.env["placeholders"].end_in_paragraph(state.src, state.pos)
@@ -482,7 +481,7 @@ def placeholder_rule(state: StateInline, silent: bool) -> bool:
 
 
 def _long_html_tag(state: StateInline, silent: bool) -> bool:
-    """Read a very long HTML tag. The rule of markdown-it would need too much memory for it."""
+    """Read a very long HTML tag, for which the rule of markdown-it would need too much memory."""
     if state.src.find(">", state.pos, state.pos + MAX_ROW_LENGTH) >= 0:
         return False
     return _read_html_tag_to(state, find_tag_end(state.src, state.pos), silent)
@@ -562,7 +561,7 @@ def inline_math_rule(state: StateInline, silent: bool) -> bool:
             return False
         start, closing = element.end(), "</span>"
     end = state.src.find(closing, start, min(state.posMax, state.pos + _MAX_INLINE_FORMULA))
-    # Between two elements, `$$` is part of the code in them.
+    # With a closing tag between them, the two `$$` are part of code.
     if end <= start or "</" in state.src[start:end]:
         return False
     if not silent:
@@ -680,8 +679,7 @@ def _can_close_mark(state: StateInline, previous_token: int) -> bool:
 
 
 def _text_of(token: Token) -> str:
-    """Return the text of a text token, and a space for a line break. Empty for other tokens, such as an entity, which
-    count as a word."""
+    """Return the text of a text token, and a space for a line break. Empty for other tokens, such as entities."""
     return (
         " "
         if token.type in ("softbreak", "hardbreak")

@@ -67,7 +67,7 @@ class _Writer:
         ]
         self._notes = {str(note.attrs.get("label")): note for note in notes}
         nodes = self._blocks(blocks)
-        if unreferenced := tuple(self._notes.values()):  # footnotes that no reference leads to
+        if unreferenced := tuple(self._notes.values()):  # Footnotes without a reference.
             self._notes = {}
             nodes.append(self._block(Block("footnotes", children=unreferenced)))
         return nodes
@@ -139,7 +139,7 @@ class _Writer:
                 return self._node(_NODE_TYPES[kind], block, _json_attrs(attrs), is_void=kind == "divider")
 
     def _node(self, name: str, block: Block, data: Json, *, is_void: bool = False) -> Json:
-        """Return a node with the children of a block. `is_void` is True for types that usually have no children."""
+        """Return a node with the children of a block. With `is_void`, a node without children is a void node."""
         if is_void and not block.children:
             return _void(name, block.key, _without_none(data))
         return _node(name, block.key, _without_none(data), self._blocks(block.children))
@@ -226,7 +226,8 @@ class _Writer:
         return self._node_with_caption("swagger" if is_swagger else f"openapi-{variant}", block, data)
 
     def _table(self, block: Block) -> Json:
-        """Return a table node. A cell is a fragment named by row and column, or a value with the type of its column."""
+        """Return a table node. A cell is a value with the type of its column, or else a fragment named by row and
+        column."""
         attrs, is_cards = block.attrs, block.kind == "cards"
         columns: Sequence[TableColumn] = attrs.get("columns", ())
         fragments: list[Json] = []
@@ -336,8 +337,7 @@ class _Writer:
         return _inline(name, _without_none({**node, "marks": marks or None}))
 
     def _annotation(self, label: str, nodes: list[Json], marks: Sequence[str] = ()) -> Json:
-        """Return an annotation. `nodes` are the annotated text. If there are none, the annotation is a footnote
-        mark."""
+        """Return an annotation of `nodes`, or a footnote mark if there are no nodes."""
         node = _inline("annotation", {"label": label, **({"marks": marks} if marks and not nodes else {})}, nodes)
         if (note := self._notes.pop(label, None)) is not None:
             node["fragments"] = [_fragment("annotation-body", self._blocks(note.children))]
@@ -365,7 +365,7 @@ def _json_attrs(attrs: Mapping[str, Any], *excluded: str) -> Json:
 
 
 def _typed_value(cell: Block, column: TableColumn) -> Any:
-    """Return the value of a cell with the type of its column. None if the cell must be stored as text."""
+    """Return the value of a cell with the type of its column. None if the cell must be stored as a fragment."""
     text = plain_text(cell.runs)
     if isinstance(value := cell.attrs.get("value"), bool):
         return value if text.strip().lower() == str(value).lower() else None

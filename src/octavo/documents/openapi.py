@@ -51,7 +51,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A response of an operation. `status` is a status code, 4XX or default."""
+    """A response of an operation. `status` is a code such as 200 or 4XX, or default."""
 
     status: str
     description: str
@@ -72,7 +72,7 @@ class Operation:
     bodies: tuple[Body, ...] = ()
     responses: tuple[Response, ...] = ()
     security: tuple[str, ...] = ()
-    """The ways to authenticate, as text. A client needs only one of them."""
+    """The ways to authenticate, as text. One of them is enough."""
     curl: str = ""
     """A curl command that sends the request. Empty for webhooks."""
 
@@ -90,8 +90,8 @@ class Specification:
         return " ".join(part for part in (as_line(info.get("title")), as_line(info.get("version"))) if part)
 
     def operation(self, method: str, path: str) -> Operation | None:
-        """Return the operation for a method and a path. Names of path parameters may differ. None if there is no such
-        operation."""
+        """Return the operation for a method and a path, in which the names of path parameters may differ. None if there
+        is none."""
         paths = as_object(self.spec.get("paths"))
         found = paths.get(path)
         if not isinstance(found, dict):
@@ -103,8 +103,8 @@ class Specification:
         return self._operation(method, path, item, raw) if isinstance(raw, dict) else None
 
     def webhook(self, name: str, method: str) -> Operation | None:
-        """Return the operation `method` of the webhook with a name, or its first operation if it has no such method.
-        None if there is no such webhook."""
+        """Return the operation of a webhook for `method`, else its first operation. None if there is no such
+        webhook."""
         item = self._resolve(as_object(self.spec.get("webhooks")).get(name))
         methods = [each for each in METHODS if isinstance(item.get(each), dict)]
         found = method.lower() if method.lower() in methods else next(iter(methods), None)
@@ -159,14 +159,15 @@ class Specification:
         return operation if is_webhook else _with_curl(operation, self, raw)
 
     def _response(self, reader: SchemaReader, status: str, raw: Mapping[str, Any], media: str) -> Response:
-        """Return a response. `media` is its media type in OpenAPI 2.0."""
+        """Return a response. `media` is its media type if the specification is OpenAPI 2.0."""
         bodies = [replace(body, description="") for body in _bodies(reader, raw)]
         if "schema" in raw:
             bodies.append(Body(media, reader.field("", raw["schema"], False)))
         return Response(as_line(status), reader.words(raw.get("description")), tuple(bodies))
 
     def _media(self, raw: Mapping[str, Any], name: str, default: str) -> str:
-        """Return the first media type that an operation or the specification names. `name` is consumes or produces."""
+        """Return the first media type in the field `name` (consumes or produces) of the operation, or else of the
+        specification."""
         media = next((as_line(each) for each in as_list(raw.get(name) or self.spec.get(name))), "")
         return media or default
 
@@ -286,7 +287,7 @@ def _with_curl(operation: Operation, specification: Specification, raw: Mapping[
 
 
 def _absolute_url(server: str) -> str:
-    """Return the URL of a server for curl, with `…` for a host that the specification does not have."""
+    """Return the URL of a server for curl. `…` stands for an unknown host."""
     if server.startswith("//"):
         return f"https:{server}"
     if server.startswith("/"):
@@ -355,7 +356,7 @@ def _parse(text: str) -> Any:
 
 
 class _JsonConverter:
-    """Converts YAML values to JSON. Dates and keys become strings. To limit the size, a value counts once for each
+    """Converts YAML values to JSON. Dates and keys become strings. The size is limited: a value counts for each
     reference to it."""
 
     def __init__(self) -> None:

@@ -11,16 +11,22 @@ from urllib.parse import unquote
 
 from octavo.api.safety import safe_line, safe_text
 
-MAX_SCHEMA_DEPTH, MAX_FIELDS, MAX_ITEMS = 7, 400, 200
-"""Limits: nested levels of a schema, fields of one operation, and items of any list."""
+MAX_SCHEMA_DEPTH = 7
+MAX_FIELDS = 400
+"""Maximum number of fields of one operation."""
+MAX_ITEMS = 200
+"""Maximum number of items of any list."""
 _MAX_TEXT = 4000
-_MAX_REFERENCES, _MAX_PARTS = 20, 1000
-"""Maximum number of references followed one after another, and of `allOf` parts merged for one operation."""
-_MAX_VALUES, _MAX_VALUE_LENGTH = 12, 100
-"""Limits for quoted values: number of items, and characters of each text."""
+_MAX_REFERENCES = 20
+"""Maximum number of references followed one after another."""
+_MAX_PARTS = 1000
+"""Maximum number of `allOf` parts merged for one operation."""
+_MAX_VALUES = 12
+"""Maximum number of values that are listed, such as the values of an enum."""
+_MAX_VALUE_LENGTH = 100
+"""Maximum number of characters of a listed value."""
 _CHOICE_NAMES = "", "or "
-"""Labels of the alternatives in `oneOf` and `anyOf`, which have no names: of the first, and of each further
-alternative."""
+"""Labels of the alternatives in `oneOf` and `anyOf`: of the first, and of each further alternative."""
 _COMPOSITE_KEYS = frozenset({"$ref", "properties", "oneOf", "anyOf", "allOf", "items", "enum"})
 
 
@@ -48,8 +54,8 @@ class ReferenceResolver:
     spec: Mapping[str, Any]
 
     def resolve(self, value: Any) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-        """Follow the references of a value. Return the target and the names of the references. The target is empty if
-        it is missing, or if the references are circular or too many."""
+        """Return the target of the references in a value, and the names of the references. The target is empty if it is
+        missing, or if the references are circular or too many."""
         names: list[str] = []
         while isinstance(value, dict) and isinstance(name := value.get("$ref"), str):
             if name in names or len(names) > _MAX_REFERENCES:
@@ -70,7 +76,7 @@ class ReferenceResolver:
 
 @dataclass
 class SchemaReader:
-    """Reads the schemas of one operation and counts fields, for the limits."""
+    """Reads the schemas of one operation. Counts their fields, because the number is limited."""
 
     resolver: ReferenceResolver
     count: int = 0
@@ -80,7 +86,7 @@ class SchemaReader:
     """Remaining number of characters of descriptions. It is limited because rendering descriptions is slow."""
 
     def words(self, value: Any) -> str:
-        """Return a description. It is cut off if `characters_left` is used up."""
+        """Return a description, cut off if `characters_left` is used up."""
         found = as_text(value)
         if len(found) > self.characters_left:
             found = as_line(found[:_MAX_VALUE_LENGTH])
@@ -88,8 +94,8 @@ class SchemaReader:
         return found
 
     def field(self, name: str, schema: Any, required: bool, seen: tuple[str, ...] = (), depth: int = 0) -> SchemaField:
-        """Return the field for a schema, with its nested fields. If some are left out, `cut_off_reason` says why. `seen`
-        has the names of the references above the schema, which are not followed again."""
+        """Return the field for a schema, with its nested fields. If some are left out, `cut_off_reason` says why.
+        References in `seen`, which are above the schema, are not followed again."""
         self.count += 1
         if isinstance(schema, bool):
             return SchemaField(name, "any" if schema else "nothing", required)

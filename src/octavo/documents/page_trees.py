@@ -33,7 +33,7 @@ Pages = list[Json]
 
 MAX_SLUG = 100
 MAX_HEADING = 1000
-"""Maximum number of characters of a heading that can become a title."""
+"""Maximum number of characters of a line that are searched for a heading."""
 
 DEFAULT_LAYOUT: Json = {
     "width": "default",
@@ -195,7 +195,7 @@ def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | No
 
 
 def with_missing_pages(pages: Pages, known: Pages, missing: Collection[str]) -> Pages:
-    """Return `pages` together with the pages of `known` whose IDs are in `missing`, at their positions in `known`."""
+    """Return `pages` and the pages of `known` whose ids are in `missing`, at their positions in `known`."""
     above, present = parents(known), parents(pages)
     nodes = {page["id"]: page for page in walk(known)}
     for name in above:
@@ -276,7 +276,8 @@ def first_heading(markdown: str) -> str | None:
 
 
 def change_leading_heading(markdown: str, before: str, title: str) -> str:
-    """Return `markdown` with its leading heading changed to `title`, if that heading was `before`."""
+    """Return `markdown` with its leading heading changed from `before` to `title`. Unchanged if it has another
+    heading."""
     if leading_heading(markdown) != before:
         return markdown
     blank = len(markdown) - len(markdown.lstrip("\ufeff \t\r\n"))
@@ -304,7 +305,7 @@ def _with_changed_children(page: Json, change: Callable[[Pages], Pages]) -> Json
 
 @dataclass(frozen=True)
 class DuplicatePage:
-    """A page that has the same title or slug as a sibling, and did not have it before."""
+    """A page that got the same title or slug as a sibling."""
 
     id: str
     titles: tuple[str, str]
@@ -315,7 +316,8 @@ class DuplicatePage:
 
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
-    """Return the pages of `after` that have the title or slug of a sibling, without pairs that `main` has already."""
+    """Return the pages of `after` that have the title or slug of a sibling. Pairs that `main` already has are left
+    out."""
     new_nodes, before = page_nodes(after), page_nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(before)}
     parents_before = parents(before)
@@ -404,7 +406,7 @@ def _page_changes(before: Pages, after: Pages) -> Iterator[Json]:
 
 
 def _reordered_pages(old_parents: dict[str, str | None], new_parents: dict[str, str | None]) -> set[str]:
-    """Return the pages that have the same parent as before, but another position among the siblings that remain."""
+    """Return the pages with the same parent as before, but another position among the siblings that remain."""
     before: defaultdict[str | None, list[str]] = defaultdict(list)
     after: defaultdict[str | None, list[str]] = defaultdict(list)
     for name, parent in old_parents.items():
@@ -445,7 +447,7 @@ def _variable_changes(before: Json, after: Json) -> Iterator[Json]:
 
 
 def _changed_attributes(names: tuple[str, ...], before: Json, after: Json) -> Json:
-    """Return the changed fields with their values before and after. Missing values are left out."""
+    """Return the changed fields, each with its values before and after. Missing values are left out."""
     changed = {}
     for name in names:
         values = {"before": before.get(name), "after": after.get(name)}
@@ -468,7 +470,7 @@ def _reusable(content: Json) -> Json:
 
 
 _UNCOMPARED_FIELDS = {"pages", "created_at", "updated_at", "document_id", "markdown", "document", "urls", "href"}
-"""Fields of a page that are not compared. They follow from other fields, from the time, or from the text."""
+"""Fields of a page that are not compared, because they follow from other fields, from the time, or from the text."""
 
 
 def revision_content(
@@ -476,7 +478,8 @@ def revision_content(
 ) -> Json:
     """Return a revision as JSON, in the form in which the embedded server stores it.
 
-    The field `text_field` of a page has the text from `texts`, by page id, or else the id of the document.
+    The field `text_field` of a page has its text from `texts`, or else the id of the document. `texts` has the texts by
+    page id.
     """
     variables = revision.variables
     return {
@@ -510,7 +513,8 @@ def page_nodes(
             else:
                 text, children = texts.get(page_id, page.document_id), page.pages
                 node = _set_by_server(page, _UNCOMPARED_FIELDS) | _set_fields({text_field: text})
-            # Some servers have pages below pages of other types. All documents and groups have a list, as in a merge.
+            # Some servers put pages below pages of other types. Documents and groups always have a list, as in a
+            # merge.
             has_list = bool(children) or node["type"] in ("document", "group")
             found.append({**node, "pages": to_nodes(children)} if has_list else node)
         return found
@@ -525,7 +529,7 @@ def _file_node(file: File) -> Json:
 
 
 def _set_by_server(item: Page | File | ReusableContent, excluded: set[str]) -> Json:
-    """Return the fields of an item that the server set, as JSON, and its type and title."""
+    """Return the fields of an item that the server set, as JSON. Its type and title are always included."""
     node = item.model_dump(mode="json", by_alias=True, exclude=excluded, exclude_unset=True, exclude_none=True)
     return {**node, "type": getattr(item, "type", ""), "title": getattr(item, "title", "")}
 
@@ -543,8 +547,8 @@ _NAMES = {"noIndex": "hidden from search", "noRobotsIndex": "hidden from search 
 
 @dataclass(frozen=True)
 class ChangedPage:
-    """Changes to a page, a file, reusable content or variables. The entry with the key WHOLE_REQUEST has the comments on the
-    change request as a whole. `changes` is empty for that entry and for an unchanged page."""
+    """Changes to a page, a file, reusable content or variables. The entry with the key WHOLE_REQUEST is for the
+    comments on the change request as a whole. It has no `changes`, and an unchanged page has none either."""
 
     key: str
     title: str
@@ -597,7 +601,7 @@ class ChangedPage:
 
 
 def _place_change(parent: ParentChange) -> tuple[str, str, str]:
-    """Return what a move changed, the place or only the position, with the values before and after."""
+    """Return what a move changed (`place`, or only `position`), with its values before and after."""
     pages = (parent.before, parent.after)
     before_id, after_id = (page.id if page else None for page in pages)
     if before_id == after_id:
@@ -623,7 +627,7 @@ def _format_value(value: object) -> str | None:
 
 
 def changed_pages(changes: Iterable[Change]) -> tuple[ChangedPage, ...]:
-    """Return an entry for each page, file or other object that changes, in the order of the first change to each."""
+    """Return an entry for each page, file or other object that changes, in the order of the first changes."""
     found: defaultdict[str, list[Change]] = defaultdict(list)
     for change in changes:
         found[_key_of(change)].append(change)

@@ -37,7 +37,7 @@ class _Unknown(_Undefined):
 
 
 UNKNOWN: Final = _Unknown()
-"""Value of an expression that has no usable value. It is false, and its members are unknown too."""
+"""Value of an expression without a usable value. It counts as false, and its members are unknown too."""
 
 
 class ConditionError(ValueError):
@@ -76,7 +76,7 @@ class _Evaluator:
         self._missing = missing
         self._names, self._depth, self._end = names, 0, len(condition.rstrip()) + 1
         self._is_skipping = False
-        """True while the parser reads an operand that cannot change the result. Its claims may be missing."""
+        """True while the parser reads an operand that cannot change the result. Claims in it may be missing."""
         self._tokens: list[tuple[str, str, int]] = []
         position = 0
         while (position := _SPACE.match(condition, position).end()) < len(condition):  # type: ignore[union-attr]  # never None, because the pattern also matches an empty text
@@ -241,7 +241,7 @@ def _ordered_comparison(is_in_order: Callable[[Any, Any], bool]) -> Callable[[An
         are_numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (left, right))
         if are_numbers or (isinstance(left, str) and isinstance(right, str)):
             return is_in_order(left, right)
-        return False  # Unlike JavaScript, which converts such values before it compares them.
+        return False  # JavaScript would convert such values before the comparison.
 
     return compare
 
@@ -268,7 +268,8 @@ class RedirectChain:
     steps: tuple[str, ...]
     """The first URL, and the target of each redirect."""
     end: ChainEnd
-    """`leads` if the chain ends at a URL that exists. `dead end` if the last target is no longer on the site."""
+    """`leads` if the chain ends at a URL that exists, `dead end` if the last target is no longer on the site, `loop` if
+    it never ends."""
 
     @property
     def description(self) -> str:
@@ -337,7 +338,7 @@ def path_on_site(url: str, site: str) -> str:
     try:
         site_parts, url_parts = urlsplit(site), urlsplit(url)
     except ValueError:
-        return url  # an invalid URL cannot be on the site
+        return url  # An invalid URL cannot be on the site.
     base = site_parts.path.rstrip("/")
     if site and url_parts.netloc == site_parts.netloc and f"{url_parts.path}/".startswith(f"{base}/"):
         return url_parts.path[len(base) :].rstrip("/") or "/"

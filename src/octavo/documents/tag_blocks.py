@@ -21,8 +21,7 @@ _BLANK = re.compile(r"[ \t\n]*+")
 _SHORT_END = re.compile(
     r"(\{%-?[ \t]*[A-Za-z][\w-]*+(?:[ \t]++[A-Za-z][\w:.-]*+=(?:\"[^\"\n%{}]*+\"|'[^'\n%{}]*+'))++)[ \t]*+\}(?=[ \t]*+(?:\n|$))"
 )
-"""A tag that wrongly ends with `}`. It is accepted, because otherwise the tag would extend to the end of the next
-tag."""
+"""A tag that wrongly ends with `}`. Otherwise, the tag would extend to the end of the next tag."""
 _UNQUOTED = re.compile(r"(?:(?!-?%\})[^ \t\n])+")
 _CLOSING_QUOTES = {'"': '"\u201d', "'": "'", "\u201c": '\u201d\u201c"', "\u201d": '\u201d\u201c"'}
 _QUOTE = {opener: re.compile(f"[{closers}]") for opener, closers in _CLOSING_QUOTES.items()}
@@ -51,7 +50,7 @@ class Tag(NamedTuple):
 
 
 class TagScanner:
-    """Finds the tags of one source. The total work is linear in its length."""
+    """Finds the tags of one source, in linear time."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -155,8 +154,8 @@ def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
 
 
 def _unclosed_value_end(source: str, start: int, limit: int) -> tuple[int, int]:
-    """Return the end of the tag, where a value without closing quote ends. Also return the end of the search for a
-    closing quote: the next tag or the end of the line. Both are -1 if the tag does not end on this line."""
+    """Return the end of the tag, where a value without closing quote ends. Also return where the search for the quote
+    stops: at the next tag or the end of the line. Both are -1 if the tag does not end on this line."""
     line_end = min(limit, _line_end(source, start))
     end = source.find("%}", start, line_end)
     if end < 0 or source.find("{%", start, end) >= 0:
@@ -166,8 +165,7 @@ def _unclosed_value_end(source: str, start: int, limit: int) -> tuple[int, int]:
 
 
 def _is_escaped(source: str, position: int, first: int) -> bool:
-    """Return whether an odd number of backslashes precedes a position. A pair of backslashes is one escaped
-    backslash."""
+    """Return whether a position is escaped: an odd number of backslashes precedes it."""
     first_backslash = position
     while first_backslash > first and source[first_backslash - 1] == "\\":
         first_backslash -= 1
@@ -179,7 +177,7 @@ def _unescaped_value(value: str) -> str:
 
 
 PARENTS = {"tab": "tabs", "step": "stepper", "column": "columns", "update": "updates"}
-"""Tags that must be inside a parent tag, with the name of the parent."""
+"""The parent tag of each tag that must be inside one."""
 
 ALWAYS_OPEN = frozenset(
     {"hint", "tabs", "tab", "stepper", "step", "columns", "column", "updates", "update", "if", "code"}
@@ -216,21 +214,23 @@ def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
     """Prepare the tree for a tag that needs a parent: close an open sibling, and open the parent if it is missing."""
     parent = PARENTS[tag.name]
     start = f"{{% {tag.name}"
-    if (sibling := tree.open_sibling(f"tag:{tag.name}", f"tag:{parent}")) is not None:
+    if (sibling := tree.find_open_sibling(f"tag:{tag.name}", f"tag:{parent}")) is not None:
         tree.report(sibling.first, f"{start} %}} is not closed before the next {start} %}} begins.", start)
         tree.close(f"tag:{tag.name}", line)
-    if tree.top.kind != parent:
+    if tree.innermost.kind != parent:
         tree.report(line, f"{start} %}} is outside {{% {parent} %}}.", start)
         tree.open(f"tag:{parent}", DraftBlock(parent, first=line))
 
 
 def _texts(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return the text arguments that a tag has. `names` maps attributes of blocks to arguments."""
+    """Return the texts of the arguments that a tag has, by attribute. `names` maps attributes of blocks to
+    arguments."""
     return {attribute: tag.arguments[argument] for attribute, argument in names.items() if tag.arguments.get(argument)}
 
 
 def _flags(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return the boolean arguments that a tag has. `names` maps attributes of blocks to arguments."""
+    """Return the values of the boolean arguments that a tag has, by attribute. `names` maps attributes of blocks to
+    arguments."""
     return {
         attribute: tag.arguments.get(argument, "true").lower() not in ("false", "0", "no")
         for attribute, argument in names.items()

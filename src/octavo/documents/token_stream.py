@@ -24,11 +24,11 @@ from mdit_py_plugins.footnote.index import footnote_tail
 from octavo.documents import markdown_rules
 from octavo.documents.blocks import (
     FENCE_ESCAPE,
-    MAX_BLOCK_PARTS,
+    MAX_BLOCK_TOKENS,
     MAX_LINE_VISITS,
     BlockTooLarge,
     Diagnostic,
-    count_parts,
+    count_tokens,
     has_too_many_marks,
 )
 from octavo.documents.html import Placeholders, TextFinder
@@ -85,8 +85,8 @@ class ClosedTags:
                 self._closed[id(closed_tag)] = closed_tag
 
     def first_open(self, position: int) -> int | None:
-        """Return the index of the first token with a tag whose end tag may come after `position` in the source. None if
-        there is no such tag."""
+        """Return the index of the first token that contains a tag whose end tag may come after `position`. None if
+        there is none."""
         candidates: list[int] = []
         for name, open_tags in self._open.items():
             if open_tags and self._last.get(name, -1) >= position:
@@ -107,8 +107,8 @@ _DEFINITION = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\](:?)")
 of a label from thousands of escaped brackets would take too long."""
 _DEFINITION_PREFIX = re.compile(r"(?:^|\n)[ \t>*+\-\d.)]*$")
 _LOOKBACK = 100
-"""Number of characters before a label that are checked for a line start with indentation, list markers or quote
-markers. Earlier characters of a long line are ignored."""
+"""Number of characters before a label in which its line must start. Only indentation, list markers or quote markers may
+be before the label."""
 _LABEL = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\]")
 _LINE_START = re.compile(r"\n[ \t>]*")
 
@@ -163,7 +163,7 @@ class _BlockState(StateBlock):
     """The state of the block parser. Raises BlockTooLarge for a block with too many tokens."""
 
     def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
-        if len(self.tokens) >= MAX_BLOCK_PARTS:
+        if len(self.tokens) >= MAX_BLOCK_TOKENS:
             raise BlockTooLarge
         return super().push(ttype, tag, nesting)
 
@@ -179,8 +179,8 @@ class _InlineState(StateInline):
 
 
 class _FootnoteDefinitions(dict[str, Any]):
-    """The numbers of footnotes by label. A definition without a number has -1, which never replaces a number when a
-    part of the source is parsed again."""
+    """Footnote numbers by label. A definition without a number has -1, which never replaces a number when a part of the
+    source is parsed again."""
 
     def __setitem__(self, name: str, value: Any) -> None:
         if value != -1 or name not in self:
@@ -190,13 +190,13 @@ class _FootnoteDefinitions(dict[str, Any]):
 class TokenStream:
     """The top-level blocks of a source. `rest` and `diagnostics` are complete only after `blocks` has ended."""
 
-    def __init__(self, source: str, slice_length: int, max_parts: int) -> None:
-        """Parse `source` in parts of about `slice_length` characters, and stop after about `max_parts` tokens."""
-        self._source, self._slice_length, self._max_parts = source, slice_length, max_parts
+    def __init__(self, source: str, slice_length: int, max_tokens: int) -> None:
+        """Parse `source` in parts of about `slice_length` characters, and stop after about `max_tokens` tokens."""
+        self._source, self._slice_length, self._max_tokens = source, slice_length, max_tokens
         self._line_visits = max(MAX_LINE_VISITS, len(source) // 10)
         self.diagnostics: list[Diagnostic] = []
         self.rest = len(source)
-        """Position from which the page was too large to parse. The length of the source if it was parsed completely."""
+        """Position from which the page was too large to parse. The length of the source if everything was parsed."""
         self._tags, self._finder = TagScanner(source), TextFinder(source)
         self._formula_ends = [match.start() for match in _FORMULA_END.finditer(source)] if "$$" in source else []
         self._footnotes: dict[str, Any] = {"refs": _FootnoteDefinitions(), "list": {}}
@@ -211,8 +211,8 @@ class TokenStream:
 
     def blocks(self) -> Iterator[TopLevelBlock]:
         """Yield the blocks in source order."""
-        at = line = part_count = 0
-        while at < len(self._source) and part_count < self._max_parts:
+        at = line = token_count = 0
+        while at < len(self._source) and token_count < self._max_tokens:
             try:
                 blocks, end, end_line = self._next_blocks(at, line, self.diagnostics)
             except BlockTooLarge:
@@ -226,9 +226,9 @@ class TokenStream:
                     token.content = token.content.replace(FENCE_ESCAPE, "")
                     if token.type == "inline":
                         self._read_words(token)
-                        part_count += count_parts(token.children or ())
+                        token_count += count_tokens(token.children or ())
                         text_join(StateCore("", parser(), self._env, [token]))
-                part_count += count_parts(tokens)
+                token_count += count_tokens(tokens)
                 if remaining := self._without_notes(tokens):
                     yield TopLevelBlock(remaining, block_end)
             at, line = end, end_line
@@ -256,7 +256,7 @@ class TokenStream:
             if "\\:" in token.content:
                 for child in token.children:
                     if child.type == "text_special" and child.content == ":":
-                        child.type = "escaped_colon"  # Not joined with the text, where it might begin an emoji name.
+                        child.type = "escaped_colon"  # Separate, so that it cannot begin an emoji name.
 
     def _may_have_label_defined_after(self, end: int, token: Token) -> bool:
         """Return whether a label in `token` may be defined after a position in the source."""
@@ -264,19 +264,19 @@ class TokenStream:
         return any(self._definitions.get(_normalized_label(label), -1) > end for label in labels if label)
 
     def _read_definitions(self, at: int, line: int) -> None:
-        part_count, last = 0, max(self._definitions.values())
-        while at < last and part_count < self._max_parts // 2:
+        token_count, last = 0, max(self._definitions.values())
+        while at < last and token_count < self._max_tokens // 2:
             try:
                 blocks, at, line = self._next_blocks(at, line, [])
             except BlockTooLarge:
                 break
-            part_count += sum(count_parts(tokens) for tokens, _ in blocks)
+            token_count += sum(count_tokens(tokens) for tokens, _ in blocks)
         self._definitions.clear()
 
     def _next_blocks(
         self, at: int, line: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
-        """Return the next blocks with their ends, and the position and line after them."""
+        """Return the next blocks, each as its tokens and its end, and the position and line after the blocks."""
         size = self._slice_length
         while True:
             blank = _BLANK_LINES.search(self._source, min(len(self._source), at + size))
@@ -300,7 +300,7 @@ class TokenStream:
         rules = parser().block.ruler.getRules("")
         blocks: list[tuple[list[Token], int]] = []
         at = state.skipEmptyLines(0)
-        end_line_number = part_count = 0
+        end_line_number = token_count = 0
         while at < state.lineMax:
             definition_counts = len(env["references"]), len(self._footnotes["refs"])
             state.tokens, state.line = [], at
@@ -311,10 +311,10 @@ class TokenStream:
                 is_too_large = True
             self._line_visits = window.line_visits
             following = state.skipEmptyLines(state.line)
-            part_count += count_parts(state.tokens)
+            token_count += count_tokens(state.tokens)
             if (
                 is_too_large
-                or (blocks and part_count > MAX_BLOCK_PARTS // 4)
+                or (blocks and token_count > MAX_BLOCK_TOKENS // 4)
                 or (end < len(self._source) and (window.is_incomplete or following >= state.lineMax))
             ):
                 for definitions, count in zip(
@@ -359,7 +359,7 @@ class TokenStream:
             if token.type == "footnote_reference_open":
                 open_labels.append(token.meta["label"])
                 if open_labels[-1] in open_labels[:-1]:
-                    # The text of a definition inside one with the same label becomes part of the outer definition.
+                    # A definition inside one with the same label becomes part of its text.
                     continue
                 open_notes.append([])
             elif token.type == "footnote_reference_close":
@@ -380,8 +380,7 @@ def _find_definitions(source: str) -> Iterator[tuple[str, int]]:
 
 
 def _normalized_label(label: str) -> str:
-    """Return the key of a label. A label may span several lines of a block quote, so each line break becomes a space,
-    together with the white space and `>` after it."""
+    """Return the key of a label. A line break in it becomes a space, with the white space and `>` of a block quote."""
     return normalizeReference(_LINE_START.sub(" ", label))
 
 
@@ -424,8 +423,7 @@ def parser() -> MarkdownIt:
 
 
 def _join_definitions(tokens: list[Token]) -> list[Token]:
-    """Return the tokens of footnote definitions with only one definition of each label. The plugin would drop all but the
-    last."""
+    """Return footnote definitions with only one of each label, because the plugin would drop all but the last."""
     definitions: dict[str, list[Token]] = {}
     for token in tokens:
         if token.type == "footnote_reference_open":

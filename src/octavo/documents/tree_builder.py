@@ -172,7 +172,7 @@ class HtmlReader:
             return
         if tag.is_self_closing:
             return
-        if tag.name == "li" and self._tree.open_sibling(key, "html:ul", "html:ol") is not None:
+        if tag.name == "li" and self._tree.find_open_sibling(key, "html:ul", "html:ol") is not None:
             self._tree.close(key, self._line)  # The end tag of an item is optional.
         self._tree.open(key, DraftBlock(*_container_kind(tag), first=self._line))
 
@@ -212,7 +212,7 @@ class HtmlReader:
             if not url and inner.tag and inner.tag.name == "source":
                 url = inner.tag.attrs.get("src")
         if not url:
-            return None  # Then browsers show the content of the element.
+            return None  # Without a URL, browsers show the content of the element.
         self._add(DraftBlock("embed", {"url": url, "html": tag.name}))
         return after
 
@@ -349,15 +349,14 @@ class Builder:
         self.tree.open(f"markdown:{kind}", self._draft(kind, attrs))
 
     def _lines_of_first_block(self) -> tuple[int, int]:
-        """Return the line range of the first block inside the current token. For footnotes, whose tokens have no
-        lines."""
+        """Return the lines of the first block of a footnote, whose own token has no lines."""
         lines = next(
             (token.map for token in self._tokens[self._index : self._index + _MAX_LOOKAHEAD] if token.map), None
         )
         return (lines[0], lines[1]) if lines else self._lines
 
     def _close_footnotes(self, token: Token) -> None:
-        notes = self.tree.top
+        notes = self.tree.innermost
         self.tree.close_markdown(self._lines[1])
         if notes.kind == "footnotes" and notes.children:
             notes.first = min(note.first for note in notes.children)
@@ -445,7 +444,7 @@ class Builder:
     def _open_branch(self, tag: Tag) -> None:
         first, _ = self._lines
         self.tree.close("tag:else", first)
-        if self.tree.top.kind != "if":
+        if self.tree.innermost.kind != "if":
             self.tree.report(first, f"{{% {tag.name} %}} is outside {{% if %}}.", f"{{% {tag.name}")
         draft = self._draft("else")
         expression = tag.arguments.get("expression") or " ".join(tag.words)
@@ -471,5 +470,5 @@ _READERS: dict[str, Callable[[Builder, Token], object]] = {
 
 
 def _is_tight(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether a list is tight. The parser then hides the paragraphs of its items."""
+    """Return whether a list is tight: the parser then hides the paragraphs of its items."""
     return next((token.hidden for token in tokens[index : index + 3] if token.type == "paragraph_open"), True)

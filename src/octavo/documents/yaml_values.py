@@ -14,8 +14,8 @@ MAX_LENGTH = 1 << 20
 """Maximum number of characters of a YAML text."""
 MAX_VALUES = 100_000
 MAX_DEPTH = 60
-_MAX_NESTING_HINT = 2000
-"""Maximum estimate of the nesting of a text for the fast reader, as in `_is_shallow`."""
+_MAX_NESTING = 2000
+"""Maximum nesting for the fast reader, as `_is_shallow` estimates it."""
 MAX_NUMBER_BITS = 1024
 """Maximum number of bits of an integer. Larger numbers are rejected, because Python cannot print very large ones."""
 _OTHER_LINE_ENDS = re.compile("[\r\x85\u2028\u2029]")
@@ -130,10 +130,10 @@ class _ValueReader:
 
 
 def _is_shallow(text: str) -> bool:
-    """Return whether the nesting is shallow enough for the fast reader, which is written in C and crashes on deep
+    """Return whether a text certainly has few nested levels. The fast reader is written in C, and crashes on deep
     nesting."""
     indentation = max((len(line) - len(line.lstrip(" \t-?:")) for line in text.splitlines()), default=0)
-    return indentation + text.count("[") + text.count("{") <= _MAX_NESTING_HINT
+    return indentation + text.count("[") + text.count("{") <= _MAX_NESTING
 
 
 @cache
@@ -212,15 +212,15 @@ WIDTH = 80
 _NOT_TEXT = re.compile(
     r"(?:~|null|true|false|yes|no|on|off|y|n|[-+]?[0-9][0-9_]*|[-+]?0[xob][0-9a-f_]+|[-+]?(?:[0-9][0-9_]*)?\.[0-9_]*"
     r"(?:e[-+]?[0-9]+)?|[-+]?[0-9][0-9_.]*e[-+]?[0-9]+|[-+]?\.inf|\.nan|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*|<<|="
-    r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?)?",  # 12:30 is a number in YAML 1.1
+    r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?)?",  # 12:30 is a number in YAML 1.1.
     re.IGNORECASE,
 )
-"""Plain strings that YAML reads as another type."""
-_INDICATOR = re.compile(r"[-?:](?=[ \t]|$)|[,\[\]{}#&*!|>=%@`\"'\s]|---")
-"""Start of a string that cannot be plain."""
+"""Strings that YAML reads as another type if they are not quoted."""
+_QUOTED_START = re.compile(r"[-?:](?=[ \t]|$)|[,\[\]{}#&*!|>=%@`\"'\s]|---")
+"""The start of a string that must be quoted."""
 _PLAIN_NAME = re.compile(r"[\w$.-]+")
-_BREAKS_PLAIN = re.compile(r":(?=\s|$)|\s#|\s$|\t")
-"""Text inside a string that cannot be plain."""
+_QUOTED_PART = re.compile(r":(?=\s|$)|\s#|\s$|\t")
+"""A part of a string that must be quoted."""
 _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -268,7 +268,7 @@ def write_scalar(value: Any) -> str:
         return str(value)
     if _UNPRINTABLE.search(value) or "\n" in value:
         return f'"{"".join(map(_escape, value))}"'
-    if _NOT_TEXT.fullmatch(value) or _INDICATOR.match(value) or _BREAKS_PLAIN.search(value):
+    if _NOT_TEXT.fullmatch(value) or _QUOTED_START.match(value) or _QUOTED_PART.search(value):
         return "'" + value.replace("'", "''") + "'"
     return value
 
@@ -283,8 +283,8 @@ def _escape(char: str) -> str:
 
 
 def _block(value: str, indent: int) -> list[str] | None:
-    """Return a long or multi-line string as a YAML block: first its indicator, `|-` or `>-`, then its lines. None if
-    the string must be on one line."""
+    """Return a long or multi-line string as a YAML block: its indicator (`|-` or `>-`), then its lines. None if the
+    string must be on one line."""
     lines = value.split("\n")
     if _UNPRINTABLE.search(value) or not value or any(line != line.strip() for line in lines):
         return None

@@ -1,5 +1,5 @@
-"""Findings, the rules of the checks, and the checks of a page that need no other page. Collects the references and
-anchors of a page for the other checks."""
+"""The findings and rules of checks. Checks a page alone, and collects its references and anchors for
+`references.py`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 OWN_SOURCE = "octavo"
-"""The source of the findings of `octavo check`."""
+"""The `source` of the findings of `octavo check`."""
 
 
 class Place(NamedTuple):
@@ -58,7 +58,7 @@ class Finding:
     block: str = ""
     """The key of the block. Empty if the problem is in no block."""
     words: str = ""
-    """The text in the range."""
+    """The text at `place`."""
     suggestion: str | None = None
     """A replacement for `words`. None if there is none."""
     source: str = OWN_SOURCE
@@ -84,7 +84,7 @@ class Finding:
 
 
 class Rule(NamedTuple):
-    """A rule of the checks."""
+    """A kind of problem that checks can find."""
 
     severity: Severity
     about: str
@@ -124,11 +124,11 @@ class RuleChoice:
 
     rules: frozenset[str] = DEFAULT_RULES
     ignored_in: tuple[tuple[str, frozenset[str]], ...] = ()
-    """Patterns of paths, each with the rules that are ignored in matching files."""
+    """Path patterns, each with the rules that are ignored in matching files."""
 
     def applies(self, finding: Finding) -> bool:
-        """Return whether a finding is reported. Findings of linters always are, because their rules are chosen in the
-        settings of the linter."""
+        """Return whether to report a finding. True for every finding of a linter, because the linter's own settings
+        choose its rules."""
         if finding.source != OWN_SOURCE:
             return True
         return finding.rule in self.rules and not any(
@@ -159,16 +159,15 @@ def has_at_least(findings: Collection[Finding], severity: Severity) -> bool:
 _MAX_TARGET = 2_000
 """Maximum number of characters of a URL that is searched for."""
 _MAX_BEFORE = 200
-"""Maximum number of characters before a URL that `_BEFORE` matches."""
-_BEFORE = (
+"""Number of characters before a URL that are compared with `_BEFORE_URL`."""
+_BEFORE_URL = (
     r"""(?:=\s*["'“”]?|\{%-?\s*[\w-]+\s+["'“”]?)\Z""",
     r"""(?:\]\(\s*<?|<)\Z""",
     r"""(?:^|[\s("'<=“”:])\Z""",
 )
-"""Patterns of the text before a URL: an attribute of a tag, the syntax of links and images, and any text that ends a
-word. The first pattern that matches wins, because a tag can repeat its URL as a link, for programs that do not know the
-tag."""
-_AFTER = r"""(?![^\s)"'>“”])"""
+"""Patterns of the text before a URL, the best first: an attribute of a tag, a link or image, any other text that ends a
+word. A tag can repeat its URL as a link, for programs that do not know the tag."""
+_AFTER_URL = r"""(?![^\s)"'>“”])"""
 _DEFINITION = r"[ \t>]*\[[^\]\n]+\]:[ \t]*<?"
 _ENTITIES = {"&": "(?:amp|#38|#x26)", '"': "(?:quot|#34|#x22)", "'": "(?:#39|#x27|apos)", "<": "lt", ">": "gt"}
 
@@ -182,7 +181,7 @@ class SourcePlaces:
         self._starts = [0, *(match.end() for match in re.finditer("\n", source))]
         self._file_lines = file_text.split("\n") if source != file_text else []
         if len(self._file_lines) != len(self._starts):
-            # The file equals the source, or has unusual line separators. So columns are counted in the source.
+            # The file equals the source, or has unusual line separators. Then columns are counted in the source.
             self._file_lines = []
 
     def place(self, start: int, end: int) -> Place:
@@ -190,17 +189,17 @@ class SourcePlaces:
         return Place(*self._line_and_column(start, is_end=False), *self._line_and_column(end, is_end=True))
 
     def offset(self, line: int, column: int) -> int:
-        """Return the position of a line, counted from 0, and a column, counted from 1."""
+        """Return the position in the source of a line, counted from 0, and a column, counted from 1."""
         return min(self._start_of(line) + column - 1, max(self._start_of(line), self._start_of(line + 1) - 1))
 
     def find_url(self, url: str, lines: tuple[int, int]) -> list[tuple[int, int]]:
-        """Return the ranges of a URL on some lines, counted from 0. If the lines name the URL by a label, return the
-        ranges of its definitions. Empty if the URL is not found."""
+        """Return the ranges of a URL on some lines, counted from 0. If these lines have only the label of the URL,
+        return the ranges in its definitions. Empty if the URL is not found."""
         if not url.strip() or len(url) > _MAX_TARGET:
             return []
         first, last = self._start_of(lines[0]), self._start_of(lines[1])
         found = list(_occurrences(url, self._source[first:last]))
-        for before in _BEFORE:
+        for before in _BEFORE_URL:
             places = [
                 (first + start, first + end)
                 for start, end in found
@@ -219,8 +218,8 @@ class SourcePlaces:
         """Return the range of the tag that begins with `tag`, such as `{% hint`. If there is no such tag, return the
         whole line.
 
-        For an opening tag, the first match from the line on counts. For a closing tag, the last match up to the end of
-        the line counts, or else the first match after the line.
+        An opening tag is searched from the line on. A closing tag is searched backward from the end of the line, then
+        forward.
         """
         start = self._start_of(line)
         pattern = _tag_pattern(tag)
@@ -249,8 +248,8 @@ class SourcePlaces:
 
 
 def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
-    """Convert an index in a line of the sanitized source to an index in `text`, the same line of the file. The
-    sanitized source lacks the invisible characters of the file."""
+    """Convert a column of the sanitized source to a column of `text`, the same line of the file with its invisible
+    characters."""
     if sanitize(text) == text:
         return column
     find = bisect_left if is_end else bisect_right
@@ -259,8 +258,9 @@ def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
 
 
 def _occurrences(url: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of a URL, but not of longer URLs, in a text that may escape characters or write them as entities."""
-    after = re.compile(_AFTER)
+    """Yield the ranges of a URL in a text, but not of longer URLs. The text may escape characters, or write them as
+    entities."""
+    after = re.compile(_AFTER_URL)
     is_plain = not ("\\" in text or "&" in text or " " in url)
     pattern = "" if is_plain else "".join(map(_pattern_of, url))
     spans = _find_all(url, text) if is_plain else (match.span() for match in re.finditer(pattern, text))
@@ -297,18 +297,18 @@ _FIELD_TYPES = {
     **dict.fromkeys(("hidden", "noIndex", "noRobotsIndex"), _SWITCH),
     "layout": _SECTION,
 }
-"""Types of the fields of front matter that pages have."""
+"""Types of the front matter fields of a page."""
 
 
 @dataclass(frozen=True)
 class CheckedPage:
-    """A page, reusable content or a table of contents, as far as the checks need it."""
+    """A page, reusable content or a table of contents, prepared for the checks."""
 
     path: str
     """The path of the file from the root of the space. For a page of the server, the path that `page_path` returns."""
     text: str
     source: str
-    """The text, safe to show."""
+    """The sanitized text."""
     references: tuple[PageReference, ...]
     anchors: PageAnchors
     findings: tuple[Finding, ...]
@@ -332,8 +332,7 @@ def read_page(path: str, text: str, base: str | None = None) -> CheckedPage:
 
 
 def check_document(path: str, text: str, document: Document, base: str | None) -> CheckedPage:
-    """Return a parsed page for the checks. `text` is its Markdown. `base` is the path that relative links start from, if it
-    is not `path`."""
+    """Return a parsed page for the checks. `text` is its Markdown. `base` is as in `read_page`."""
     return CheckedPage(
         path,
         text,
@@ -346,14 +345,13 @@ def check_document(path: str, text: str, document: Document, base: str | None) -
 
 
 class _PageCheck:
-    """The checks of one page that need no other page."""
+    """Applies the rules that need no other page."""
 
     def __init__(self, path: str, text: str, document: Document) -> None:
         self._path, self._document = path, document
         self._places = SourcePlaces(document.source, text)
 
     def findings(self) -> Iterator[Finding]:
-        """Yield the findings of the rules that need no other page, in no order."""
         yield from self._tags()
         yield from self._front_matter()
         yield from self._headings()
@@ -386,8 +384,7 @@ class _PageCheck:
             value = parse_yaml(yaml)
         except YamlError as error:
             reason = error.sentence.removeprefix("This is not valid YAML: ").removesuffix(".")
-            # The YAML begins on the second line of the page. So its line n, counted from 1, is line n of the page,
-            # counted from 0.
+            # Line n of the YAML, counted from 1, is line n of the page, counted from 0: the page begins with `---`.
             start, line_end = self._places.line_range(error.line)
             start_of_problem = min(
                 start if not error.column else self._places.offset(error.line, error.column), line_end

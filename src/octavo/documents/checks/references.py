@@ -46,15 +46,17 @@ from octavo.documents.site_rules import follow_redirects
 from octavo.documents.suggestions import suggestion_fence
 from octavo.documents.yaml_values import YamlError, parse_yaml
 
-_MIN_LIKENESS, _MIN_PATH_LIKENESS = 80, 90
-"""Minimum likeness of a suggested anchor and of a suggested path in percent."""
+_MIN_ANCHOR_SIMILARITY = 80
+"""Minimum similarity of a suggested anchor, from 0 to 100."""
+_MIN_PATH_SIMILARITY = 90
+"""Minimum similarity of a suggested path, from 0 to 100."""
 _MAX_INCLUDES = 100
 """Maximum number of pieces of reusable content on a page that are searched for anchors."""
 _NOUNS: Mapping[str, str] = {"link": "page", "image": "image", "file": "file"}
 
 
 class _Problem(NamedTuple):
-    """A reference without a target. `suggestion` is a URL to use instead. None if there is none."""
+    """A reference without a target. `suggestion` is a URL to use instead, or None."""
 
     rule: str
     message: str
@@ -67,14 +69,14 @@ class ReferenceCheck:
 
     index: SpaceIndex
     pages: Mapping[str, CheckedPage]
-    """The pages whose anchors are known, by the id that the index has for them."""
+    """The pages whose anchors are known, by their id in `index`."""
     includes: Mapping[str, CheckedPage] | None = None
-    """Reusable content by the path of its file. If it is unknown (None), no include counts as missing."""
+    """Reusable content by the path of its file. None if it is unknown. Then no include counts as missing."""
     paths_outside_root: Collection[str] = frozenset()
     """Paths of the files and folders outside the root of the pages, such as `../LICENSE`. Links to other parent folders
     are not checked."""
     page_paths: Collection[str] | None = None
-    """Paths of all pages. If a page is missing, the most similar path is suggested. None if `pages` has all pages."""
+    """Paths of all pages, from which similar paths are suggested. None if `pages` has all pages."""
     _anchors: dict[str, list[PageAnchors]] = field(default_factory=dict, compare=False, repr=False)
 
     def findings(self, page: CheckedPage) -> Iterator[Finding]:
@@ -122,7 +124,7 @@ class ReferenceCheck:
                     yield finding("external-link", reason, page.path, place, block=reference.block, words=words)
 
     def _external_url(self, page: CheckedPage, reference: PageReference) -> str | None:
-        """Return the URL of a reference without its fragment. None if it leads to no website."""
+        """Return the URL of a website without its fragment. None for other references."""
         target = resolve(reference.target, page.base, self.index) if reference.kind == "url" else None
         if isinstance(target, UrlLink) and not target.url.startswith("mailto:"):
             return target.url.partition("#")[0]
@@ -193,7 +195,7 @@ class ReferenceCheck:
             rule = "file"
         url, _, anchor = reference.target.partition("#")
         if posixpath.normpath(posixpath.join(posixpath.dirname(page.path), url)) in (self.index.files or ()):
-            return None  # The undecoded URL is a file: names of exported files can have percent signs.
+            return None  # Names of exported files can contain percent signs, so the undecoded URL may be a file.
         page_paths = [each.path for each in self.pages.values()] if self.page_paths is None else self.page_paths
         candidates = self.index.files or () if rule != "link" else page_paths
         message = f"no {_NOUNS[rule]} at “{unquote(url)}”"
@@ -220,13 +222,13 @@ def _relative_path(path: str, page_path: str) -> str:
 
 
 def _most_similar(name: str, names: Iterable[str]) -> str | None:
-    return closest_name(name, [each for each in names if len(each) > 2], _MIN_LIKENESS, any_order=True)
+    return closest_name(name, [each for each in names if len(each) > 2], _MIN_ANCHOR_SIMILARITY, any_order=True)
 
 
 def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | None:
-    """Return the path that `path` probably means. None if there is none.
+    """Return the existing path that `path` probably means. None if there is none.
 
-    A file of the same name in the folder of the page at `start` is preferred, then the only file of this name, then the
+    The best is a file of the same name in the folder of the page at `start`, then the only file of this name, then the
     most similar path.
     """
     candidates = list(paths)
@@ -238,7 +240,7 @@ def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | Non
     for found in (() if INDEX_NAME.search(posixpath.splitext(path)[0]) else in_same_folder, same_name):
         if len(found) == 1:
             return found[0]
-    return closest_name(path, candidates, _MIN_PATH_LIKENESS)
+    return closest_name(path, candidates, _MIN_PATH_SIMILARITY)
 
 
 @dataclass(frozen=True)
@@ -246,28 +248,28 @@ class AddedFinding:
     """A finding on added words."""
 
     key: str
-    """A name of the finding that stays the same until the words of its block or its message change. Repeated names are
-    numbered."""
+    """Id of the finding. It stays the same until the message or the words of the block change. Equal findings get
+    different keys."""
     finding: Finding
     suggestion: str | None = None
-    """The Markdown of its block with the finding fixed. None if the finding has no fix."""
+    """The Markdown of the block with the problem fixed. None if there is no fix."""
 
     @property
     def comment(self) -> str:
-        """The finding as the Markdown of a comment."""
+        """The finding as Markdown for a comment."""
         return f"{escape_markdown(_sentence(self.finding.message))} (`{self.finding.rule or self.finding.source}`)"
 
     @property
     def comment_with_suggestion(self) -> str:
-        """The comment with the fix as a suggestion. Only the comment if there is no fix."""
+        """The comment with the fix as a suggestion. Equal to `comment` if there is no fix."""
         return self.comment if self.suggestion is None else f"{self.comment}\n\n{suggestion_fence(self.suggestion)}"
 
 
 def added_findings(
     page: CheckedPage, check: ReferenceCheck, added: AddedRanges, document: Document
 ) -> tuple[AddedFinding, ...]:
-    """Return the findings by the default rules that touch added words, in the order of the page. `document` is the
-    parsed page."""
+    """Return the findings of the default rules on `added` words, in the order of the page. `document` is the parsed
+    page."""
     rules = RuleChoice()
     own = [
         each for each in (*page.findings, *check.findings(page)) if rules.applies(each) and added.touches(each.place)
@@ -306,9 +308,8 @@ _ASSETS = ".gitbook/assets/"
 _MAX_NAME = 300
 """Maximum number of characters in the name of an asset."""
 _ASSET_URL = re.compile(r"\.gitbook/assets/(?=([^\"<>\n]{1,2700}))")
-"""The start of an asset URL. The group has the following characters, among which the file name ends. The group is a
-lookahead, because the next asset URL may begin in it. Its length allows names in which each character is written as
-nine, such as `%E6%BD%AE`."""
+"""The start of an asset URL. Group 1 is the text after it, which begins with the file name. It is a lookahead, because
+it may contain the next URL. A character of a name can take nine, such as `%E6%BD%AE`."""
 
 
 class LazyPages(Mapping[str, CheckedPage]):
@@ -340,12 +341,11 @@ class CheckedFolder:
     pages: LazyPages
     includes: LazyPages = field(default_factory=lambda: LazyPages({}))
     summary: CheckedPage | None = None
-    """The table of contents. None if the folders are the table of contents."""
+    """The table of contents. None if the subfolders are the page tree."""
     unlisted: Collection[str] = ()
     """Paths of the pages that are not in the table of contents."""
     tree_paths: Mapping[str, str] = field(default_factory=dict)
-    """The path of the file of each page, by the path in the page tree. A group has no file: its own path stands for
-    it."""
+    """The file of each page, by the path of the page in the page tree. A group has its own path instead."""
     repeated: tuple[tuple[str, str], ...] = ()
     """Pairs of files whose pages have the same path."""
     files: Collection[str] = ()
@@ -393,7 +393,7 @@ class CheckedFolder:
 
     @cached_property
     def _findings_about_files(self) -> dict[str, list[Finding]]:
-        """The findings that need no page, by path."""
+        """Findings about whole files, redirects and the table of contents, by path."""
         index = self.reference_check.index
         found: dict[str, list[Finding]] = {}
         for each in (
@@ -420,8 +420,11 @@ class CheckedFolder:
                 yield finding("duplicate-path", message, self.summary.path if self.summary else path, place)
 
     def _places_of_entries(self, index: SpaceIndex, wanted: Collection[str] | None = None) -> dict[str, list[Place]]:
-        """Return the places in the table of contents that link to a page, by the path of the page. Links to headings do
-        not count. Only pages in `wanted` are included, or if it is None, only pages with several links."""
+        """Return the places of links in the table of contents, by the path of the linked page. Links to headings do not
+        count.
+
+        `wanted` limits the result to these pages. None limits it to pages with several links.
+        """
         if self.summary is None:
             return {}
         entries: dict[str, list[PageReference]] = {}
@@ -439,7 +442,8 @@ class CheckedFolder:
         }
 
     def _at_entry(self, path: str, message: str, index: SpaceIndex) -> Finding:
-        """Return a finding about the path of a page, at its entry in the table of contents, or else in its file."""
+        """Return a finding at the entry of a page in the table of contents. If there is none, it is about the page's
+        file."""
         place = next(iter(self._places_of_entries(index, (path,)).get(path, [])), None)
         if place is None or self.summary is None:
             return finding("duplicate-path", message, path)
@@ -465,7 +469,7 @@ class CheckedFolder:
             return
         redirects = value.parts.get("redirects") if value is not None else None
         parts = redirects.parts if redirects is not None else {}
-        # The platform follows a redirect only if no page has its path. So a redirect whose path is a page is left out.
+        # The platform ignores a redirect from the path of a page.
         targets = {
             _url_path(source): _url_path(part.value)
             for source, part in parts.items()
@@ -493,8 +497,8 @@ class CheckedFolder:
 
 
 def _names_at_start(url: str, names: Collection[str]) -> Iterator[str]:
-    """Yield each of the folded `names` with which `url` begins. `url` is the text after `.gitbook/assets/`. Names can
-    have spaces, so the end of the name is unknown."""
+    """Yield each name with which `url` begins. `names` are folded, `url` is the text after `.gitbook/assets/`. Names
+    can have spaces, so the end of the name is unknown."""
     for text in {fold(each).replace("\\", "") for each in (url, unescape(url), unquote(url), unquote(unescape(url)))}:
         yield from (text[:end] for end in range(1, min(len(text), _MAX_NAME) + 1) if text[:end] in names)
 
@@ -504,8 +508,7 @@ def _is_url(target: str) -> bool:
 
 
 def _url_path(path: str) -> str:
-    """Return the path on the site for a path in a redirect of `.gitbook.yaml`: `/guides` for `./guides/README.md`. A
-    URL is unchanged."""
+    """Return the site path for a path in `.gitbook.yaml`: `/guides` for `./guides/README.md`. A URL is unchanged."""
     if _is_url(path):
         return path
     clean = posixpath.normpath(path.partition("#")[0].lstrip("/")).removesuffix(".md")

@@ -28,7 +28,7 @@ DEPTH_LIMIT = 30
 """Maximum nesting of folders. Pages in deeper folders are left out."""
 ASSETS = Path(".gitbook/assets")
 INCLUDES = Path(".gitbook/includes")
-"""Folder of the content that several pages include."""
+"""Folder of reusable content."""
 VARIABLES = Path(".gitbook/vars.yaml")
 IGNORED_FOLDERS = {"node_modules"}
 PAGE_SUFFIXES = (".md", ".markdown", ".mdx")
@@ -47,7 +47,7 @@ LEAVES_FOLDER, HIDDEN_NAME, RESERVED_NAME, TOO_LONG, SAME_PATH, THROUGH_LINK = (
     "its path goes through a symbolic link",
 )
 """Reasons why a file is not written."""
-_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\\\ud800-\udfff\u2400-\u2421\ufffd]")
+_FORBIDDEN_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\\\ud800-\udfff\u2400-\u2421\ufffd]")
 """Characters that no path may contain: control characters, their visible replacements from `api/safety.py`, and the
 backslash."""
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])\s*(\.|$)", re.IGNORECASE)
@@ -71,8 +71,8 @@ class Entry:
     path: Path | None = None
     """File of a document, relative to the root of the pages."""
     target: str = ""
-    """For a link, a URL, or the path of a page or file from the root as `link_path` writes it, with an anchor. For a
-    group or a document without a file, its folder, or its text in the table of contents."""
+    """For a link, a URL, or the path of a page or file as `link_path` writes it, with an anchor. For a group or a
+    document without a file, its folder, or its text in the table of contents."""
     children: list[Entry] = field(default_factory=list)
     slug: str = ""
     """Slug of a group. Empty if the slug follows from the title."""
@@ -91,13 +91,14 @@ class Folder:
     entries: list[Entry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     first_page: Path | None = None
-    """First page of the space in the order of the subfolders. None if there is none, or before they were read."""
+    """First page of the space, if the tree comes from the subfolders. None if there is none, or before they are
+    read."""
     summary: Path | None = None
     """File of the table of contents. None if the tree comes from the subfolders."""
     unlisted: list[Path] = field(default_factory=list)
     """Files of the pages that are not in the table of contents."""
     _file_names: dict[Path, dict[str, str]] = field(default_factory=dict)
-    """Names on disk by exact and by folded name, for each directory read so far. If both match, the exact name counts."""
+    """Names on disk by exact name and by folded name, for each directory read so far. Exact names take precedence."""
 
     def report(self, path: Path | str, message: str) -> None:
         """Record a problem with a file, once."""
@@ -167,7 +168,7 @@ class Folder:
         return path_on_disk
 
     def _names_in(self, folder: Path) -> dict[str, str]:
-        directory = self.root / folder  # The key includes `root`, which changes when `.gitbook.yaml` is read.
+        directory = self.root / folder  # Not relative, because `root` changes when `.gitbook.yaml` is read.
         if directory not in self._file_names:
             try:
                 names = sorted(os.listdir(directory))
@@ -237,8 +238,8 @@ def slug_source(path: PurePath) -> str:
 
 
 def files_below(folder: Folder, where: Path) -> Iterator[Path]:
-    """Yield the files in the subfolder `where` (such as `ASSETS`), first of the root of the pages, then of the whole
-    folder. Hidden files and folders are left out. Paths are relative to the root of the pages."""
+    """Yield the files in the subfolder `where` (such as `ASSETS`) of the root of the pages, then of the whole folder.
+    Hidden files and folders are left out. Paths are relative to the root."""
     for top in dict.fromkeys((folder.root, folder.top)):
         for directory, subfolders, names in os.walk(top / where):
             subfolders[:] = sorted((name for name in subfolders if not name.startswith(".")), key=natural_order)
@@ -248,7 +249,7 @@ def files_below(folder: Folder, where: Path) -> Iterator[Path]:
 
 
 def encode_scheme(url: str) -> str:
-    """Return the URL of a path with encoded colons if it would name a scheme, as `std::vector.md` does."""
+    """Return the URL of a path. Colons are encoded if the URL would seem to have a scheme, as in `std::vector.md`."""
     return url.replace(":", "%3A") if EXTERNAL_URL.match(url) else url
 
 
@@ -267,7 +268,11 @@ def natural_order(name: str) -> tuple[list[tuple[int, int, str]], str]:
 def why_unsafe(path: str) -> str:
     """Return why a file must not be written at `path` in a folder. Empty if it may be written."""
     names = path.split("/")
-    if any(name in ("", ".", "..") for name in names) or _UNFIT.search(path) or re.match(r"[A-Za-z]:", path):
+    if (
+        any(name in ("", ".", "..") for name in names)
+        or _FORBIDDEN_CHARACTERS.search(path)
+        or re.match(r"[A-Za-z]:", path)
+    ):
         return LEAVES_FOLDER
     inner = names[1:] if names[0] == SPECIAL_FOLDER else names
     if any(name.startswith(".") for name in inner) or names == [SPECIAL_FOLDER]:
@@ -314,8 +319,8 @@ def link_urls(markdown: str) -> Iterator[str]:
 
 
 def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
-    """Return `markdown` with the URL of each link outside code replaced by `new_url(URL)`. A URL for which that is None
-    stays. `new_url` gets the URL without escapes."""
+    """Return `markdown` with `new_url(URL)` in place of the URL of each link outside code. If this is None, the URL
+    stays. URLs are passed without escapes."""
 
     def replace(match: re.Match[str]) -> str:
         old = _url_in(match)

@@ -93,7 +93,7 @@ class PageFile:
         return single_line(self.matter.get("title")) or page_trees.first_heading(self.body) or ""
 
     def fields(self) -> Json:
-        """Return the fields of the page that an edit can change, except for the title, named as in `content.PageFields`."""
+        """Return the fields that an edit can change, except the title, named as in `content.PageFields`."""
         values: Json = {name: single_line(self.matter.get(name)) or None for name in _TEXTS}
         return values | {name: self.matter.get(key) is True for name, key in _FLAGS.items()}
 
@@ -118,7 +118,8 @@ def encode_like(text: str, data: bytes) -> bytes:
 
 
 def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") -> str:
-    """Return the file of a page. `cover` is the link of its cover image, and `existing` the file as it is now."""
+    """Return the text of a page's file. `cover` is the URL of its cover image, `existing` the current text of the
+    file."""
     body, before = body.lstrip("\n"), PageFile(existing)
     values = dict(_matter_of(page, cover))
     heading = page_trees.first_heading(body)
@@ -133,8 +134,8 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
 
 
 def merge_front_matter(base: str, own: str, main: str, names: tuple[str, str]) -> list[str]:
-    """Return the lines of front matter of three files, merged by key. Conflict markers with the `names` of both sides
-    surround a key that they changed in different ways."""
+    """Return the lines of front matter of three files, merged by key. If both sides changed a key differently, conflict
+    markers with their `names` surround it."""
     versions = [dict(_entries(PageFile(each).lines)) for each in (base, own, main)]
     merged: list[str] = []
     for key in dict.fromkeys([*versions[1], *versions[2]]):
@@ -149,16 +150,16 @@ def merge_front_matter(base: str, own: str, main: str, names: tuple[str, str]) -
 
 
 def with_front_matter(lines: Sequence[str], body: str, gap: str) -> str:
-    """Return the file with lines of front matter, a `gap` of line feeds, and a body. Without lines, a body that begins
-    like front matter gets an empty line before it."""
+    """Return the text of a file with lines of front matter, a `gap` of line feeds, and a body. Without lines, an empty
+    line precedes a body that looks like front matter."""
     if lines:
         return "".join(f"{line}\n" for line in ("---", *lines, "---")) + gap + body
     return f"\n{body}" if front_matter.split_page(body)[1] else body
 
 
 def _matter_of(page: Page, cover: str) -> Iterator[tuple[str, Any]]:
-    """Yield the fields of the front matter of a page whose values differ from the defaults. A page with a cover also
-    has the position of the cover."""
+    """Yield the front matter of a page, without default values. A page with a cover also has the position of the
+    cover."""
     if page.description:
         yield "description", page.description
     for name, key in _FLAGS.items():
@@ -179,7 +180,7 @@ def _matter_of(page: Page, cover: str) -> Iterator[tuple[str, Any]]:
 
 
 def _written_layout(layout: Json) -> Json:
-    """Return a layout in the form of front matter. Empty if all its parts equal those in `DEFAULT_LAYOUT`."""
+    """Return a layout as front matter. Empty if it is the default layout."""
     set_parts = {name: layout[name] for name in page_trees.DEFAULT_LAYOUT if name in layout}
     if all(set_parts[name] == page_trees.DEFAULT_LAYOUT[name] for name in set_parts):
         return {}
@@ -193,7 +194,7 @@ def _written_layout(layout: Json) -> Json:
 
 
 def read_layout(value: Any) -> Json:
-    """Return the page layout in front matter as the API represents it."""
+    """Return the layout in front matter as the API represents it."""
     layout: Json = {}
     for part, fields in value.items() if isinstance(value, dict) else ():
         if isinstance(fields, dict):
@@ -207,8 +208,8 @@ def read_layout(value: Any) -> Json:
 
 
 def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
-    """Return the lines of front matter with `values` for the keys of the API. Keep the lines of other keys, and of
-    values that mean the same. Remove the other keys of the API that `values` lacks."""
+    """Return the lines of front matter with `values` for the keys of the API. Lines of other keys, and of values with
+    the same meaning, stay. Keys of the API that `values` lacks are removed."""
     entries = list(_entries(existing.lines))
     existing_keys = {key for key, _ in entries}
     result: list[tuple[str, list[str]]] = []
@@ -227,8 +228,7 @@ def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
 
 
 def _entries(existing: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each key of front matter with its lines and the comments before it. The key is empty if there are only
-    comments."""
+    """Yield each key with its lines and the comments before it. The key is empty if there are only comments."""
     key, lines, before = "", list[str](), list[str]()
     for line in existing:
         found = _KEY.match(line)
@@ -261,8 +261,7 @@ def _has_same_meaning(key: str, old: Any, value: Any) -> bool:
 
 
 def _with_unknown_parts(value: Any, old: Any) -> Any:
-    """Return `value` with the keys that only `old` has, also in nested mappings. If `value` or `old` is not a mapping,
-    return `value` as it is."""
+    """Return `value` with the keys that only `old` has, also in nested mappings. Return any other value as it is."""
     if not isinstance(value, dict) or not isinstance(old, dict):
         return value
     return {
@@ -293,7 +292,7 @@ _ALWAYS_REWRITTEN = re.compile(r"/(?:pages|files|s|spaces|o)/|https?:", re.IGNOR
 
 @dataclass(frozen=True)
 class FolderLayout:
-    """The paths of all pages, files and reusable content of a revision in a folder. The pages have no text yet."""
+    """The paths of the pages, files and reusable content of a revision in a folder, and the links between them."""
 
     revision: Revision
     space: str
@@ -315,7 +314,7 @@ class FolderLayout:
         paths: dict[str, str] = {}
         skipped: list[Problem] = []
         taken = {fold(path): path for path in (*_OWN_FILES, *(fixed_paths or {}).values(), *reserved)}
-        for item, path, kind, has_name_only in _wanted_paths(revision):
+        for item, path, kind, has_name_only in _preferred_paths(revision):
             if fixed_paths and item in fixed_paths:
                 paths[item] = fixed_paths[item]
                 continue
@@ -461,9 +460,9 @@ def link_base(page: Page) -> str:
     )
 
 
-def _wanted_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]:
-    """Yield ID, path and kind of each page, file and piece of reusable content. The last value is True for a file
-    without a path in the Git repository."""
+def _preferred_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]:
+    """Yield ID, preferred path and kind of each page, file and piece of reusable content. The last value is True for a
+    file without a path in the Git repository."""
     for page in revision.walk():
         if page.type == "document":
             yield page.id, page_path(page), "page", False

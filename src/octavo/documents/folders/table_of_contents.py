@@ -44,8 +44,8 @@ _LINK_TITLE = re.compile(r"""\]\((<[^<>\n]{1,1000}>|[^\s<>\[\]]{1,1000})[ \t]+"(
 _TITLE_SIGNS = re.compile(r"[\\\[\]*`<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|~(?=~)|\$(?=\$)")
 _HEADING_END = re.compile(r"(?<!\S)#")
 _ITEM_START = re.compile(r"^\d{0,9}(?=[.)#>+=-])")
-"""Matches the digits, if any, before a sign that would make a title a list item, heading or quote: `1` in `1. Start`. A
-backslash is inserted after the match."""
+"""Digits at the start of a title, before a sign that would begin a list item, heading or quote: `1` in `1. Start`. A
+backslash is inserted after them."""
 _PATH_SIGNS = re.compile(r'[%#?<>\\\n\r\t"]')
 
 
@@ -69,8 +69,8 @@ def read_folder(folder: Path) -> Folder:
 
 
 def _read_configuration(folder: Folder) -> tuple[Path, str | None]:
-    """Set the root of the folder from `.gitbook.yaml`. Return the path of the first page, and the path of the table of
-    contents. The second is None if the file does not name it."""
+    """Set the root of the folder from `.gitbook.yaml`. Return the paths of the first page and of the table of contents.
+    The second is None if it is not configured."""
     text = folder.text(Path(".gitbook.yaml")) if folder.has_file(Path(".gitbook.yaml")) else None
     try:
         configuration = front_matter.parse(text or "")
@@ -90,7 +90,7 @@ def _read_configuration(folder: Folder) -> tuple[Path, str | None]:
 
 
 def _configured_root(folder: Folder, where: str) -> Path | None:
-    """Return the configured root folder. None if it is not a folder inside this folder."""
+    """Return the root folder at the configured path. None if it is not a folder inside this folder."""
     path = folder.resolve(where, Path())
     try:
         root = (folder.top / path).resolve() if path is not None else None
@@ -138,8 +138,8 @@ def _folder_entries(folder: Folder, readme: Path) -> list[Entry]:
 def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[Entry]:
     """Return the entries for the files and subfolders of a folder, sorted by name, without its `index` page.
 
-    A subfolder with a README or index page becomes this page. Another subfolder becomes a group at the root, and an
-    empty page elsewhere, because groups cannot be nested.
+    A subfolder with a README or index page becomes the entry of this page. Any other subfolder becomes a group at the
+    root, and an empty page elsewhere, because groups cannot be nested.
     """
     entries = []
     for directory_entry in _list_directory(folder, path):
@@ -212,13 +212,13 @@ def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
     """Return the entries of a table of contents. A heading of level 2 or more starts a group, a divider ends it."""
     top_entries: list[Entry] = []
     current_entries = top_entries
-    # A heading without an anchor has an id too, which is made from its title.
+    # Headings without an anchor have an id from their title, so only written ids count.
     written_slugs = set(_WRITTEN_SLUG.findall(text))
     for document in map(parse, _pieces_of_lines(text)):
         if any(block.attrs.get("source") for block in document.walk()):
             folder.report(summary, "has too many nested levels to be read completely. The other pages are listed last.")
         reader = _SummaryReader(folder, summary, document)
-        for block in _flatten(document.blocks):
+        for block in _unwrapped(document.blocks):
             if block.kind == "heading" and block.attrs.get("level", 1) > 1:
                 title, slug = _plain_text(block.runs) or "Untitled group", str(block.attrs.get("id") or "")
                 group = Entry("group", title, slug=slug if slug in written_slugs else "")
@@ -233,8 +233,7 @@ def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
 
 
 def _pieces_of_lines(text: str) -> Iterator[str]:
-    """Yield a text in pieces of at least `_PIECE_LINES` lines. Each piece but the first begins with an item of the
-    outermost list. The last piece may be shorter."""
+    """Yield a text in pieces of at least `_PIECE_LINES` lines, divided before items of the outermost list."""
     lines = text.splitlines(keepends=True)
     start = 0
     for number, line in enumerate(lines):
@@ -244,11 +243,11 @@ def _pieces_of_lines(text: str) -> Iterator[str]:
     yield "".join(lines[start:])
 
 
-def _flatten(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield blocks, with quotes and hints replaced by their content, so that wrapped lists are found."""
+def _unwrapped(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield blocks, with the content of quotes and hints in their place, so that wrapped lists are found."""
     for block in blocks:
         if block.children and block.kind != "list":
-            yield from _flatten(block.children)
+            yield from _unwrapped(block.children)
         else:
             yield block
 
@@ -302,7 +301,7 @@ class _SummaryReader:
         return Entry("document", title, path=path, target=f"#{anchor}" if anchor else "", link_title=short)
 
     def _link_title(self, block: Block, url: str) -> str:
-        """Return the title of the link to `url` in a block. Empty if the link has none."""
+        """Return the title of the link to `url`, as in `[words](url "title")`. Empty if the link has none."""
         first, last = (self._line_starts[line] for line in block.lines)
         links = _LINK_TITLE.finditer(self._source, first, last)
         title = next((link[2] for link in links if link[1].strip("<>") == url), "")
@@ -310,7 +309,7 @@ class _SummaryReader:
 
 
 def _link_repeated_files(folder: Folder, root: list[Entry]) -> None:
-    """Keep one document entry per file, and turn further entries into links to that page or its heading."""
+    """Keep one document entry per file. Turn its other entries into links to the page or to a heading."""
     entries_by_path: dict[Path, list[Entry]] = {}
     for entry in walk_entries(root):
         if entry.kind == "document" and entry.path is not None:
@@ -319,8 +318,8 @@ def _link_repeated_files(folder: Folder, root: list[Entry]) -> None:
 
 
 def _page_entry(folder: Folder, path: Path, entries: list[Entry]) -> Entry:
-    """Return one of the entries that lead to the file of a page: the first with the title of the page, or else the
-    first. Entries with an anchor come last."""
+    """Return the main entry of a page: one without anchor if possible, then one with the title of the page, else the
+    first."""
     candidates = [each for each in entries if not each.target] or entries
     if len(candidates) == 1 or not folder.has_file(path):
         return candidates[0]
@@ -352,7 +351,7 @@ def _plain_text(runs: Iterable[Run]) -> str:
 
 
 def write_summary(entries: Iterable[Entry]) -> str:
-    """Return the text of `SUMMARY.md` with all groups, and with the other entries that have a file or a target."""
+    """Return the text of `SUMMARY.md`. Entries without a file or target are left out, except groups."""
     lines = [HEADING, ""]
     in_group = False
     for entry in entries:
@@ -383,7 +382,7 @@ def _items(entries: Iterable[Entry], depth: int) -> Iterator[str]:
             continue
         title = _escape(entry.title)
         if entry.kind == "document" and entry.path is None and entry.target == entry.title:
-            item = _ITEM_START.sub(r"\g<0>\\", title)  # The person who wrote the entry gave it no link.
+            item = _ITEM_START.sub(r"\g<0>\\", title)  # The entry had no link.
         else:
             short = entry.link_title.replace("\\", "\\\\").replace('"', '\\"')
             item = f'[{title}]({target} "{short}")' if short else f"[{title}]({target})"
@@ -392,7 +391,7 @@ def _items(entries: Iterable[Entry], depth: int) -> Iterator[str]:
 
 
 def link_path(path: str, anchor: str = "") -> str:
-    """Return the URL of a path, with its spaces as they are."""
+    """Return the URL of a path. Spaces stay as they are."""
     url = encode_scheme(_PATH_SIGNS.sub(lambda found: f"%{ord(found[0]):02X}", path))
     return f"{url}#{anchor}" if anchor else url
 

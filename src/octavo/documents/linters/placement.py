@@ -20,11 +20,11 @@ from octavo.documents.source_reader import parse
 from octavo.documents.tag_blocks import TagScanner
 
 _WORD = re.compile(r"\w")
-_RUN = 4
+_MIN_MOVED_WORDS = 4
 """Minimum number of adjacent words that count as moved and not as added."""
-_RUN_WORD = re.compile(r"\S+")
-_ON_INPUT = ("", "-", "stdin", "<text>", "<stdin>", "stdin.txt", "stdin.md")
-"""Names that linters give to text on standard input."""
+_NOT_SPACES = re.compile(r"\S+")
+_INPUT_NAMES = ("", "-", "stdin", "<text>", "<stdin>", "stdin.txt", "stdin.md")
+"""Paths that linters report for text on standard input."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class AddedRanges:
     lines: Mapping[int, tuple[tuple[int, int], ...]]
 
     def touches(self, place: Place, *, has_column: bool = True) -> bool:
-        """Return whether a place contains an added character, or the position of a deletion. If not `has_column`, any
+        """Return whether a place contains an added character, or the position of a deletion. Without `has_column`, any
         change on the lines of the place counts."""
         return any(
             not has_column or _overlaps(start, end, *_columns_on(place, line))
@@ -73,14 +73,14 @@ class LintedPage:
     text: str
     """The Markdown of the page."""
     added: AddedRanges | None = None
-    """Ranges that the change request added. None to report the findings of the whole page."""
+    """Ranges that the change request added. None if the whole page is checked."""
 
 
 def place_reports(
     reports: Iterable[Report], page: LintedPage, linted: str, *, source: str, columns: Columns
 ) -> Iterator[Finding]:
     """Yield the findings of a linter on a page. `linted` is the text that the linter got, and `source` is the name of
-    the linter. `columns` is the unit of columns in reports that name none."""
+    the linter. `columns` is the unit of columns in reports without a unit."""
     lines, linted_lines = page.text.split("\n"), linted.split("\n")
     for report in reports:
         if not _is_about(report.path, page.file_path) or report.line > len(lines):
@@ -121,7 +121,7 @@ def suggested_block(finding: Finding, document: Document, text: str) -> str | No
         return None
     first, last = block.lines
     if not first < finding.place.line <= finding.place.end_line <= last:
-        return None  # The finding is on the definition of a link label, which is outside the block.
+        return None  # The finding is on the definition of a link label, outside of the block.
     lines = text.split("\n")[first:last]
     start, end = finding.place.line - 1 - first, finding.place.end_line - 1 - first
     changed = (
@@ -133,11 +133,11 @@ def suggested_block(finding: Finding, document: Document, text: str) -> str | No
 
 
 def _is_about(path: str, file_path: str) -> bool:
-    return path in _ON_INPUT or posixpath.basename(path.replace("\\", "/")) == posixpath.basename(file_path)
+    return path in _INPUT_NAMES or posixpath.basename(path.replace("\\", "/")) == posixpath.basename(file_path)
 
 
 def _place(report: Report, lines: Sequence[str], linted_lines: Sequence[str], columns: Columns) -> Place:
-    """Return the range of a report, in code points. A column after the end of its line counts as that end."""
+    """Return the place of a report, in code points. A column after the end of a line counts as the end of the line."""
     line, end_line = report.line, max(report.line, min(report.end_line or report.line, len(lines)))
     if report.column is None:
         return Place(line, 1, end_line, len(lines[end_line - 1]) + 1)
@@ -161,7 +161,7 @@ def _place(report: Report, lines: Sequence[str], linted_lines: Sequence[str], co
 
 
 def _code_points(line: str, column: int, columns: Columns) -> int:
-    """Return the index in a line for a column, at most the length of the line."""
+    """Return the index in a line for a column in the unit `columns`, at most the length of the line."""
     if columns == "code-points":
         return min(max(column - 1, 0), len(line))
     width = 1 if columns == "bytes" else 2
@@ -172,7 +172,7 @@ def _code_points(line: str, column: int, columns: Columns) -> int:
 
 
 def _nearest(line: str, words: str, start: int) -> int | None:
-    """Return the index of the occurrence of `words` in a line that is nearest to an index. None if there is none."""
+    """Return the index of `words` in a line that is nearest to `start`. None if the line does not contain `words`."""
     found = [match.start() for match in re.finditer(re.escape(words), line)]
     return min(found, key=lambda index: abs(index - start)) if found else None
 
@@ -185,8 +185,8 @@ def _text_in(lines: Sequence[str], place: Place) -> str:
 
 
 def _replacement(report: Report, lines: Sequence[str], finding: Finding) -> str | None:
-    """Return the replacement of a report. None if its range may be wrong, because it splits a word or has other words
-    than the linter names. Replacing a wrong range would damage the text."""
+    """Return the replacement of a report. None if its range splits a word, or has other words than the linter names,
+    because replacing a wrong range would damage the text."""
     if report.replacement is None or not finding.words or (report.words and report.words != finding.words):
         return None
     first, last, place = lines[finding.place.line - 1], lines[finding.place.end_line - 1], finding.place
@@ -220,11 +220,11 @@ def added_ranges(before: str, after: str) -> AddedRanges:
 
 
 def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int, list[tuple[int, int]]]:
-    """Return the column ranges of `after` with words that `before` has too, by line number, for the lines in `numbers`.
+    """Return the column ranges of the lines `numbers` in `after` whose words are also in `before`, by line number.
 
-    A range is a whole line, or `_RUN` words in a row. Words that `after` has more often than `before` do not count. If
-    a range includes the line break before the line, it starts at column -1. If it includes the line break after the
-    line, it ends one column after the line.
+    A range is a whole line, or `_MIN_MOVED_WORDS` adjacent words. Words that `after` has more often do not count. A
+    range that includes the line break before its line starts at column -1. A range that includes the line break after
+    its line ends one column after the line.
     """
     old_lines, new_lines = before.split("\n"), after.split("\n")
     old_counts, new_counts = (Counter(map(str.strip, each)) for each in (old_lines, new_lines))
@@ -233,24 +233,24 @@ def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int,
         for number in numbers
         if (line := new_lines[number - 1].strip()) and new_counts[line] <= old_counts[line]
     }
-    runs, old_runs = _runs(after.split()), Counter(_runs(before.split()))
+    runs, old_runs = _word_sequences(after.split()), Counter(_word_sequences(before.split()))
     new_runs = Counter(runs)
     words_above = [0, *accumulate(len(line.split()) for line in new_lines)]
     for number in numbers:
         line, first = new_lines[number - 1], words_above[number - 1]
-        words = list(_RUN_WORD.finditer(line))
-        for index in range(max(0, first - _RUN + 1), min(first + len(words), len(runs))):
+        words = list(_NOT_SPACES.finditer(line))
+        for index in range(max(0, first - _MIN_MOVED_WORDS + 1), min(first + len(words), len(runs))):
             if new_runs[runs[index]] <= old_runs[runs[index]]:
-                last = index + _RUN - 1 - first
+                last = index + _MIN_MOVED_WORDS - 1 - first
                 start = words[index - first].start() if index >= first else -1
                 end = words[last].end() if last < len(words) else len(line) + 1
                 kept.setdefault(number, []).append((start, end))
     return kept
 
 
-def _runs(words: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return all sequences of `_RUN` adjacent words. They overlap."""
-    return list(zip(*(words[index:] for index in range(_RUN)), strict=False))
+def _word_sequences(words: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return all overlapping sequences of `_MIN_MOVED_WORDS` adjacent words."""
+    return list(zip(*(words[index:] for index in range(_MIN_MOVED_WORDS)), strict=False))
 
 
 def _without(ranges: Iterable[tuple[int, int]], kept: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -290,7 +290,7 @@ _NOT_SPACE = re.compile(r"\S")
 
 
 def mask_parts(text: str, parts: Collection[MaskedPart]) -> str:
-    """Return a page with some parts replaced by as many spaces. Line breaks stay."""
+    """Return a page with a space for each character of some parts. Line breaks stay."""
     ranges: list[tuple[int, int]] = []
     if "front-matter" in parts:
         ranges.append((0, front_matter.split_page(text)[1]))

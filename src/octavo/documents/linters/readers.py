@@ -157,8 +157,8 @@ def _sarif_message(message: Mapping[str, Any], rule: Mapping[str, Any]) -> str:
 
 
 def _sarif_replacement(result: Mapping[str, Any], region: Mapping[str, Any]) -> str | None:
-    """Return the text of the first fix, if its only change replaces exactly the region of the finding. None
-    otherwise."""
+    """Return the text of the first fix, if it consists of one change that replaces exactly the region of the finding.
+    Otherwise None."""
     changes = [
         change
         for fix in _list(result.get("fixes"))[:1]
@@ -255,7 +255,7 @@ _RULE = re.compile(
 
 
 def read_reports(output: bytes, format_name: Format) -> tuple[tuple[Report, ...], bool]:
-    """Return the findings in the output of a linter, and whether there are more of them than the limit. Raises
+    """Return the findings in the output of a linter, and whether there are more than `MAX_REPORTS`. Raises
     UnreadableReport."""
     if len(output) > MAX_OUTPUT:
         raise UnreadableReport(f"it is larger than {MAX_OUTPUT >> 20} MiB")
