@@ -68,7 +68,7 @@ def check_target(screen: ChangeRequestScreen) -> None:
     assert contents_of(screen).section_at(span.unit_index) is page
     listed, block = str(screen.changed_tree.widget.key), screen.page_diff.visible_block
     assert screen.changed_tree.key == listed
-    if listed not in screen.changed_tree.changing and listed != WHOLE_REQUEST:
+    if listed not in screen.changed_tree.changed_entries and listed != WHOLE_REQUEST:
         assert block is None, "an unchanged page in the list has no blocks in the scroll"
         return
     assert listed == page.key
@@ -263,7 +263,7 @@ async def test_keys_typed_ahead_act_on_the_page_under_the_cursor(stage: Stage) -
         for key in ("J", "J", "x"):
             run.send_key(key)
         await run.settle()
-        assert screen.changed_tree.marks.keys == {keys[2]}
+        assert screen.changed_tree.marks.viewed_keys == {keys[2]}
         check_target(screen)
         await run.press("tab")
         await run.press("home")
@@ -276,7 +276,7 @@ async def test_keys_typed_ahead_act_on_the_page_under_the_cursor(stage: Stage) -
             run.send_key(key)
         await run.settle()
         check_target(screen)
-        assert keys[1] not in screen.changed_tree.marks.keys
+        assert keys[1] not in screen.changed_tree.marks.viewed_keys
 
 
 @pytest.mark.before_release
@@ -343,7 +343,7 @@ async def test_page_that_is_dropped_while_its_changes_are_prepared_stays_dropped
         await run.ask(content.Edit(at=at, changes=(page,), compat=False), "tomas-okafor")
         screen = await open_refused(run)
         await run.press("v")
-        scroll = screen.page_diff.scroll
+        scroll = screen.page_diff.all_pages
         await run.until(lambda: any(each.size > SHORT_PAGE for each in contents_of(screen).sections), "load the page")
         await run.settle()
         section = next(each for each in contents_of(screen).sections if each.size > SHORT_PAGE)
@@ -426,7 +426,7 @@ async def test_random_keys_keep_the_list_and_the_cursor_together(stage: Stage, s
                 await run.press(chance.choice(KEYS))
             else:
                 await run.press("escape")
-            if run.app.screen is screen and screen.page_diff.scroll.is_on:
+            if run.app.screen is screen and screen.page_diff.all_pages.is_on:
                 check_target(screen)
 
 

@@ -13,7 +13,7 @@ from octavo.api.operation import ChangeRequestRef, Operation
 from octavo.data.live import Live
 from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import Checks
-from octavo.tui.review.merge_dialog import MergeTotals, QueuedMerge, check_queued, merge_in_order
+from octavo.tui.review.merge_dialog import BulkMergeResult, QueuedMerge, check_queued, merge_in_order
 from octavo.tui.widgets.short_texts import Fact
 from tests.server.small_platform import Ask
 from tests.server.space_editor import SpaceEditor, insert, update
@@ -37,7 +37,7 @@ class BulkMerge:
         self.several = [QueuedMerge(at, await self.editor.get(at), "Docs") for at in self.at]
         self.checks = [(await check_queued(self.live, one)).checks for one in self.several]
 
-    async def __call__(self) -> MergeTotals:
+    async def __call__(self) -> BulkMergeResult:
         return await merge_in_order(
             self.live,
             self.several,
@@ -63,7 +63,7 @@ async def three_changes(live: Live, editor: SpaceEditor) -> BulkMerge:
 
 async def test_change_requests_are_merged_in_order(three_changes: BulkMerge, editor: SpaceEditor) -> None:
     ended = await three_changes()
-    assert ended == MergeTotals(("#2 in Docs", "#3 in Docs", "#4 in Docs"))
+    assert ended == BulkMergeResult(("#2 in Docs", "#3 in Docs", "#4 in Docs"))
     assert await three_changes.statuses == ["merged"] * 3
     revisions = [(await editor.get(at)).revision_merged for at in three_changes.at]
     assert sorted(revisions, key=lambda name: int(str(name)[1:])) == revisions
@@ -127,12 +127,12 @@ async def test_changes_already_merged_are_not_merged_again(live: Live, editor: S
         "(after #2 in Docs is merged, press L to archive this change request)"
     )
     ended = await bulk()
-    assert ended == MergeTotals(("#2 in Docs",), "Stopped at #3 in Docs: main already has these changes")
+    assert ended == BulkMergeResult(("#2 in Docs",), "Stopped at #3 in Docs: main already has these changes")
 
 
 async def test_edit_after_the_checks_stops_the_bulk_merge(three_changes: BulkMerge, editor: SpaceEditor) -> None:
     await editor.edit(three_changes.at[1], insert("# New\n\nNew.\n"))
-    assert await three_changes() == MergeTotals(
+    assert await three_changes() == BulkMergeResult(
         ("#2 in Docs",), "Stopped at #3 in Docs: this change request was edited after the checks ran"
     )
     assert await three_changes.statuses == ["merged", "draft", "draft"]
@@ -155,13 +155,13 @@ async def test_change_of_main_during_the_last_check_stops_the_bulk_merge(
 
     live.send = change_main_first
     main = f"main has changed since the checks were loaded{name}. Review the checks again before you merge"
-    assert await three_changes() == MergeTotals((), f"Stopped at #2 in Docs: {main}")
+    assert await three_changes() == BulkMergeResult((), f"Stopped at #2 in Docs: {main}")
     assert await three_changes.statuses == ["draft"] * 3
 
 
 async def test_cancel_stops_before_the_next_merge(three_changes: BulkMerge) -> None:
     three_changes.stop_after = 1
-    assert await three_changes() == MergeTotals(
+    assert await three_changes() == BulkMergeResult(
         ("#2 in Docs",), "Stopped before #3 in Docs because you canceled the merge"
     )
     assert await three_changes.statuses == ["merged", "draft", "draft"]
@@ -169,7 +169,7 @@ async def test_cancel_stops_before_the_next_merge(three_changes: BulkMerge) -> N
 
 async def test_refused_merge_stops_the_bulk_merge(three_changes: BulkMerge, platform: Platform) -> None:
     platform.refuse_next(change_requests.Merge, 409, "It is being edited.")
-    assert await three_changes() == MergeTotals((), "Stopped at #2 in Docs: could not merge #2: It is being edited")
+    assert await three_changes() == BulkMergeResult((), "Stopped at #2 in Docs: could not merge #2: It is being edited")
     assert await three_changes.statuses == ["draft"] * 3
 
 

@@ -17,7 +17,7 @@ from octavo.tui.review.merge_revert import (
     RevertEdits,
     RevertPlan,
     load_changes,
-    load_sides,
+    load_revisions,
     make_plan,
     plan_facts,
     revert_edits,
@@ -70,7 +70,7 @@ async def merge_changes(editor: SpaceEditor, work: Work) -> ChangeRequest:
 async def revert(live: Live, editor: SpaceEditor, of: ChangeRequest) -> tuple[RevertPlan, RevertEdits]:
     """Plan the revert of a merge, and merge the planned edits."""
     draft = await editor.ask(change_requests.Create(at=editor.space, subject="Undo"))
-    sides = await load_sides(live, editor.space, of, draft.revision)
+    sides = await load_revisions(live, editor.space, of, draft.revision)
     assert sides is not None
     plan = make_plan(sides, await load_changes(live, editor.space, sides))
     made = await revert_edits(live, editor.space, sides, plan, "#undo")
@@ -249,7 +249,7 @@ async def test_files_cannot_be_reverted(live: Live, editor: SpaceEditor) -> None
 
 async def test_merge_without_a_revision_has_no_sides(live: Live, editor: SpaceEditor) -> None:
     of = await merge_changes(editor, lambda ids: [update(ids["Beta"], "# Beta\n\nOther words.\n")])
-    assert await load_sides(live, editor.space, of.model_copy(update={"revision_merged": None}), None) is None
+    assert await load_revisions(live, editor.space, of.model_copy(update={"revision_merged": None}), None) is None
 
 
 def test_pages_edited_later_are_named_or_counted() -> None:

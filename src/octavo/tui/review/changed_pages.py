@@ -33,7 +33,7 @@ SIGN_STYLES = {"+": "$success", "−": "$error", "→": "$warning", "~": "$prima
 
 
 def possible_entry_keys(conflict_kind: str, item_id: str) -> tuple[str, ...]:
-    """Return the keys that the entry of a conflicting page, file, variable or reusable content can have."""
+    """Return the keys that an entry can have, for a conflicting page, file, variable or reusable content."""
     return ("variables",) if conflict_kind == "variable" else (item_id, f"file {item_id}", f"reusable {item_id}")
 
 
@@ -46,8 +46,8 @@ def open_threads_by_entry(threads: Sequence[Comment]) -> dict[str, int]:
 def commented_entries_without_changes(
     threads: Iterable[Comment], entries: Iterable[ChangedPage], titles: Mapping[str, str], unsent: Iterable[str]
 ) -> list[ChangedPage]:
-    """Return an entry for each unchanged page that has threads or unsent drafts, and one for the whole change request if
-    it has comments or drafts. `unsent` has the keys of the entries with unsent drafts."""
+    """Return an entry for each unchanged page with threads or unsent drafts. Comments on no page share the entry
+    `WHOLE_REQUEST`. `unsent` has the keys of the entries with unsent drafts."""
     listed = {entry.key for entry in entries}
     commented: dict[str, ChangedPage] = {}
     for page in (*(each.target.page.id if each.target.page else WHOLE_REQUEST for each in threads), *unsent):
@@ -126,8 +126,8 @@ def tree_nodes(
 
 
 def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: EntryMarks) -> list[TreeNode]:
-    """Return the rows of an unchanged page that has changed pages below. Unchanged pages in a chain share one row, with
-    their titles joined. Empty if no page below changed."""
+    """Return the rows of an unchanged page with changed subpages. A chain of unchanged pages shares one row, such as
+    `Guides › Setup`. Empty without changed subpages."""
     title = page.title or "Untitled"
     if all(node.kind == "group" and node.dim for node in children):
         return [replace(node, label=f"{title} › {node.label}") for node in children]
@@ -137,8 +137,8 @@ def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: EntryMarks) 
 def _deleted_by_parent(
     by_key: Mapping[str, ChangedPage], old_pages: Sequence[Page], remaining_ids: Collection[str]
 ) -> dict[str | None, list[tuple[str, Sequence[str]]]]:
-    """Return the IDs of the deleted pages, by the ID of their parent in the tree (None at the top level). Each ID comes
-    with the IDs of the siblings before the page, nearest first."""
+    """Return each deleted page with its earlier siblings, nearest first, by parent. All are page IDs; a parent of None
+    is the top level."""
     deleted: defaultdict[str | None, list[tuple[str, Sequence[str]]]] = defaultdict(list)
 
     def collect(pages: Sequence[Page], parent: str | None) -> None:
@@ -154,7 +154,7 @@ def _deleted_by_parent(
 
 
 def _position_after(siblings: Sequence[str], placed: Sequence[tuple[str, Sequence[TreeNode]]]) -> int:
-    """Return the position in `placed` after the first of `siblings` that `placed` contains. 0 if it contains none."""
+    """Return the position in `placed` after the first sibling that was placed. 0 without such a sibling."""
     keys = [key for key, _ in placed]
     return next((keys.index(key) + 1 for key in siblings if key in keys), 0)
 
@@ -189,14 +189,13 @@ def _sign(mark: str, sign: str) -> Content:
 
 
 @lru_cache(500)
-def _right_end(findings: int, risky: int, added: int, removed: int, conflicts: bool, unsent: Content) -> Content:
-    """Return the right end of a row: the counts, the conflict warning, and the mark of unsent drafts."""
+def _right_end(findings: int, risky: int, added: int, removed: int, has_conflict: bool, unsent: Content) -> Content:
     risk = Content.styled(f"{risky}!", "$warning") if risky else None
     added_count = [Content.styled(f"+{added}", "$success")] if added else []
     removed_count = [Content.styled(f"−{removed}", "$error")] if removed else []
     size = Content(" ").join([*added_count, *removed_count])
     found = Content.styled(f"▲{findings}", "$warning") if findings else None
-    signs = (found, risk, size, Content.styled("⚠", "$warning") if conflicts else None, unsent)
+    signs = (found, risk, size, Content.styled("⚠", "$warning") if has_conflict else None, unsent)
     return Content(" ").join([each for each in signs if each])
 
 
@@ -208,7 +207,7 @@ def walk_nodes(group: Iterable[TreeNode]) -> Iterator[TreeNode]:
 
 
 def describe_change(entry: ChangedPage) -> str:
-    """Return the text for an entry without a diff: one sentence or value per line."""
+    """Return the text that is shown in place of a diff, such as the kind of the change and the changed settings."""
     if not entry.changes:
         return "This page has no changes. Press J to go to the next changed page."
     lines = [str(setting) for setting in entry.settings]
@@ -235,8 +234,8 @@ def entry_key_of(thread: Comment) -> str:
 
 
 def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Sequence[Comment]) -> str | None:
-    """Return the next key after `current` whose entry has an open thread, or the previous key if `step` is -1. None if
-    there is none."""
+    """Return the key of the next entry with an open thread, or of the previous one if `step` is -1. None without such
+    an entry."""
     at = keys.index(current) if current in keys else -1
     among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
     with_open = {entry_key_of(each) for each in threads if each.is_open_thread}
@@ -244,7 +243,7 @@ def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Seq
 
 
 def no_more_threads(number: int, step: int) -> str:
-    """Return the message that change request `number` has no more open threads, or no previous ones if `step` is -1."""
+    """Return a message such as `No more open threads in #12`. The message is about previous threads if `step` is -1."""
     direction, key, other = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")
     return f"No {direction} open threads in #{number}. Press {key} to go to the {other} open thread."
 
@@ -254,8 +253,8 @@ MAX_PARALLEL = 2
 MAX_AHEAD = 60
 """Maximum number of pages after the shown page that are compared in the background."""
 MAX_TEXT = 100_000
-"""Maximum length of all pages with cached diffs, in characters. The diffs then take about 10 MB. Above this limit, the
-diffs shown longest ago are dropped, and background comparisons are not cached."""
+"""Maximum number of characters of all pages with cached diffs. These diffs then take about 10 MB. Above this limit, the
+diffs shown longest ago are dropped."""
 
 
 @dataclass(frozen=True)
@@ -266,15 +265,15 @@ class ComparedSides:
     """Old revision. None if it is unknown."""
     new: ContentRef
     old_name: str = ""
-    """Name of the old revision for the user. Empty if the revision is the base of the change request."""
+    """Name of the old revision on screen. Empty for the base of the change request."""
 
 
 DiffKey = tuple[str, bool, bool, bool]
 
 
 def _diff_key(page: ChangedPage) -> DiffKey:
-    """Return the cache key of the diff of a page. A new list of changes may have another kind of change for the page, so
-    the key contains it."""
+    """Return the cache key of the diff of a page. The key contains the kind of change, because a new list of changes
+    may have another kind."""
     return page.key, page.exists_before, page.exists_after, "moved" in page.kinds
 
 
@@ -287,25 +286,25 @@ class DiffCache:
         self._cache: OrderedDict[DiffKey, PageComparison] = OrderedDict()
         self._tasks: dict[DiffKey, asyncio.Task[PageComparison]] = {}
         self._background: set[DiffKey] = set()
-        """Keys of the background tasks, which no view waits for."""
+        """Keys of the tasks that no view waits for."""
         self._queue: deque[ChangedPage] = deque()
         self._waiting_count = 0
         """Number of calls of `compare` that are running."""
         self._shown: DiffKey | None = None
         self._is_reduced = False
-        """True while the diffs are hidden by another view. Then no diff is added to the cache."""
+        """True while another view hides the diffs. Then no diff is cached."""
         self._measured_keys: dict[str, DiffKey] = {}
-        """Keys of the diffs whose numbers are in `sizes` and `kind_counts`, by page key."""
+        """Keys of the diffs that `sizes` and `kind_counts` are about, by page key."""
         self.sizes: dict[str, ChangeSize] = {}
-        """Numbers of added and removed words of the compared pages, by page key."""
+        """Numbers of added and removed words by key of the compared page."""
         self.kind_counts: dict[str, Mapping[ChangeKind, int]] = {}
-        """Number of changes of each kind on the compared pages, by page key. A change of several kinds counts only as
-        the most important one."""
+        """Number of changes of each kind, by key of the compared page. A change counts only as its most important
+        kind."""
         self.with_markers: set[str] = set()
-        """Keys of the compared pages with conflict markers in their text."""
+        """Keys of the compared pages that have conflict markers in the text."""
 
     def set_sides(self, sides: ComparedSides) -> None:
-        """Set the compared revisions. The cache is cleared if they change."""
+        """Set the compared revisions, and clear the cache if the revisions change."""
         if sides != self._sides:
             self.stop()
             self._sides = sides
@@ -324,14 +323,13 @@ class DiffCache:
         self._background.clear()
 
     def drop_hidden(self) -> None:
-        """Drop all diffs except the shown diff, and cache no diffs until a diff is shown again. Saves memory if several
-        change requests are open."""
+        """Drop all diffs except the shown diff, and cache no diffs until one is shown again. Saves memory."""
         self._is_reduced = True
         for key in self._cache.keys() - {self._shown}:
             del self._cache[key]
 
     def show_cached(self, page: ChangedPage) -> PageComparison | None:
-        """Return the cached diff of a page, and remember the page as the shown page. None if no diff is cached."""
+        """Make `page` the shown page, and return its cached diff. None if its diff is not cached."""
         self._shown, self._is_reduced = _diff_key(page), False
         comparison = self._cache.get(self._shown)
         if comparison is not None:
@@ -347,11 +345,11 @@ class DiffCache:
         task = self._start(page)
         try:
             self._background.discard(_diff_key(page))
-            for op in filter(None, self._sources(page)):
+            for op in filter(None, self._version_operations(page)):
                 self._live.prioritize(op)
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            # No view waits for this diff any more. A later request starts a new task.
+            # No view waits for this diff, so a later request starts a new task.
             if self._tasks.get(_diff_key(page)) is task:
                 del self._tasks[_diff_key(page)]
             task.cancel()
@@ -361,7 +359,7 @@ class DiffCache:
             self._start_next()
 
     def prefetch(self, pages: Iterable[ChangedPage]) -> None:
-        """Compare `pages` in the background, in this order. Waiting pages of an earlier call are dropped."""
+        """Compare `pages` in the background, in this order. Replaces the pages that still wait from an earlier call."""
         if self._sides is None or self._sides.old is None:
             return
         self._queue = deque(page for page in pages if page.is_document and not self._is_measured(page))
@@ -397,14 +395,16 @@ class DiffCache:
         self._background.discard(key)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, ApiError):
-            # The requests for the other pages would probably fail, too. They are compared when they are shown.
+            # The next requests would probably fail, too. A page that is shown is compared anyway.
             self._queue.clear()
         else:
             report_error(task, "A comparison")
         self._start_next()
 
     async def _compare(self, page: ChangedPage) -> PageComparison:
-        before, after = await asyncio.gather(*(self._text(op, _diff_key(page)) for op in self._sources(page)))
+        before, after = await asyncio.gather(
+            *(self._text(op, _diff_key(page)) for op in self._version_operations(page))
+        )
         comparison = await asyncio.to_thread(compare, before, after)
         limit = 0 if self._is_reduced else MAX_TEXT
         if self._waiting_count or self._cached_length() + _length(comparison) <= limit:
@@ -424,15 +424,16 @@ class DiffCache:
     def _cached_length(self) -> int:
         return sum(map(_length, self._cache.values()))
 
-    def _sources(self, page: ChangedPage) -> tuple[GetPage | None, GetPage | None]:
-        """Return the operations that load the old and the new version of a page. None for a version that does not
-        exist."""
+    def _version_operations(self, page: ChangedPage) -> tuple[GetPage | None, GetPage | None]:
+        """Return the operations that load the old and the new version of a page. None for a missing version."""
         sides = self._sides
         assert sides is not None, "Pages are compared only after both revisions are known"
         assert sides.old is not None, "Pages are compared only after both revisions are known"
-        return self._source(sides.old, page, page.exists_before), self._source(sides.new, page, page.exists_after)
+        return self._version_operation(sides.old, page, page.exists_before), self._version_operation(
+            sides.new, page, page.exists_after
+        )
 
-    def _source(self, at: ContentRef, page: ChangedPage, exists: bool) -> GetPage | None:
+    def _version_operation(self, at: ContentRef, page: ChangedPage, exists: bool) -> GetPage | None:
         assert page.page is not None
         op = get_page_source(at, page.page.id)
         if "moved" in page.kinds:

@@ -65,16 +65,16 @@ class ChangedTree:
         self._view, self._comparison, self._threads, self._findings = view, comparison, threads, findings
         self._redraw = redraw
         self.cursor_key: Callable[[], str | None] = lambda: None
-        """Returns the key of the page under the cursor of the diff. None if commands act on the selected entry of the tree
-        instead."""
+        """Returns the key of the page under the cursor of the diff. None while commands act on the selected entry of
+        the tree."""
         self._most_kind_lines = 0, 1
-        """Width of the pane, and the most lines that `_kind_lines` returned at this width."""
-        self.changing: dict[str, ChangedPage] = {}
+        """Width of the pane, and the most lines that `_kind_lines` needed at this width."""
+        self.changed_entries: dict[str, ChangedPage] = {}
         """Changed pages by key, in the order of the tree."""
         self._reading_order: list[str] = []
         """Keys of the changed pages and of the pages with comments, in the order of the tree."""
         self._entries: dict[str, ChangedPage] = {}
-        self._shows_all_pages = False
+        self._shows_whole_tree = False
         self._unsent: Mapping[str, Sequence[UnsentText]] = {}
         """Unsent drafts by page key."""
         self._save_delay = Delay(view)
@@ -110,8 +110,8 @@ class ChangedTree:
         return [self._entries[key] for key in self._reading_order]
 
     def likely_next(self) -> Iterable[ChangedPage]:
-        """Return up to `MAX_AHEAD` entries that you may open next: first those below the selected entry, then those above
-        it, from bottom to top."""
+        """Return up to `MAX_AHEAD` entries in the order in which you may open them: first those below the selected
+        entry, then those above it."""
         keys, selected_key = self._reading_order, self.key
         at = keys.index(selected_key) if selected_key in keys else -1
         return [self._entries[key] for key in islice((*keys[at + 1 :], *reversed(keys[: max(at, 0)])), MAX_AHEAD)]
@@ -132,8 +132,8 @@ class ChangedTree:
         conflicting = comparison.conflicting | comparison.diffs.with_markers
         diffs = comparison.diffs
         marks = EntryMarks(
-            self.marks.keys,
-            self.marks.changed,
+            self.marks.viewed_keys,
+            self.marks.changed_since_viewed,
             counts,
             diffs.sizes,
             diffs.kind_counts,
@@ -142,12 +142,12 @@ class ChangedTree:
             self._findings.counts,
         )
         nodes = tree_nodes(
-            changed, commented, comparison.old_pages, comparison.new_pages, marks, whole_tree=self._shows_all_pages
+            changed, commented, comparison.old_pages, comparison.new_pages, marks, whole_tree=self._shows_whole_tree
         )
         by_key = {entry.key: entry for entry in (*changed, *commented)}
         drawn = [node for node in walk_nodes(nodes) if node.kind != "section"]
         self._entries = {str(node.key): by_key.get(str(node.key)) or unchanged_entry(node) for node in drawn}
-        self.changing = {key: entry for key, entry in self._entries.items() if entry.changes}
+        self.changed_entries = {key: entry for key, entry in self._entries.items() if entry.changes}
         self._reading_order = [key for key in self._entries if key in by_key]
         is_first, selected_key = not tree.keys, str(tree.key)
         tree.show(nodes)
@@ -166,12 +166,12 @@ class ChangedTree:
         self.widget.state.fail("Could not load the changes", self._comparison.error_text)
 
     def draw_title(self) -> None:
-        """Draw the number of viewed pages, warnings, and the kinds of changes on the selected page."""
+        """Draw the number of viewed pages, the warnings, and the kinds of changes on the selected page."""
         listed, comparison = [each.key for each in self._comparison.changed or ()], self._comparison
-        viewed_count = sum(key in self.marks.keys for key in listed)
+        viewed_count = sum(key in self.marks.viewed_keys for key in listed)
         is_known = comparison.changed is not None
         lines = [Content(f"PAGES  {viewed_count} of {len(listed)} viewed" if is_known else "PAGES")]
-        if changed_count := sum(key in self.marks.changed for key in listed):
+        if changed_count := sum(key in self.marks.changed_since_viewed for key in listed):
             lines.append(
                 Content.styled(
                     f"• {plural(changed_count, 'page')} changed since you viewed {'it' if changed_count == 1 else 'them'}",
@@ -193,8 +193,8 @@ class ChangedTree:
         self._view.query_one("#changes-title", ChangingText).update(Content("\n").join(lines))
 
     def _kind_lines(self) -> list[str]:
-        """Return the lines with the kinds of changes on the selected page. Blank lines follow if another page had more
-        lines, so that the tree below stays in place."""
+        """Return lines such as `This page: 2 numbers, 1 link`. Blank lines are added if another page needed more lines,
+        so that the tree below does not move."""
         comparison, width = self._comparison, self.widget.size.width
         lines: list[str] = []
         if comparison.sides is not None and (counts := comparison.diffs.kind_counts.get(self.key)):
@@ -210,7 +210,6 @@ class ChangedTree:
         return wrap(text, max(20, self.widget.size.width - 2))
 
     def _hidden_text(self) -> str:
-        """Return a line with the number of hidden changes, which do not change the meaning."""
         counts = [
             sum(count for kind, count in each.items() if kind in KEEPING_MEANING)
             for each in self._comparison.diffs.kind_counts.values()
@@ -227,8 +226,8 @@ class ChangedTree:
 
     def select_first_change(self) -> None:
         """Select the first changed page if no changed page is selected."""
-        if self.changing and self.key not in self.changing:
-            self.widget.select_hidden(next(iter(self.changing)))
+        if self.changed_entries and self.key not in self.changed_entries:
+            self.widget.select_hidden(next(iter(self.changed_entries)))
 
     def select_next(self, step: int) -> None:
         """Select the next changed or commented page, or the previous one if `step` is -1."""
@@ -244,19 +243,19 @@ class ChangedTree:
         candidates = keys[index + 1 :] if step > 0 else reversed(keys[: max(index, 0)])
         return next((key for key in candidates if key in self._reading_order), None)
 
-    def toggle_all_pages(self) -> None:
+    def toggle_whole_tree(self) -> None:
         """Switch between all pages and the changed pages."""
-        self._shows_all_pages = not self._shows_all_pages
+        self._shows_whole_tree = not self._shows_whole_tree
         self._redraw()
 
-    def why_not_all(self) -> str | None:
+    def why_no_whole_tree(self) -> str | None:
         """Return the reason why all pages cannot be shown. None if they can be shown."""
         return None if self._comparison.new_pages else StillLoading("The pages are still loading.")
 
     # Viewed marks
 
     def load_marks(self) -> None:
-        """Load the viewed marks for the current revision of the change request."""
+        """Load the viewed marks. Marks of an earlier revision stay on pages that have not changed since."""
         earlier = self.marks.load(self._comparison.change_request.revision or "")
         if earlier is not None:
             self._comparison.replace_worker("marks", partial(self._renew_marks, earlier))
@@ -271,7 +270,7 @@ class ChangedTree:
 
     def why_not_viewed(self) -> str | None:
         """Return the reason why the page cannot be marked as viewed. None if it can be marked."""
-        if self.key in self.changing:
+        if self.key in self.changed_entries:
             return None
         return "This page has no changes." if self.widget.keys else "Select a page first."
 
@@ -282,9 +281,9 @@ class ChangedTree:
         self._redraw()
         if not is_viewed:
             return
-        keys = list(self.changing)
+        keys = list(self.changed_entries)
         at = keys.index(key)
-        following = next((each for each in (*keys[at + 1 :], *keys[:at]) if each not in self.marks.keys), None)
+        following = next((each for each in (*keys[at + 1 :], *keys[:at]) if each not in self.marks.viewed_keys), None)
         if following is not None:
             self.widget.select_hidden(following)
         else:
@@ -308,7 +307,7 @@ TREE_COMMANDS: Commands[ChangedTree] = Commands(
         Command("viewed", "x", "Viewed", "Mark as viewed and go to the next page",
                 run=lambda _, tree: tree.mark_viewed(), why_not=lambda _, tree: tree.why_not_viewed()),
         Command("whole_tree", "full_stop", "All pages", "Switch between changed pages and all pages", key_display=".", shown=False,
-                run=lambda _, tree: tree.toggle_all_pages(), why_not=lambda _, tree: tree.why_not_all()),
+                run=lambda _, tree: tree.toggle_whole_tree(), why_not=lambda _, tree: tree.why_no_whole_tree()),
     ),
     context="change request",
     find=lambda view: view.changed_tree,
@@ -336,14 +335,14 @@ class ViewedMarks:
         """Reading positions by page key."""
         self._revision: str | None = None
         self._needs_renewal = False
-        """True if the stored marks belong to an earlier revision, so `keep_unchanged` must be called."""
-        self.keys: frozenset[str] = frozenset()
-        self.changed: frozenset[str] = frozenset()
+        """True until `keep_unchanged` is called for the stored marks of an earlier revision."""
+        self.viewed_keys: frozenset[str] = frozenset()
+        self.changed_since_viewed: frozenset[str] = frozenset()
         """Keys of the pages that changed after you viewed them."""
 
     def load(self, revision: str) -> str | None:
-        """Load the marks for `revision`. If they were stored for an earlier revision, return that revision. The caller must
-        then call `keep_unchanged`. Otherwise return None."""
+        """Load the marks for `revision` and return None. If the stored marks are for an earlier revision, return that
+        revision: call `keep_unchanged` next."""
         before = self._state.get_fact(self._marks_key)
         before = before if isinstance(before, dict) else {}
         earlier = str(before.get("revision", ""))
@@ -351,36 +350,35 @@ class ViewedMarks:
             return None
         self._revision = revision
         is_same = earlier in ("", revision)
-        self.keys = _key_set(before.get("keys")) if is_same else frozenset()
-        self.changed = _key_set(before.get("changed")) if is_same else frozenset()
+        self.viewed_keys = _key_set(before.get("keys")) if is_same else frozenset()
+        self.changed_since_viewed = _key_set(before.get("changed")) if is_same else frozenset()
         self._needs_renewal = not is_same
         return None if is_same else earlier
 
     def keep_unchanged(self, changed: Collection[str] | None) -> None:
-        """Keep the marks of the earlier revision, except on the pages in `changed`. If `changed` is None, keep no
-        marks."""
+        """Keep the marks of the earlier revision on pages that are not in `changed`. None removes all marks."""
         if not self._needs_renewal:
             return
         self._needs_renewal = False
         before = self._state.get_fact(self._marks_key)
         marked = _key_set(before.get("keys"))
         lost = marked if changed is None else marked & frozenset(changed)
-        self.changed = (lost | _key_set(before.get("changed"))) - self.keys
-        self.keys |= marked - lost
+        self.changed_since_viewed = (lost | _key_set(before.get("changed"))) - self.viewed_keys
+        self.viewed_keys |= marked - lost
         self._save()
 
     def toggle(self, key: str) -> bool:
         """Mark the page `key` as viewed, or remove the mark. Return True if the page is marked now."""
-        self.keys ^= {key}
-        self.changed -= {key}
+        self.viewed_keys ^= {key}
+        self.changed_since_viewed -= {key}
         self._save()
-        return key in self.keys
+        return key in self.viewed_keys
 
     def _save(self) -> None:
         if self._needs_renewal:
             return  # `keep_unchanged` still needs the stored marks of the earlier revision.
-        marks = {"revision": self._revision, "keys": sorted(self.keys), "changed": sorted(self.changed)}
-        self._state.set_fact(self._marks_key, marks)
+        keys, changed = sorted(self.viewed_keys), sorted(self.changed_since_viewed)
+        self._state.set_fact(self._marks_key, {"revision": self._revision, "keys": keys, "changed": changed})
 
     def save_position(self) -> None:
         """Store the page that was selected last, and the reading positions."""

@@ -28,7 +28,7 @@ ChecksT = TypeVar("ChecksT")
 
 @dataclass(frozen=True)
 class DialogContent:
-    """Texts and actions that the dialog has once the checks are loaded. Contents with the same texts are equal."""
+    """Texts and actions of the dialog after the checks are loaded. Contents with the same texts are equal."""
 
     facts: tuple[Fact, ...]
     intro: str | None = None
@@ -38,9 +38,9 @@ class DialogContent:
     blocked: str = ""
     """Reason why the write is blocked. Empty if it is allowed."""
     typed: str = ""
-    """Text that you have to type to confirm. Empty if you only have to press a key."""
+    """Text that you have to type to confirm. Empty if `y` is enough."""
     word_reason: str = ""
-    """Sentences that say why you have to type this text."""
+    """Sentences that say why you have to type `typed`."""
     show_diff: Callable[[], None] | None = field(default=None, compare=False)
     """Opens the incoming changes in place of the dialog."""
     archive: Callable[[], None] | None = field(default=None, compare=False)
@@ -64,12 +64,12 @@ class CheckedWrite(Generic[ChecksT]):
     """Loads the checks. Raises ApiError."""
     content: Callable[[ChecksT], DialogContent]
     send: Callable[[ChecksT], Coroutine[Any, Any, str | None]]
-    """Sends the write. If the server's data has changed since the checks, sends nothing and returns the changes in
-    sentences."""
+    """Sends the write and returns None. If the data has changed since the checks, sends nothing and returns the changes
+    in sentences."""
     next_step: str
     """Sentence that tells you what to do if the data has changed since the checks."""
     describe_changes: Callable[[ChecksT, ChecksT], Awaitable[str]] | None = None
-    """Returns the changes between two results of the checks, in sentences. Empty if they are unknown."""
+    """Returns the differences between two results of the checks, in sentences. Empty if they are unknown."""
     goes_live: bool = False
     """True if readers see the result immediately. The dialog then shows the age of the checks and ignores an early
     `y`."""
@@ -87,8 +87,8 @@ CHECKED_COMMANDS: Commands[CheckedDialog[Any]] = Commands(
 
 
 class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
-    """Dialog that shows the checks of a write. `y` confirms: no command that opens such a dialog has this key, so
-    pressing a key twice never confirms."""
+    """Dialog that shows the checks of a write. No command that opens this dialog has the key `y`, so pressing a key
+    twice never confirms."""
 
     CONTEXT: ClassVar[str] = "checks before merging, updating, or reverting"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHECKED_COMMANDS,)
@@ -148,7 +148,7 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
         if self._is_answered or self._checks is None:
             return
         if _seconds_since(self._checked_at) > MAX_AGE:
-            # The checks are old: load them again, and continue only if they are unchanged.
+            # The checks are old, so they are loaded again. Only unchanged checks confirm.
             self.run_worker(self._check_again_and_confirm(), exclusive=True, group="checks")
         else:
             self._confirm_with(self._checks)
@@ -179,14 +179,13 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
         self.dismiss(Confirmed())
 
     async def _send(self, checks: ChecksT, screen_below: Screen[Any]) -> None:
-        """Send the write. Open the dialog again if something changed since the checks."""
         if changed := await self._write.send(checks):
             self._shell.say(changed, tone="care")
             if self._shell.screen is screen_below:
                 self._shell.push_screen(CheckedDialog(self._shell, self._write))
 
     def show_diff(self) -> None:
-        """Open the incoming changes. When they are closed, the dialog opens again with new checks."""
+        """Open the incoming changes. The dialog opens again when you go back."""
         if self.content is not None and self.content.show_diff is not None:
             self.content.show_diff()
 

@@ -48,17 +48,17 @@ class Choices:
         self._read()
 
     def _read(self) -> None:
-        """Read the stored choices. Another view of the same conflicts may have changed them."""
+        """Read the choices from the state database, because another view may have changed them."""
         stored = self._app.session.state.get_fact(self._fact)
-        kinds = stored.get("choices") if isinstance(stored, dict) else None
-        saved_conflicts = stored.get("done") if isinstance(stored, dict) else None
-        self._kinds: dict[str, ChoiceKind] = (
-            {name: _STORED_KINDS[str(kind)] for name, kind in kinds.items() if str(kind) in _STORED_KINDS}
-            if isinstance(kinds, dict)
-            else {}
-        )
-        self.saved_conflicts: set[str] = set(map(str, saved_conflicts)) if isinstance(saved_conflicts, list) else set()
-        """Names of the tree conflicts whose choices were saved. No text on the server shows that they are resolved."""
+        stored = stored if isinstance(stored, dict) else {}
+        kinds, saved = stored.get("choices"), stored.get("done")
+        kinds = kinds if isinstance(kinds, dict) else {}
+        self._kinds: dict[str, ChoiceKind] = {
+            name: _STORED_KINDS[str(kind)] for name, kind in kinds.items() if str(kind) in _STORED_KINDS
+        }
+        self.saved_conflicts: set[str] = set(map(str, saved)) if isinstance(saved, list) else set()
+        """Names of the tree conflicts that are resolved. Stored here, because no text on the server shows that they are
+        resolved."""
 
     @property
     def by_name(self) -> dict[str, MergeChoice]:
@@ -73,7 +73,7 @@ class Choices:
         return DialogDraft(self._app, f"conflict {self._id} {name}")
 
     def choose(self, name: str, kind: ChoiceKind | None) -> None:
-        """Store a choice for a conflict, or clear the choice if `kind` is None. Your own text is kept in its draft."""
+        """Store `kind` as the choice for a conflict. None clears the choice. The draft of your own text stays."""
         self._read()
         self._kinds.pop(name, None)
         if kind is not None:
@@ -81,8 +81,7 @@ class Choices:
         self._save()
 
     def clear_saved(self, open_conflicts: OpenConflicts, choices: dict[str, MergeChoice]) -> None:
-        """Remove the choices that were saved, and the drafts of the texts that you wrote for them. Add the names of the
-        resolved tree conflicts to `saved_conflicts`."""
+        """Remove the choices that were saved and their drafts. Add the resolved tree conflicts to `saved_conflicts`."""
         self._read()
         saved = {name for page in open_conflicts.resolved_pages(choices) for name, _ in page.conflicts}
         tree_conflicts = {each.name for each in open_conflicts.tree_conflicts if each.name in choices}
@@ -98,7 +97,7 @@ class Choices:
 
 
 def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
-    """Open the text of a conflict in the editor. If you wrote a new text, choose it and return True."""
+    """Let the user write the text for a conflict in the editor. Return True if the text is new and was chosen."""
     draft, earlier_choice = choices.draft_of(name), choices.by_name.get(name)
     # Blank lines around the text belong to the page, and editors add a final newline.
     initial = (draft.text or conflict.text(earlier_choice or MergeChoice("words")) or "").strip("\n")
@@ -128,8 +127,8 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
 
 
 def _keep_failed_edit(result: NotEdited, save_text: Callable[[str], str]) -> str:
-    """Store the text that a failed editor left in its file. Return a sentence with the key that opens the text again.
-    Empty if the text could not be read or stored."""
+    """Store the text that a failed editor left in its file. Return the sentence for the user. Empty if the text could
+    not be stored."""
     content = read_back(result.kept) if result.kept is not None else result
     if isinstance(content, NotEdited) or save_text(content.text):
         return ""  # Nothing was stored, so the file is not deleted.
@@ -190,13 +189,12 @@ class _SavedEdits(NamedTuple):
     revision: str | None = None
     """Revision after the last edit. None if `error` is set, or if the server did not send the revision."""
     overwrote: bool = False
-    """True if another user edited the change request meanwhile, and these edits replaced that revision."""
+    """True if these edits replaced a revision that another user saved meanwhile."""
 
 
 async def _send_edits(
     live: Live, at: ChangeRequestRef, revision: str | None, changes: Sequence[ContentEdit]
 ) -> _SavedEdits:
-    """Save edits on top of `revision`, in batches of `MAX_CHANGES`."""
     sent, overwrote = 0, False
     for start in range(0, len(changes), MAX_CHANGES):
         batch = changes[start : start + MAX_CHANGES]
@@ -208,11 +206,8 @@ async def _send_edits(
                     f"someone else edited the change request.{progress} Octavo reloaded the change request. Press ctrl+s to retry."
                 )
             return _SavedEdits(f"{outcome.message}{progress} Octavo kept your choices.")
-        sent, revision, overwrote = (
-            sent + len(batch),
-            outcome.revision,
-            overwrote or outcome.replaced_revision is not None,
-        )
+        sent, revision = sent + len(batch), outcome.revision
+        overwrote = overwrote or outcome.replaced_revision is not None
     return _SavedEdits("", revision, overwrote)
 
 
@@ -223,8 +218,8 @@ def _save_resolved_pages(
     chosen: dict[str, MergeChoice],
     head: str | None = None,
 ) -> None:
-    """Store the IDs of the resolved pages that had no conflict markers, because their texts do not show that their
-    conflicts are resolved."""
+    """Store the IDs of the resolved pages without conflict markers. Their texts do not show that the conflicts are
+    resolved."""
     pages = {page.page for page in open_conflicts.resolved_pages(chosen) if page.is_unmarked}
     fact = f"update {change_request.id}"
     update_fact = app.session.state.get_fact(fact)
@@ -242,8 +237,8 @@ async def _check_saved_pages(
     chosen: dict[str, MergeChoice],
     change_request: ChangeRequest,
 ) -> str:
-    """Return a warning about saved pages that still have conflict markers or whose text the server changed. Empty if
-    all are right, or if they could not be loaded."""
+    """Return a warning if saved pages still have conflict markers, or if the server changed their text. Empty if not,
+    or if they could not be loaded."""
     marked = changed_by_server = 0
     pages = open_conflicts.resolved_pages(chosen)
     try:
@@ -263,7 +258,7 @@ async def _check_saved_pages(
     return ""
 
 
-class ConflictSource:
+class RequestConflicts:
     """Conflicts of a change request, or of a merged change request whose conflicts are resolved in another one."""
 
     def __init__(
@@ -275,26 +270,25 @@ class ConflictSource:
         merged_request: ChangeRequest | None = None,
         on_written: Callable[[ChangeRequest, tuple[str, ...]], None] = lambda change_request, pages: None,
     ) -> None:
-        """`merged_request` is the merged change request whose conflicts are resolved in `change_request`. If it is None,
-        `load` looks for it in the state database. If the view closes after saving, `on_written` is called with the
-        edited change request and the IDs of its edited pages."""
+        """`merged_request` is the merged change request whose conflicts `change_request` resolves. None if `load` has
+        to find it. `on_written` gets the change request and the IDs of its edited pages when no conflicts are left."""
         self.app, self.change_request, self.space = app, change_request, space
         self.at: ChangeRequestRef = change_request.ref(space)
         self._merged_request, self._on_written = merged_request, on_written
 
     @property
     def key(self) -> str:
-        """The key under which the choices are stored."""
+        """ID under which the choices are stored."""
         return self.change_request.id
 
     @property
     def side_names(self) -> tuple[str, str]:
-        """The names of the two sides for sentences, such as `main` and `this change request`."""
+        """Names of both versions in sentences, such as `main` and `this change request`."""
         return "main", "this change request" if self._merged_request is None else f"#{self._merged_request.number}"
 
     @property
     def label(self) -> str:
-        """The name of the change request in the conflict markers of a text."""
+        """Name of the change request in conflict markers, such as `#12`."""
         return f"#{self.change_request.number}"
 
     @property
@@ -306,13 +300,13 @@ class ConflictSource:
 
     @property
     def has_server_conflicts(self) -> bool:
-        """True if the last update of the change request reported conflicts, and its revision is still the same."""
+        """True if the server reported conflicts for the current revision of the change request."""
         update_fact = self.app.session.state.get_fact(f"update {self.change_request.id}")
         revision = update_fact.get("conflicts") if isinstance(update_fact, dict) else None
         return revision is not None and revision == self.change_request.revision
 
     async def load(self) -> OpenConflicts:
-        """Load and return the conflicts. Raises ApiError."""
+        """Load the conflicts. Raises ApiError."""
         live, space = self.app.session.live, self.at.space_id
         self.change_request = await live.fetch(change_requests.Get(at=self.at))
         state = self.app.session.state
@@ -341,8 +335,8 @@ class ConflictSource:
         )
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Save the choices, then call `close` with the IDs of the edited pages. If no conflicts are left, `close` closes
-        the view and returns True."""
+        """Save the choices, then call `close` with the IDs of the edited pages. `close` returns True and closes the
+        view if no conflicts are left."""
 
         def written(pages: tuple[str, ...]) -> None:
             if close(pages):
@@ -362,7 +356,7 @@ PREVIEW_COMMANDS: Commands[MergedPreviewScreen] = Commands(
 
 
 class MergedPreview(NamedTuple):
-    """Page as it will be saved, with the version in main."""
+    """Page with the choices applied, and its version in main."""
 
     title: str
     text: str

@@ -46,7 +46,7 @@ _FIELD_LINE = re.compile(r"([a-z]\w*):(?: |$)", re.I)
 
 @dataclass(frozen=True)
 class MergeRevisions:
-    """Revisions of a merge: the base if it is known, main and the change request."""
+    """IDs of the revisions of a merge. `base` is None if it is unknown. `mine` is the change request."""
 
     base: str | None
     main: str
@@ -60,24 +60,23 @@ class ConflictedPage:
     page: str
     title: str
     merged: MergedPage = field(repr=False)
-    """Text with the conflicts, as the server returns it. Views sanitize the text before they show it."""
+    """Text with the conflicts. Not sanitized: views sanitize the text before they show it."""
     source: str = field(default="", repr=False)
     """Current text of the page."""
     fields: FieldSides = field(default_factory=dict)
-    """Values of the conflicting fields, such as the title, in main and in the change request. The choice for the first
-    conflict applies to all these fields."""
+    """Values of the conflicting fields, such as the title. The first conflict of the page decides all these fields."""
     is_unmarked: bool = False
-    """True if the text has no conflict markers. Its conflicts were found by merging the versions again."""
+    """True if the text has no conflict markers, so the conflicts come from merging the versions again."""
     main: str | None = field(default=None, repr=False)
     """Text of the page in main. None if it is unknown."""
     move_target_titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of the pages to which main moved text, by ID."""
     sets_title: bool = False
-    """True if the title of the page equals its first heading on both sides. Then the chosen heading becomes the title."""
+    """True if the title equals the first heading in both versions. The chosen heading then becomes the title."""
 
     @cached_property
     def conflicts(self) -> list[tuple[str, Conflict]]:
-        """The conflicts in order, each with the name of its choice."""
+        """The conflicts of the page in order, each after the name of its choice."""
         return [(self.choice_name(name), conflict) for name, conflict in self.merged.named_conflicts]
 
     def choice_name(self, name: str) -> str:
@@ -85,17 +84,18 @@ class ConflictedPage:
         return f"{self.page} {name}"
 
     def unresolved(self, choices: Collection[str]) -> list[str]:
-        """Return the names of the conflicts that have neither a choice nor a suggested merge."""
+        """Return the names of the conflicts without a choice. A conflict that can be merged word by word counts as
+        resolved."""
         return [name for name, each in self.conflicts if name not in choices and not each.is_merged_by_default]
 
     def title_after(self, text: str) -> str | None:
-        """Return the title for a page with this text. None if the page keeps its title."""
+        """Return the new title of the page if its text is `text`. None if the title stays."""
         heading = leading_heading(text) if self.sets_title else None
         return heading[:MAX_TITLE_LENGTH] if heading else None
 
     def outcome(self, choices: Mapping[str, MergeChoice], label: str) -> tuple[str, tuple[AttributeChange, ...]]:
-        """Return the text after the choices, and the fields that differ from main. `label` names the change request in
-        conflict markers."""
+        """Return the text with the choices applied, and the fields that differ from main. `label` names the change
+        request in conflict markers."""
         first = self.conflicts[0][0]
         text = self.text({first: MergeChoice("main"), **choices} if self.fields else choices, label)
         settings = settings_of(self.fields, is_main=first not in choices or choices[first].kind != "request")
@@ -106,7 +106,7 @@ class ConflictedPage:
         return text, settings
 
     def text(self, choices: Mapping[str, MergeChoice], label: str) -> str:
-        """Return the text after the choices. Unresolved conflicts have conflict markers, in which `label` names the
+        """Return the text with the choices applied. Other conflicts keep their markers, in which `label` names the
         change request."""
         own_choices = {
             conflict: choices[self.choice_name(conflict)]
@@ -134,7 +134,7 @@ class OpenConflicts:
 
     @property
     def names(self) -> list[str]:
-        """The names of all conflicts that can be resolved, in order."""
+        """Names of the conflicts that can be resolved, in order."""
         return [name for page in self.pages for name, _ in page.conflicts] + [
             conflict.name for conflict in self.tree_conflicts if conflict.can_choose
         ]
@@ -150,7 +150,7 @@ class OpenConflicts:
         return pages + sum(len(conflict.unresolved(choices)) for conflict in self.tree_conflicts)
 
     def resolved_pages(self, choices: Collection[str]) -> list[ConflictedPage]:
-        """Return the pages on which every conflict is resolved, at least one of them by a choice."""
+        """Return the pages without unresolved conflicts that have at least one choice."""
         return [
             page
             for page in self.pages
@@ -158,12 +158,11 @@ class OpenConflicts:
         ]
 
     def is_ready(self, choices: Collection[str]) -> bool:
-        """Return True if there is a choice that can be saved."""
+        """Return True if a choice can be saved."""
         return bool(self.resolved_pages(choices)) or any(conflict.name in choices for conflict in self.tree_conflicts)
 
     def edits(self, choices: Mapping[str, MergeChoice], label: str) -> list[ContentEdit]:
-        """Return the edits for the resolved pages and tree conflicts. `label` names the change request in conflict
-        markers."""
+        """Return the edits that save the choices. `label` names the change request in conflict markers."""
         edits: list[ContentEdit] = []
         for page in self.resolved_pages(choices):
             fields: dict[str, Any] = {}
@@ -182,8 +181,8 @@ class OpenConflicts:
 async def merge_revisions(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, update_fact: Any
 ) -> MergeRevisions | None:
-    """Return the revisions of the merge, or of the last update from main. None if they are unknown. `update_fact` is what
-    Octavo stored before an update. Raises ApiError."""
+    """Return the revisions of the merge, or of the last update from main. `update_fact` is the stored fact about an
+    update. None if they are unknown. Raises ApiError."""
     stored = stored_revisions(update_fact)
     if change_request.status == "merged":
         revision = await _load_revision(live, at, change_request.revision_merged)
@@ -192,7 +191,7 @@ async def merge_revisions(
         return None
     update = await _find_last_update(live, at, change_request.revision, change_request.revision_initial)
     if update is None or update.type != "update" or len(update.parents) < 2:
-        # Without a known update and its parents, only the stored revisions can be used.
+        # The stored revisions are used, because the update or its parents are unknown.
         return stored if stored is not None and stored.main == change_request.base else None
     mine, main = update.parents[:2]
     if stored is not None and stored.mine == mine:
@@ -205,7 +204,7 @@ async def merge_revisions(
 
 
 def stored_revisions(update_fact: Any) -> MergeRevisions | None:
-    """Return the revisions that Octavo stored before an update. None if it stored none."""
+    """Return the revisions in the stored fact about an update. None if it has none."""
     if not isinstance(update_fact, dict) or not all(
         isinstance(update_fact.get(each), str) for each in ("main", "mine")
     ):
@@ -215,8 +214,8 @@ def stored_revisions(update_fact: Any) -> MergeRevisions | None:
 
 
 async def _find_last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
-    """Follow the first parents from `start`. Return the first revision that is an update from main, is `first`, or has
-    no parents. None if a revision cannot be read, or after `MAX_ANCESTORS` revisions."""
+    """Return the first revision, from `start` along first parents, that is an update from main, is `first`, or has no
+    parents. None if a revision cannot be read, or after `MAX_ANCESTORS` revisions."""
     revision_id = start
     for _ in range(MAX_ANCESTORS):
         if (revision := await _load_revision(live, at, revision_id)) is None:
@@ -248,11 +247,9 @@ async def find_conflicts(
     resolved_pages: Collection[str] = (),
 ) -> OpenConflicts:
     """Return the conflicts in the texts of the `changed` pages, and the conflicts outside texts. Raises ApiError.
-
-    `revisions` are the revisions of the merge. None if they are unknown. `server_revisions` are the revisions for which the
-    server reported conflicts, and are used if the base of `revisions` is unknown. Pages without conflict markers are
-    merged again to find their conflicts, except the pages in `resolved_pages`.
-    """
+    `revisions` are the revisions of the merge. None if they are unknown. `server_revisions` are the revisions for which
+    the server reported conflicts. They are used if the base of `revisions` is unknown. Pages without conflict markers
+    are merged again, except `resolved_pages`."""
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changed.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]
@@ -270,8 +267,8 @@ async def find_conflicts(
         lambda page: reader.find_on_page(
             page,
             fields.get(page.id, {}),
-            is_merged=page.id in merged_ids and page.id not in resolved_pages,
-            is_reported=server_revisions is not None,
+            merges_unmarked=page.id in merged_ids and page.id not in resolved_pages,
+            has_server_conflicts=server_revisions is not None,
         ),
         pages[:MAX_PAGES],
     )
@@ -288,8 +285,6 @@ async def find_conflicts(
 async def _load_revisions(
     live: Live, at: ChangeRequestRef | SpaceRef, ids: MergeRevisions
 ) -> tuple[Revision, Revision, Revision] | None:
-    """Return the revisions of the base, of main and of the change request, in this order. None if a revision cannot be
-    read."""
     base, main, mine = await asyncio.gather(
         *(_load_revision(live, at, name) for name in (ids.base, ids.main, ids.mine))
     )
@@ -298,22 +293,22 @@ async def _load_revisions(
 
 @dataclass(frozen=True)
 class _PageReader:
-    """Finds the conflicts on the pages at `at` by comparing the versions that were merged."""
+    """Finds the conflicts on pages of `at` by comparing the merged versions."""
 
     live: Live
     at: ChangeRequestRef | SpaceRef
     revisions: MergeRevisions | None
     triple: tuple[Revision, Revision, Revision] | None
-    """The loaded `revisions`: base, main and the change request. None if a revision cannot be read."""
+    """Base, main and change request, in this order. None if a revision could not be read."""
 
     async def find_on_page(
-        self, page: Page, fields: FieldSides, *, is_merged: bool, is_reported: bool
+        self, page: Page, fields: FieldSides, *, merges_unmarked: bool, has_server_conflicts: bool
     ) -> ConflictedPage | None:
-        """Return a page with its conflicts. None if it has none. With `is_merged`, a page without conflict markers is
-        merged again. `is_reported` is True if the server reported conflicts."""
+        """Return a page with its conflicts. None without conflicts. With `merges_unmarked`, a page without conflict
+        markers is merged again. With `has_server_conflicts`, the server reported conflicts."""
         source = await self._load_text(self.at, page.id)
         markers = find_markers(source)
-        if not markers and not is_merged:
+        if not markers and not merges_unmarked:
             return None
         if self.revisions is None or self.revisions.base is None:
             return await self._marked_page(page, source) if markers else None
@@ -321,18 +316,18 @@ class _PageReader:
         base, main, mine = await asyncio.gather(*(self._load_text(ref, page.id) for ref in refs))
         merged = await asyncio.to_thread(merge, base, main, mine)
         if deleted := [each for _, each in merged.named_conflicts if each.base and each.main is None]:
-            await asyncio.to_thread(_find_moved, deleted, await self._load_texts_changed_on_main(page.id))
+            await asyncio.to_thread(_find_moved_text, deleted, await self._load_texts_changed_on_main(page.id))
         targets = {each.base_text_page for _, each in merged.named_conflicts if each.base_text_page}
         titles = {each: self._title_in_main(each) for each in targets}
         if not markers:
             if not merged.named_conflicts or not _is_merge_result(
-                source, merged, (main, mine), is_reported=is_reported
+                source, merged, (main, mine), has_server_conflicts=has_server_conflicts
             ):
                 return None
             return ConflictedPage(
                 page.id, page.title, merged, source, is_unmarked=True, main=main, move_target_titles=titles
             )
-        # The title equals the heading on both sides, so a choice for the heading also decides the title.
+        # The title equals the heading in both versions, so the choice for the heading also decides the title.
         sets_title = fields.get("title") == (leading_heading(main), leading_heading(mine))
         fields = {name: values for name, values in fields.items() if name != "title" or not sets_title}
         if (lines := _field_lines(source, markers[0])) and fields:
@@ -350,7 +345,7 @@ class _PageReader:
         )
 
     async def _marked_page(self, page: Page, source: str) -> ConflictedPage:
-        """Return a page with the conflicts that its markers show. Used if the base of the page is unknown."""
+        """Return a page with the conflicts between its markers. Used if the base is unknown."""
         main = None
         if self.revisions is not None:
             main = await self._load_text(self.at.revision_ref(self.revisions.main), page.id)
@@ -360,7 +355,8 @@ class _PageReader:
         return ConflictedPage(page.id, page.title, marked, source, main=main)
 
     async def add_texts(self, conflict: TreeConflict, page: Page | None) -> TreeConflict:
-        """Return a tree conflict with the revision of main. If it can be resolved here, add both texts of its page."""
+        """Return `conflict` with the revision of main, and with both texts of its page if you can choose between
+        them."""
         if self.revisions is None or page is None or page.type != "document" or not conflict.can_choose:
             return replace(conflict, main_revision=self.revisions.main if self.revisions is not None else "")
         main, mine = await asyncio.gather(
@@ -373,7 +369,7 @@ class _PageReader:
         return raw.text if raw is not None else ""
 
     async def _load_texts_changed_on_main(self, except_page: str) -> dict[str, str]:
-        """Return the texts of other pages that main added or changed, by ID. Text may have been moved to these
+        """Return the texts of the other pages that main added or changed, by ID. Main may have moved text to these
         pages."""
         if self.triple is None:
             return {}
@@ -390,8 +386,8 @@ class _PageReader:
         return (page.title if page is not None else "") or "Untitled"
 
     def _fields_of_base(self, page_id: str, fields: FieldSides) -> str | None:
-        """Return the values that the base has in the conflicting fields, one field per paragraph. None if
-        the base or its page is unknown."""
+        """Return the base values of the conflicting fields, such as `title: Home`, one per paragraph. None if they are
+        unknown."""
         page = self.triple[0].find(page_id) if self.triple is not None else None
         if page is None:
             return None
@@ -399,8 +395,8 @@ class _PageReader:
         return "\n\n".join(f"{name}: {'' if value is None else value}" for name, value in values.items())
 
 
-def _find_moved(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
-    """Set `base_text_page` of each conflict about text that main deleted: the page with most of its blocks, at least
+def _find_moved_text(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
+    """Set `base_text_page` of the conflicts about deleted text: the page that now has most of its blocks, and at least
     half."""
     keys_by_page = {page: {block.key for block in read_page(text).walk()} for page, text in pages.items()}
     for conflict in deleted:
@@ -414,8 +410,8 @@ def _find_moved(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
-    """Return the lines of both sides between the markers at the top of a text, if these are fields such as `title: Home`.
-    None if the markers are elsewhere or contain other text."""
+    """Return both versions of the fields between the markers at the top of a text, such as `title: Home`. None if there
+    are no fields."""
     lines = text.split("\n")
     sides = lines[markers.first + 1 : markers.middle], lines[markers.middle + 1 : markers.last]
     filled = [line for side in sides for line in side if line.strip()]
@@ -426,14 +422,13 @@ def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
 
 
 def _read_conflicts(source: str, merged: MergedPage, label: str) -> MergedPage:
-    """Return `merged` if `source` is its text. Otherwise the text was edited: return the conflicts between its markers."""
     return merged if merged.text(request=label) == source else read_marked_page(source, merged)
 
 
-def _is_merge_result(source: str, merged: MergedPage, sides: tuple[str, str], *, is_reported: bool) -> bool:
-    """Return True if `source`, a text without conflict markers, was not edited after the merge. If the server reported
-    conflicts, the text may have been merged by taking one side."""
+def _is_merge_result(source: str, merged: MergedPage, sides: tuple[str, str], *, has_server_conflicts: bool) -> bool:
+    """Return True if `source`, a text without conflict markers, was not edited after the merge. With
+    `has_server_conflicts`, it may also be either version."""
     if not merged.conflicts:
         return source == merged.text()
     outcomes = [*sides, merged.text_with_choice("main"), merged.text_with_choice("request")]
-    return is_reported and source.split() in [text.split() for text in outcomes]
+    return has_server_conflicts and source.split() in [text.split() for text in outcomes]

@@ -1,5 +1,4 @@
-"""The view that resolves conflicts: between main and a change request, or between your draft of a page and the version
-that others saved."""
+"""The views that resolve the conflicts of a change request, or of a draft with the version that others saved."""
 
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ from octavo.tui.render.conflict_lines import (
     prepare_page_conflict,
 )
 from octavo.tui.review import conflict_choices
-from octavo.tui.review.conflict_choices import Choices, ConflictSource, MergedPreview, MergedPreviewScreen
+from octavo.tui.review.conflict_choices import Choices, MergedPreview, MergedPreviewScreen, RequestConflicts
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
 from octavo.tui.review.tree_conflicts import TreeConflict
 from octavo.tui.terminal.textual_internals import is_whole
@@ -101,13 +100,13 @@ CONFLICT_COMMANDS: Commands[ConflictsScreen] = Commands(
         Command("up", "escape", "Back", "Go back and keep your choices", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
 )  # fmt: skip
-_ON_CONFLICT = frozenset(f"conflict.{name}" for name in ("main", "this", "both", "words", "edit", "follow"))
-"""Commands on the selected conflict. They wait while its page is loading."""
-_NEVER_WAIT = frozenset(("conflict.browser", "conflict.up"))
+_WAITS_FOR_PAGE = frozenset(f"conflict.{name}" for name in ("main", "this", "both", "words", "edit", "follow"))
+"""Commands that wait while the page of the selected conflict is loading."""
+_NEVER_WAITS = frozenset(("conflict.browser", "conflict.up"))
 
 
 class ConflictsScreen(View):
-    """List of the pages with conflicts, with both sides of each conflict of the selected page."""
+    """List of the pages with conflicts, and both versions of each conflict on the selected page."""
 
     MODE = "changes"
     CONTEXT = "conflicts"
@@ -129,9 +128,9 @@ class ConflictsScreen(View):
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CONFLICT_COMMANDS,)
 
-    def __init__(self, source: ConflictSource) -> None:
+    def __init__(self, source: RequestConflicts) -> None:
         super().__init__()
-        self.source: ConflictSource = source
+        self.source: RequestConflicts = source
         self._open_conflicts: OpenConflicts | None = None
         self._is_sending = False
 
@@ -187,8 +186,8 @@ class ConflictsScreen(View):
     def action_command(self, id: str) -> object:
         if self._why_page_loading() is not None and self._why_not_editable() is None:
             view = self.view
-            if id in _ON_CONFLICT or (view.waiting_commands and id not in _NEVER_WAIT):
-                self._show()  # The row may have been selected just now.
+            if id in _WAITS_FOR_PAGE or (view.waiting_commands and id not in _NEVER_WAITS):
+                self._show()  # The row may have just been selected.
                 view.waiting_commands += (partial(self.action_command, id),)
                 return None
         return super().action_command(id)
@@ -291,14 +290,13 @@ class ConflictsScreen(View):
             self.move_row(1)
 
     def move_row(self, step: int) -> None:
-        """Select the row `step` rows below the selected one, and show its page."""
+        """Select the next row, or the previous row if `step` is -1, and show its page."""
         self.rows.move(step)
         self._show()
 
     # Choosing
 
     def _why_page_loading(self) -> str | None:
-        """Return a sentence if the page of the selected row is still loading, else None."""
         item = self._item
         if item is None or self.view.key == _key_of(item):
             return None
@@ -312,7 +310,7 @@ class ConflictsScreen(View):
 
     @property
     def _text_conflict(self) -> Conflict | None:
-        """Selected conflict if it is about a text, else None."""
+        """Selected conflict. None if it is not about a text."""
         item, selected = self._item, self._selected_conflict
         if not isinstance(item, ConflictedPage) or selected is None:
             return None
@@ -328,8 +326,8 @@ class ConflictsScreen(View):
         )
 
     def why_not_send(self, page: str = "") -> str | None:
-        """Return the reason why the choices cannot be saved, in a sentence. None if they can be saved. With the ID
-        `page`, only the choices for the text of this page count."""
+        """Return the reason why the choices cannot be saved. None if they can be saved. With the ID `page`, only
+        choices for the text of this page count."""
         if (why := self._why_not_editable()) is not None or self._open_conflicts is None:
             return why
         found = self._open_conflicts.of_page(page)
@@ -342,8 +340,7 @@ class ConflictsScreen(View):
         return None
 
     def why_not_choose(self, kind: ChoiceKind | Literal["edit"]) -> str | None:
-        """Return the reason why the selected conflict cannot be resolved with `kind`, in a sentence. None if it can be
-        resolved."""
+        """Return the reason why the selected conflict cannot be resolved with `kind`. None if it can be resolved."""
         if (why := self._why_not_editable()) is not None:
             return why
         conflict = self._selected_conflict
@@ -366,7 +363,7 @@ class ConflictsScreen(View):
         return None
 
     def choose(self, kind: ChoiceKind) -> None:
-        """Resolve the selected conflict with `kind` and go to the next unresolved conflict. If `kind` is chosen already,
+        """Choose `kind` for the selected conflict and go to the next unresolved conflict. If `kind` is already chosen,
         clear the choice."""
         if (selected := self._selected_conflict) is None:
             return
@@ -384,7 +381,6 @@ class ConflictsScreen(View):
             self._go_to_unresolved_row()
 
     def _go_to_unresolved_row(self) -> None:
-        """Go to the next row with an unresolved conflict, if there is one."""
         items = list(self.rows.items)
         index = next((index for index, each in enumerate(items) if each is self._item), 0)
         if left := [each for each in (*items[index:], *items[:index]) if each.unresolved(self._choices.by_name)]:
@@ -401,8 +397,7 @@ class ConflictsScreen(View):
             self._show_choices(moves_on=True)
 
     def why_no_moved_text(self) -> str | None:
-        """Return the reason why no page with the moved text can be opened, in a sentence. None if such a page
-        can be opened."""
+        """Return the reason why you cannot open the page with the moved text. None if you can."""
         conflict = self._text_conflict
         if conflict is None or conflict.base_text_page is None:
             return self._why_page_loading() or "This text was not moved to another page in main."
@@ -414,7 +409,7 @@ class ConflictsScreen(View):
             self.shell.go(ToPage(self.source.space.space_id, conflict.base_text_page))
 
     def why_no_preview(self) -> str | None:
-        """Return the reason why the page cannot be previewed, in a sentence. None if it can be previewed."""
+        """Return the reason why the page cannot be previewed. None if it can be previewed."""
         if self._open_conflicts is None:
             return StillLoading("The conflicts are still loading.")
         item = self._item
@@ -423,7 +418,7 @@ class ConflictsScreen(View):
         return None if item is not None else "No conflict is selected."
 
     def preview(self) -> None:
-        """Open a preview of the page as it will be saved."""
+        """Preview the page with the choices applied."""
         if (item := self._item) is None:
             return
 
@@ -453,8 +448,7 @@ class ConflictsScreen(View):
     # Sending
 
     def send_choices(self, page: str = "") -> None:
-        """Send the choices to the server in the background. With the ID `page`, send only the choices for the text of
-        this page."""
+        """Save the choices in the background. With the ID `page`, save only the choices for the text of this page."""
         if self._open_conflicts is not None and not self._is_sending:
             self._is_sending = True
             self._draw_head()
@@ -469,13 +463,13 @@ class ConflictsScreen(View):
         if is_whole(self) and self in self.app.screen_stack:
             self.refresh_data()
 
-    def _close_if_resolved(self, pages: tuple[str, ...]) -> bool:
-        """Close the view if no conflicts are left after `pages` were saved. Return True if the view was closed."""
+    def _close_if_resolved(self, saved_pages: tuple[str, ...]) -> bool:
+        """Close the view and return True if no conflicts are left after `saved_pages` were saved."""
         open_conflicts, resolved = self._open_conflicts, self._choices.saved_conflicts
         if open_conflicts is None or not is_whole(self) or self.app.screen is not self:
             return False
         if any(each.can_choose and each.name not in resolved for each in open_conflicts.tree_conflicts) or any(
-            page.page not in pages and page.unresolved(()) for page in open_conflicts.pages
+            page.page not in saved_pages and page.unresolved(()) for page in open_conflicts.pages
         ):
             return False
         self.app.pop_screen()
@@ -493,7 +487,7 @@ _SIGNS = {"deleted": "−", "moved": "→", "order": "→"}
 
 
 def conflict_row(item: ConflictedPage | TreeConflict, choices: Mapping[str, MergeChoice]) -> Row:
-    """Return the row of a page, with the number of its resolved conflicts, or the row of a tree conflict."""
+    """Return the row of a page with its number of resolved conflicts, or the row of a tree conflict."""
     is_resolved = not item.unresolved(choices)
     if isinstance(item, TreeConflict):
         text = Content.assemble((_SIGNS.get(item.kind, "~"), "$warning"), " ", safe(item.title))
@@ -510,7 +504,7 @@ def conflict_row(item: ConflictedPage | TreeConflict, choices: Mapping[str, Merg
     return Row(text=text, sign=sign, right=right, dim=is_resolved)
 
 
-class DraftConflicts(ConflictSource):
+class DraftConflicts(RequestConflicts):
     """Conflicts between a draft of a page and the version that others saved."""
 
     side_names = ("theirs", "yours")
@@ -527,8 +521,7 @@ class DraftConflicts(ConflictSource):
         return self._draft.stored_key
 
     async def load(self) -> OpenConflicts:
-        """Return the conflicts that are marked in the draft. Without a connection the base of the conflicts is
-        unknown."""
+        """Return the conflicts between the markers of the draft. They have no base without a connection."""
         source = DialogDraft(self.app, self.key).text
         base = conflict_base(self.app, self._draft)
         live = self.app.session.live
@@ -546,7 +539,7 @@ class DraftConflicts(ConflictSource):
         return OpenConflicts(self._draft.revision, (page,) if page.conflicts else ())
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Apply the choices to the draft, store the draft and send it."""
+        """Store the draft with the choices applied, then save the page."""
         (page,) = conflicts.pages
         chosen = choices.by_name
         text = page.text(chosen, self.label)
@@ -580,7 +573,6 @@ class DraftConflictsScreen(ConflictsScreen):
 
 
 def _read_draft(source: str, base: Raw | None, theirs: Raw | None) -> MergedPage:
-    """Return the page of a draft with its conflicts. The conflicts have a base if `base` and `theirs` are known."""
     merged = read_marked_page(source)
     if base is None or theirs is None:
         return merged

@@ -39,18 +39,18 @@ NO_BASE = "The server did not return the base revision of this change request."
 MAX_PARALLEL = 2
 """Maximum number of pages that are loaded in parallel."""
 MAX_TEXT = 400_000
-"""Maximum number of characters of the loaded pages. Above this limit, the pages farthest from the cursor are dropped.
-They are loaded again when the cursor is near."""
-_FACT = "continuous diff"
+"""Maximum number of characters of the loaded pages. Above this limit, the pages farthest from the cursor are
+dropped."""
+_LAYOUT_FACT = "continuous diff"
 
 
 ThreadRows = Callable[[ChangedPage, TwoVersionAnchors], Mapping[str, Sequence[ThreadSummary]]]
-"""Function that returns the threads, drafts and findings that are shown below the blocks of a page, by block key."""
+"""Function that returns the rows of threads, drafts and findings on a page, by block key."""
 
 
 class SinglePageLayout:
-    """Shows the diff of the selected entry in the pane `#diff`. An entry without a diff is described in `#words` instead,
-    which is visible while the view has the class `-words`."""
+    """Shows the diff of the selected entry in the pane `#diff`. For an entry without a diff, the view has the class
+    `-words`, and `#words` shows a description."""
 
     def __init__(
         self,
@@ -66,8 +66,8 @@ class SinglePageLayout:
         self._shown: tuple[ChangedPage, ComparedSides] | None = None
         """Shown entry and compared revisions."""
         self._failed: tuple[ChangedPage, ComparedSides, datetime | None] | None = None
-        """Entry and compared revisions that could not be loaded, and the time when the list of changes was fetched. They
-        are not loaded again until `retry` is called or a newer list arrives."""
+        """Entry that could not be loaded, its compared revisions, and the time of the list of changes. Not loaded again
+        until `retry` or a newer list."""
         self._anchors: TwoVersionAnchors | None = None
         """Anchors of the threads in both versions of the shown entry. None while they are loading."""
 
@@ -85,12 +85,12 @@ class SinglePageLayout:
         return key == self.shown_key
 
     def documents(self, key: str) -> tuple[Document, Document] | None:
-        """Return both versions of an entry. None while they are loading, or if another entry is shown."""
+        """Return the old and the new version of an entry. None if the entry is loading or not shown."""
         anchors = self.anchors(key)
         return anchors.documents if anchors is not None else None
 
     def anchors(self, key: str) -> TwoVersionAnchors | None:
-        """Return the anchors of the threads on an entry. None while the entry is loading, or if another entry is shown."""
+        """Return the anchors of the threads on an entry. None if the entry is loading or not shown."""
         return self._anchors if self.has_cursor(key) else None
 
     def is_described(self, key: str) -> bool:
@@ -105,11 +105,10 @@ class SinglePageLayout:
         self.pane.clear()
 
     def show(self) -> None:
-        """Show the diff of the selected entry, unless it is already shown."""
         change, sides = self._pages.selected, self._comparison.sides
         if change is None and self._shown is not None:
             self.clear()  # The last change was reverted.
-        # The changes and the revisions are loaded separately. The shown diff stays while both are unchanged.
+        # The shown diff stays until the entry or the revisions change, which are loaded separately.
         if change is None or sides is None or (change, sides) == self._shown:
             return
         if (change, sides, self._comparison.fetched_at) == self._failed:
@@ -140,7 +139,7 @@ class SinglePageLayout:
             compared = await self._comparison.diffs.compare(change)
         except ApiError as error:
             if shown == self._shown:
-                # The error replaces the earlier diff, which would be outdated.
+                # The earlier diff would be outdated, so the error replaces it.
                 self.pane.state.fail(f"Could not load {change.title}", str(error))
                 self._shown, self._failed = None, (*shown, self._comparison.fetched_at)
         else:
@@ -156,7 +155,7 @@ class SinglePageLayout:
     def _take(self, change: ChangedPage, compared: PageComparison) -> None:
         compared = with_settings(change, compared)
         self._anchors = TwoVersionAnchors((compared.old, compared.new))
-        # The key contains no revision, so the position stays the same when the page is edited.
+        # Without a revision in the key, the position stays the same when the page is edited.
         sides = self._comparison.sides
         name = sides.old_name if sides is not None else ""
         threads = self._thread_rows(change, self._anchors)
@@ -175,7 +174,7 @@ def with_settings(entry: ChangedPage, compared: PageComparison) -> PageCompariso
     return compared.with_settings((*entry.settings, *compared.diff.metadata)) if entry.settings else compared
 
 
-class RequestScroll:
+class AllPagesLayout:
     """Shows all changed pages one below the other in the pane `#scroll`. Only pages near the cursor are loaded."""
 
     def __init__(
@@ -199,17 +198,16 @@ class RequestScroll:
         """Number of open threads by entry key."""
         self._sides: ComparedSides | None = None
         self._loading: set[str] = set()
-        self._searched: set[str] = set()
-        """Keys of the pages that were loaded since the user started to search. The search loads each page only once, even
-        if it is dropped meanwhile."""
+        self._loaded_in_search: set[str] = set()
+        """Keys of the pages that were loaded during this search. The search does not load a dropped page again."""
         self._failed: set[str] = set()
         self._fetched_at: datetime | None = None
-        """When the list of changes was fetched, as of the last call of `show`."""
+        """Time of the list of changes that `show` used last."""
         self._is_visible = False
         """True once the diff has a size."""
-        self._seen = ("", "")
-        """Selected entry of the tree, and page under the cursor of the diff, at the last call of `sync_with_tree`. The next
-        call compares them to find out which one changed."""
+        self._synced_keys = ("", "")
+        """Keys of the selected entry and of the page under the cursor at the last `sync_with_tree`. The next call finds
+        out which of them moved."""
         self._pending = ""
         """Key of the page to go to as soon as its lines exist. Empty if there is none."""
         self._to_restore = ""
@@ -230,13 +228,13 @@ class RequestScroll:
 
     def restore_choice(self) -> None:
         """Show all pages if you chose this layout last."""
-        if self._view.shell.session.state.get_fact(_FACT) is True:
+        if self._view.shell.session.state.get_fact(_LAYOUT_FACT) is True:
             self._set_on(is_on=True)
 
     def toggle(self) -> None:
         """Switch between one page and all pages. The page and the position on the page stay the same."""
         self._set_on(is_on=not self.is_on)
-        self._view.shell.session.state.set_fact(_FACT, self.is_on)
+        self._view.shell.session.state.set_fact(_LAYOUT_FACT, self.is_on)
 
     def _set_on(self, *, is_on: bool) -> None:
         navigation = self.navigation
@@ -245,7 +243,7 @@ class RequestScroll:
             # Stop background comparisons, because this layout loads only the pages near the cursor.
             self._comparison.diffs.prefetch(())
             self._pages.cursor_key = self.sync_with_tree
-            self._seen = (str(self._pages.widget.key), "")
+            self._synced_keys = (str(self._pages.widget.key), "")
             navigation.positions = self._pages.marks.positions
             navigation.retry = self._retry_page
             navigation.contents.choose_layout()
@@ -260,7 +258,7 @@ class RequestScroll:
             self._view.call_after_refresh(self._become_visible)
 
     def _become_visible(self) -> None:
-        """Go to the selected page, now that the diff has a size."""
+        """Go to the selected page as soon as the diff has a size."""
         self._is_visible = self.is_on
         self.sync_with_tree()
         self.load_near()
@@ -268,33 +266,33 @@ class RequestScroll:
     # The page that commands act on
 
     def sync_with_tree(self) -> str | None:
-        """If the selection of the tree or the cursor of the diff moved to another page, move the other one there, too. Return
-        the key of the page. None if the tree is empty, or if this layout is off."""
+        """Move the cursor of the diff to the selected entry, or select the page under the cursor if the cursor moved.
+        Return the key of the page. None if this layout is off or the tree is empty."""
         tree, navigation = self._pages.widget, self.navigation
         if not self.is_on or not tree.keys:
             return None
         listed, shown = str(tree.key), navigation.contents.page.key
         if self._pending:
             return self._go_to_pending(listed)
-        if listed != self._seen[0] and not self._is_selection_unlisted:
-            self._seen = listed, shown
+        if listed != self._synced_keys[0] and not self._is_selection_unlisted:
+            self._synced_keys = listed, shown
             if listed != shown and listed in self._sections:
                 self._pending = listed
                 return self._go_to_pending(listed)
-        elif shown and shown != listed and (shown != self._seen[1] or self._is_selection_unlisted):
+        elif shown and shown != listed and (shown != self._synced_keys[1] or self._is_selection_unlisted):
             tree.select_hidden(shown)
             listed = str(tree.key)
-        self._seen = listed, shown
+        self._synced_keys = listed, shown
         return listed
 
     @property
     def _is_selection_unlisted(self) -> bool:
-        """True if the diff has the focus, and the selected page is not in the diff."""
+        """True if the diff has the focus and the selected page is missing in the diff."""
         return self.pane.has_focus and str(self._pages.widget.key) not in self._sections
 
     def _go_to_pending(self, listed: str) -> str:
         navigation = self.navigation
-        if listed != self._seen[0]:  # Another page was selected meanwhile, or the list of pages has arrived.
+        if listed != self._synced_keys[0]:  # Another page was selected meanwhile, or the list of pages has arrived.
             self._to_restore = listed if self._to_restore == self._pending else self._to_restore
             self._pending = listed
         section = self._sections.get(self._pending)
@@ -306,9 +304,9 @@ class RequestScroll:
             self._pending = ""
             navigation.go_to_heading(section)
             self._restore(section)
-            self._seen = listed, section.key
+            self._synced_keys = listed, section.key
         else:
-            self._seen = listed, navigation.contents.page.key
+            self._synced_keys = listed, navigation.contents.page.key
         return listed
 
     def _restore(self, section: PageSection) -> None:
@@ -328,7 +326,7 @@ class RequestScroll:
         return key in self._sections and self.navigation.contents.page is self._sections[key]
 
     def documents(self, key: str) -> tuple[Document, Document] | None:
-        """Return both versions of a page. None while the page is loading, or if it has no text."""
+        """Return the old and the new version of a page. None while the page is loading, or if it has no text."""
         section = self._sections.get(key)
         return section.documents if section is not None else None
 
@@ -405,9 +403,9 @@ class RequestScroll:
             facts.append((plural(threads, "thread"), "note"))
         if entry.key in comparison.conflicting | comparison.diffs.with_markers:
             facts.append(("conflict", "warning"))
-        if entry.key in marks.keys:
+        if entry.key in marks.viewed_keys:
             facts.append(("✓ viewed", "success"))
-        elif entry.key in marks.changed:
+        elif entry.key in marks.changed_since_viewed:
             facts.append(("changed since viewed", "warning"))
         kinds = [kind for kind in entry.kinds if kind != "edited"]
         facts = [(" and ".join(kinds), "muted")] * bool(kinds) + facts
@@ -422,11 +420,11 @@ class RequestScroll:
     # Loading
 
     def load_near(self) -> None:
-        """Load the pages in view, then the page below and the page above. During a search, then load the other pages,
-        up to `MAX_TEXT` characters."""
+        """Load the pages in view and the pages next to them. During a search, also load the other pages, up to
+        `MAX_TEXT` characters."""
         if not self.is_on or self._sides is None:
             return
-        to_search = self._to_search()
+        to_search = self._pages_to_search()
         is_searching = bool(to_search or (self.pane.find_bar.needle and self._loading))
         if is_searching is not self.navigation.contents.has_more_to_search:
             self.navigation.contents.has_more_to_search = is_searching
@@ -443,14 +441,14 @@ class RequestScroll:
                 work: WorkType[None] = partial(self._load, section, entry, self._sides)
                 self._view.run_worker(work, group="load")
 
-    def _to_search(self) -> list[PageSection]:
-        """Return the pages that the search still has to load, beginning with the page under the cursor. Collapsed and
-        failed pages are left out. Empty if the user does not search, or if the loaded pages reach `MAX_TEXT`."""
+    def _pages_to_search(self) -> list[PageSection]:
+        """Return the pages to load for the search, from the page under the cursor on. Empty without a search, or if the
+        loaded pages reach `MAX_TEXT`."""
         order = list(self._sections.values())
         if not self.pane.find_bar.needle:
-            self._searched.clear()
+            self._loaded_in_search.clear()
             return []
-        self._searched.update(each.key for each in order if each.is_loaded)
+        self._loaded_in_search.update(each.key for each in order if each.is_loaded)
         if sum(each.size for each in order) >= MAX_TEXT:
             return []
         page = self.navigation.contents.page
@@ -458,7 +456,7 @@ class RequestScroll:
         return [
             each
             for each in (*order[here:], *order[:here])
-            if each.key not in self._searched | self._failed
+            if each.key not in self._loaded_in_search | self._failed
             and not each.is_folded
             and self._entries[each.key].is_document
         ]
@@ -513,7 +511,7 @@ class RequestScroll:
         section.threads = self._thread_rows(entry, self._anchors[section.key])
 
     def _retry_page(self, section: PageSection) -> bool:
-        """Load a page again if it could not be loaded. Return False if it did not fail."""
+        """Load a page again if its last request failed. Return False if the request did not fail."""
         if section.key not in self._failed:
             return False
         self._failed.discard(section.key)
@@ -521,7 +519,7 @@ class RequestScroll:
         return True
 
     def retry(self) -> None:
-        """Load the pages again that could not be loaded, when the cursor is near."""
+        """Load the failed pages again when the cursor is near."""
         self._failed.clear()
         self.show()
 
@@ -540,7 +538,7 @@ class RequestScroll:
                 section.show_note(f"Loading {section.heading.title}…", "loading")
 
     def drop_hidden(self) -> None:
-        """Drop the pages out of view, to save memory while another view is open."""
+        """Drop the pages out of view to save memory while another view is open."""
         if self.is_on:
             self._drop_far(0)
             self.navigation.builder.show_sections()

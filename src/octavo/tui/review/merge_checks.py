@@ -40,18 +40,18 @@ _predict_merge = lazy("octavo.documents.merging.revision_merge:predict_merge")
 _shows_all_changes = lazy("octavo.documents.merging.revision_merge:shows_all_changes")
 
 MAX_PREDICTED_PAGES = 60
-"""Maximum number of pages that are loaded for a prediction. The dialog shows the number of the other pages."""
+"""Maximum number of pages that are loaded for a prediction. The dialog counts the other pages."""
 MAX_QUOTE_LENGTH = 240
 """Maximum number of characters of a merged paragraph that the dialog shows."""
 MAX_CHANGES_IN_LINE = 4
 MERGED_TEXT = "merged text"
 LINTERS = "linters"
-"""Label of the row of the linters that block merges."""
+"""Label of the row about linters that block merges."""
 ALREADY_ON_MAIN = "Main already has these changes."
 NO_CHANGES = "There are no changes to merge."
 ARCHIVE_HINT = "Press L to archive this change request."
 MAX_NAMED_USERS = 8
-"""Maximum number of users in merge rules whose names are loaded. For other users the ID is shown."""
+"""Maximum number of users in merge rules whose names are loaded. The dialog shows the IDs of the others."""
 
 
 @dataclass(frozen=True)
@@ -70,21 +70,21 @@ class Checks:
     """Sentence that says where the merged content is published."""
     is_on_main: bool = False
     """True if main already has all changes."""
-    must_be_current: bool = False
-    """True if a merge rule blocks change requests that are not up to date with main."""
+    must_be_up_to_date: bool = False
+    """True if a merge rule blocks outdated change requests."""
     unlisted_count: int = 0
-    """Number of changes that are missing in `changes`."""
+    """Number of changes that `changes` does not contain."""
     names_with_markers: tuple[str, ...] = ()
     """Titles of pages that would have conflict markers after the merge."""
 
     @property
     def basis(self) -> MergeBasis:
-        """The change request and the revision of main that these checks are for."""
+        """Change request and revision of main that were checked."""
         return MergeBasis(self.change_request, self.space.revision)
 
     @property
     def why_no_effect(self) -> str:
-        """Reason why a merge would change nothing, in a sentence. Empty if it would change something."""
+        """Sentence that says why a merge changes nothing. Empty if it changes something."""
         return ALREADY_ON_MAIN if self.is_on_main else "" if self.changes or self.unlisted_count else NO_CHANGES
 
     @property
@@ -98,7 +98,7 @@ class Checks:
 
 
 def why_blocked(checks: Checks) -> str:
-    """Return the reason why the change request cannot be merged, in a sentence. Empty if it can."""
+    """Return a sentence that says why the change request cannot be merged. Empty if it can be merged."""
     if not checks.can_merge:
         reasons = (fact.text for fact in checks.facts if fact.mark == "bad" and fact.label in ("status", "permission"))
         reason = str(next(reasons, "the server does not allow this merge"))
@@ -107,7 +107,8 @@ def why_blocked(checks: Checks) -> str:
 
 
 def why_number_required(checks: Checks) -> str:
-    """Return the reason why you have to type the number of the change request to merge it. Empty if `y` is enough."""
+    """Return the reason why you have to type the number of the change request before the merge. Empty if `y` is
+    enough."""
     if checks.conflicts:
         return "Pages may conflict"
     if checks.titles_with_new_markers:
@@ -120,14 +121,14 @@ def why_number_required(checks: Checks) -> str:
 
 
 async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter] = ()) -> Checks:
-    """Load all facts that a merge depends on. Only `linters` that block merges run. Raises ApiError."""
+    """Load the change request and run all merge checks. Only `linters` that block merges run. Raises ApiError."""
     change_request, space, reviews, threads = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)),
         live.fetch(spaces.Get(at=at.space)),
         live.fetch(reviews_of(at)),
         live.fetch(open_threads_of(at)),
     )
-    # Loaded after the change request, because the changes of an older revision could hide a conflict.
+    # Changes of an older revision could hide a conflict, so they are loaded after the change request.
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
     current_reviews = tuple(review for review in reviews.items if not review.outdated)
     prediction, rules, effects = await asyncio.gather(
@@ -169,7 +170,7 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
 async def _load_rules(
     live: Live, space: Space, change_request: ChangeRequest, reviews: tuple[Review, ...]
 ) -> tuple[list[Fact], bool]:
-    """Return the rows of the merge rules. Also return True if a rule requires an update from main."""
+    """Return the rows of the merge rules, and whether a rule requires an update from main."""
     organization: Organization | None = None
     if inherits(space) and space.organization is not None:
         try:
@@ -192,15 +193,15 @@ async def _load_rules(
 
 @dataclass(frozen=True)
 class _Effects:
-    """Effects of a merge, and the sites that publish its result."""
+    """Effects of a merge on links, images and sites."""
 
     sites: tuple[Site, ...] | None
-    """Sites that publish the result of the merge. None if they are unknown."""
+    """Sites that publish the space. None if they are unknown."""
     facts: tuple[Fact, ...]
     titles_with_new_markers: tuple[str, ...] = ()
     """Titles of pages with new conflict markers in their text."""
     duplicates: tuple[DuplicatePage, ...] = ()
-    """Pages that get a sibling of the same name. Empty if main has changed."""
+    """Pages that get a sibling of the same name. Only filled if the change request is up to date."""
 
 
 async def _load_effects(
@@ -222,12 +223,12 @@ async def _load_effects(
         return _Effects(sites, tuple(Fact(mark, label, note) for mark, label in labels))
     pages = merge_effects.changed_page_ids(changed.changes)
     markers, broken_links, missing_redirects, images, reverts, findings, linted = await asyncio.gather(
-        merge_effects.find_markers_in(live, trees, pages),
-        merge_effects.check_in_time("links", merge_effects.check_links(live, at, trees, pages)),
-        merge_effects.check_in_time("redirects", merge_effects.check_redirects(live, trees, space, sites)),
-        merge_effects.check_in_time("images", merge_effects.check_images(live, trees, pages)),
-        merge_effects.check_in_time("reverts", merge_effects.check_reverts(live, at, change_request, trees, pages)),
-        merge_effects.check_in_time("findings", _check_findings(live, trees, pages)),
+        merge_effects.find_pages_with_markers(live, trees, pages),
+        merge_effects.run_with_timeout("links", merge_effects.check_links(live, at, trees, pages)),
+        merge_effects.run_with_timeout("redirects", merge_effects.check_redirects(live, trees, space, sites)),
+        merge_effects.run_with_timeout("images", merge_effects.check_images(live, trees, pages)),
+        merge_effects.run_with_timeout("reverts", merge_effects.check_reverts(live, at, change_request, trees, pages)),
+        merge_effects.run_with_timeout("findings", _check_findings(live, trees, pages)),
         _check_linters(live, trees, pages, space, blocking),
     )
     facts = [*reverts, *broken_links, *missing_redirects, *images, *findings, *linted]
@@ -236,8 +237,8 @@ async def _load_effects(
             f"{merge_effects.list_first_names(titles)} still {'has' if len(titles) == 1 else 'have'} conflict markers"
         )
         facts.insert(0, Fact("bad", "markers", f"{note} · press esc, then R to resolve the conflicts"))
-    elif markers.unread:
-        note = f"{short_texts.plural(markers.unread, 'page')} not checked for conflict markers"
+    elif markers.unread_count:
+        note = f"{short_texts.plural(markers.unread_count, 'page')} not checked for conflict markers"
         facts.insert(0, Fact("care", "markers", note))
     duplicates: tuple[DuplicatePage, ...] = ()
     if not change_request.outdated:
@@ -248,27 +249,25 @@ async def _load_effects(
 async def _load_trees(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest
 ) -> merge_effects.MergeTrees | None:
-    """Load the page trees of a change request and of its base. None if one cannot be read."""
     if not (change_request.base and change_request.revision):
         return None
-    before = at.revision_ref(change_request.base)
-    after = at.revision_ref(change_request.revision)
+    refs = at.revision_ref(change_request.base), at.revision_ref(change_request.revision)
     try:
-        trees = await asyncio.gather(*(live.cached_or_fetch(content.ListPages(at=ref)) for ref in (before, after)))
+        trees = await asyncio.gather(*(live.cached_or_fetch(content.ListPages(at=ref)) for ref in refs))
     except ApiError:
         return None
-    return merge_effects.MergeTrees(before, after, *trees)
+    return merge_effects.MergeTrees(*refs, *trees)
 
 
 @dataclass(frozen=True)
 class ConflictPrediction:
-    """The expected conflicts of a merge, as far as they are known."""
+    """Expected conflicts of a merge with main, as far as they are known."""
 
     conflicts: tuple[PredictedConflict, ...] = ()
-    unread: int = 0
-    """Number of pages changed on both sides that were not loaded."""
+    unread_count: int = 0
+    """Number of pages that both main and the change request changed but that were not loaded."""
     is_known: bool = True
-    """False if a revision that the prediction needs could not be read."""
+    """False if a required revision could not be read."""
     duplicates: tuple[DuplicatePage, ...] = ()
     """Pages that get a sibling of the same name."""
     suggestions: tuple[PredictedConflict, ...] = ()
@@ -278,19 +277,19 @@ class ConflictPrediction:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The titles of pages and names of files that may conflict, without repetitions."""
+        """Names of the pages and files that may conflict, without repetitions."""
         return tuple({each.id: each.name for each in self.conflicts}.values())
 
     @property
     def names_with_markers(self) -> tuple[str, ...]:
-        """The names of pages and files that would have conflict markers after the merge."""
+        """Names of the pages and files that would have conflict markers after the merge."""
         return tuple(
             {each.id: each.name for each in self.conflicts if each.kind not in _RULES_WITHOUT_MARKERS}.values()
         )
 
 
 def count_unlisted(changed: content.Changes) -> int:
-    """Return the number of changes that are missing in the list of the server or could not be read."""
+    """Return the number of changes that the server did not list or that could not be read."""
     return changed.more + changed.unreadable
 
 
@@ -302,8 +301,8 @@ async def predict_conflicts(
     *,
     main: str | None = None,
 ) -> ConflictPrediction:
-    """Predict the conflicts of a merge. `main` is the revision of main, if it is known. Raises ApiError if the content
-    cannot be loaded."""
+    """Predict the conflicts of a merge. `main` is the revision of main. None for the current one. Raises ApiError if
+    the content cannot be loaded."""
     if not change_request.outdated:
         is_updated = change_request.revision_merged_ancestor is not None
         return ConflictPrediction(is_on_main=is_updated and not changed.changes and not count_unlisted(changed))
@@ -337,10 +336,10 @@ async def predict_conflicts(
 
 @dataclass(frozen=True)
 class ListPrediction:
-    """Prediction that a list shows for a change request."""
+    """Prediction of a merge in a list of change requests."""
 
     conflicts: tuple[str, ...]
-    """Names of the pages and files that may conflict, and of the pages with new conflict markers."""
+    """Names of the pages and files that may conflict or have new conflict markers."""
     is_on_main: bool
     """True if main already has all changes."""
 
@@ -348,8 +347,8 @@ class ListPrediction:
 async def predict_for_list(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None, since: datetime
 ) -> ListPrediction | None:
-    """Predict the merge of a change request, for its row in a list. A list of changes that was requested after `since` is
-    reused. None if a revision cannot be read. Raises ApiError."""
+    """Predict the merge of a change request in a list. A cached list of its changes is used if it was requested after
+    `since`. None if a revision cannot be read. Raises ApiError."""
     changed = await live.fetch(content.ListChanges(at=at, limit=1000), since=since)
     prediction = await predict_conflicts(live, at, change_request, changed, main=main)
     if not prediction.is_known:
@@ -360,13 +359,13 @@ async def predict_for_list(
         if trees is None:
             return None
         pages = merge_effects.changed_page_ids(changed.changes)
-        names += (await merge_effects.find_markers_in(live, trees, pages)).titles
+        names += (await merge_effects.find_pages_with_markers(live, trees, pages)).titles
     return ListPrediction(tuple(dict.fromkeys(names)), prediction.is_on_main)
 
 
 async def load_revision(live: Live, at: ContentRef) -> content.Revision:
-    """Return the revision that `at` refers to. Raises ApiError. The revision of a `RevisionRef` is loaded only once,
-    because a revision never changes."""
+    """Return the revision of `at`. A `RevisionRef` is loaded only once, because a revision never changes. Raises
+    ApiError."""
     op = content.Get(at=at)
     revision: content.Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return revision
@@ -381,7 +380,7 @@ def _status_fact(change_request: ChangeRequest) -> Fact:
 
 
 def outdated_fact(change_request: ChangeRequest) -> Fact:
-    """Return the row that says whether main has changed since the change request was created or last updated."""
+    """Return the row that says whether the change request is up to date with main."""
     if change_request.outdated:
         return Fact("care", "outdated", "main has changed")
     return Fact("ok", "up to date", "with main")
@@ -393,11 +392,11 @@ _RULES_WITHOUT_MARKERS = {
     "order": "pages will stay where they are in main",
     "variable": "variables will keep their values from main",
 }
-"""What a merge does with conflicts for which it writes no conflict markers, by kind of conflict."""
+"""What a merge does with a conflict without conflict markers, by kind of conflict."""
 
 
 def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction) -> Fact:
-    """Return the row of the predicted conflicts. It also says what the merge does if it writes no conflict markers."""
+    """Return the row of the predicted conflicts, with what the merge does where it writes no conflict markers."""
     if not prediction.is_known:
         return Fact("care", "conflicts", "unknown: the base revision is not available")
     if names := prediction.names:
@@ -410,8 +409,10 @@ def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction)
         )
         then = f". If there are conflicts, {rules}" if rules else ""
         return Fact("bad", "conflicts", f"may conflict: {merge_effects.list_first_names(names)}{then}")
-    if prediction.unread:
-        return Fact("care", "conflicts", f"none found, {short_texts.plural(prediction.unread, 'page')} not checked")
+    if prediction.unread_count:
+        return Fact(
+            "care", "conflicts", f"none found, {short_texts.plural(prediction.unread_count, 'page')} not checked"
+        )
     if prediction.is_on_main:
         return Fact("ok", "conflicts", "none: main already has the same changes")
     if change_request.outdated:
@@ -420,7 +421,7 @@ def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction)
 
 
 def merged_text_facts(prediction: ConflictPrediction) -> list[Fact]:
-    """Return rows with the paragraphs that will be merged word by word, so that the user can check them."""
+    """Return a row for each paragraph that will be merged word by word, so that you can check it."""
     quotes = [
         f"{each.name}: “{short_texts.shorten(' '.join(each.text.split()), MAX_QUOTE_LENGTH)}”"
         for each in prediction.suggestions[:3]
@@ -432,7 +433,7 @@ def merged_text_facts(prediction: ConflictPrediction) -> list[Fact]:
 
 
 def same_name_facts(change_request: ChangeRequest, duplicates: tuple[DuplicatePage, ...]) -> tuple[Fact, ...]:
-    """Return the row about pages that would get a sibling of the same name."""
+    """Return the row about pages that get a sibling of the same name. Empty without such pages."""
     sentences = []
     for each in duplicates:
         own_page = f"the page in #{change_request.number}"

@@ -1,5 +1,4 @@
-"""The dialog that merges one change request, and the dialog that merges several in order. The checks are loaded again
-before each merge."""
+"""The dialogs that merge one change request, or several in order. The checks are loaded again before each merge."""
 
 from __future__ import annotations
 
@@ -80,7 +79,7 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
         warning = f"Readers may see conflict markers on {merge_effects.list_first_names(checks.names_with_markers)}"
     if checks.change_request.outdated and checks.space.permissions.edit:
         if warning:
-            # The hint is in the line of the warning, because further lines may be scrolled out of view.
+            # The hint shares the line of the warning, because further lines may be out of view.
             warning = f"{warning}. To update from main first, press esc, then U"
         else:
             after.append("Main has changed   press esc, then U to update from main first")
@@ -98,14 +97,14 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
 
 
 def pages_to_revert(changes: Sequence[Change]) -> str:
-    """Return `this page`, or a phrase such as `these 2 pages`, for the pages in `changes`. Empty if there are none."""
+    """Return `this page` or a phrase such as `these 2 pages`. Empty if no page changed."""
     pages = len({each.page.id for each in changes if each.page is not None})
     return "this page" if pages == 1 else f"these {pages} pages" if pages else ""
 
 
 async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
-    """Merge the checked revision and show the result. If the change request or main has changed since the checks, send
-    nothing and return the changes in sentences. Otherwise return an empty string."""
+    """Merge the checked revision, show the result and return an empty string. If the change request or main has changed
+    since the checks, send nothing and return the changes in sentences."""
     change_request = checked.change_request
     name = f"#{change_request.number}"
     with show_progress(app, f"Merging {name}…") as show:
@@ -152,14 +151,14 @@ class QueuedMerge:
     at: ChangeRequestRef
     change_request: ChangeRequest
     space: str
-    """Title of the space. A number is unique within a space only."""
+    """Title of the space. Needed because each space numbers its change requests."""
 
     @property
     def name(self) -> str:
         return f"#{self.change_request.number} in {self.space}"
 
     def fact(self, mark: Mark, text: str) -> Fact:
-        """Return the row of the change request: `mark`, the number, and a line that ends with `text`."""
+        """Return the row of the change request, with a text that ends with `text`."""
         return Fact(mark, f"#{self.change_request.number}", f"{self.space} · {self.change_request.title} · {text}")
 
 
@@ -173,7 +172,7 @@ class MergeReadiness:
     queued: QueuedMerge
     fact: Fact
     reason: str = ""
-    """Reason why the change request cannot be merged together with others. Empty if it can be merged."""
+    """Reason why it cannot be merged together with others. Empty if it can be merged."""
     checks: Checks | None = None
 
 
@@ -181,8 +180,8 @@ _BY_ITSELF = "merge this change request by itself"
 
 
 def why_not_in_bulk(checks: Checks) -> str:
-    """Return the reason why a change request cannot be merged together with others, and the next step. Empty if it can
-    be merged."""
+    """Return the reason why a change request cannot be merged together with others, and the next step. Empty if it
+    can."""
     if reason := why_blocked(checks):
         return as_clause(reason)
     if reason := why_number_required(checks):
@@ -203,8 +202,8 @@ def why_not_in_bulk(checks: Checks) -> str:
 async def check_queued(
     live: Live, queued: QueuedMerge, earlier: CheckedMerges = (), linters: Sequence[Linter] = ()
 ) -> MergeReadiness:
-    """Check whether a queued merge can run after the `earlier` merges. Only `linters` that block merges run. If the
-    checks cannot be loaded, the result has the error."""
+    """Check whether `queued` can be merged after the `earlier` merges. Only `linters` that block merges run. A failed
+    request is the reason in the result."""
     try:
         checks = await run_checks(live, queued.at, linters)
         reason = why_not_in_bulk(checks) or await _why_not_merge_after(live, queued, checks, earlier)
@@ -225,13 +224,11 @@ async def check_queued(
 
 
 async def _why_not_merge_after(live: Live, queued: QueuedMerge, checks: Checks, earlier: CheckedMerges) -> str:
-    """Return the reason why `queued` cannot be merged after the `earlier` merges. Empty if it can be merged. Raises
-    ApiError."""
     changed_ids = _changed_ids(checks)
     for other, other_checks in earlier:
         if other.at.space_id != queued.at.space_id:
             continue
-        if checks.must_be_current:
+        if checks.must_be_up_to_date:
             return (
                 f"this change request will be outdated after {other.name} is merged, and a merge rule blocks outdated change "
                 f"requests (after {other.name} is merged, press U to update this change request from main)"
@@ -263,12 +260,12 @@ def _changed_ids(checks: Checks) -> set[str]:
 
 
 @dataclass(frozen=True)
-class MergeTotals:
-    """Result of several merges."""
+class BulkMergeResult:
+    """Result of merging several change requests."""
 
     merged_names: tuple[str, ...]
     reason: str = ""
-    """Reason why the next change request was not merged. Empty if all were merged."""
+    """Reason why the merge stopped. Empty if all were merged."""
 
 
 async def merge_in_order(
@@ -276,27 +273,26 @@ async def merge_in_order(
     queue: Sequence[QueuedMerge],
     shown_checks: Sequence[Checks | None],
     show_fact: Callable[[int, Fact], None],
-    is_wanted: Callable[[], bool],
+    may_continue: Callable[[], bool],
     linters: Sequence[Linter] = (),
-) -> MergeTotals:
-    """Check and merge the change requests in order. Stop at the first problem, or when `is_wanted()` returns False.
-    `shown_checks` are the checks that the user saw. `show_fact` is called with the index of a change request and its new
-    row."""
+) -> BulkMergeResult:
+    """Check and merge the change requests in order. Stop at the first problem, or when `may_continue()` is False.
+    `shown_checks` are the checks on screen. `show_fact` gets the index and the new row of a change request."""
     merged: list[str] = []
     for number, (queued, shown) in enumerate(zip(queue, shown_checks, strict=True)):
-        if not is_wanted():
-            return MergeTotals(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
+        if not may_continue():
+            return BulkMergeResult(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
         show_fact(number, queued.fact("asking", "checking again…"))
         readiness = await check_queued(live, queued, linters=linters)
         checks = readiness.checks
         show_fact(number, readiness.fact)
         if checks is None or readiness.reason:
-            return MergeTotals(tuple(merged), f"Stopped at {queued.name}: {readiness.reason}")
+            return BulkMergeResult(tuple(merged), f"Stopped at {queued.name}: {readiness.reason}")
         if shown is None or checks.change_request.revision != shown.change_request.revision:
             show_fact(number, queued.fact("bad", _EDITED))
-            return MergeTotals(tuple(merged), f"Stopped at {queued.name}: {_EDITED}")
-        if not is_wanted():
-            return MergeTotals(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
+            return BulkMergeResult(tuple(merged), f"Stopped at {queued.name}: {_EDITED}")
+        if not may_continue():
+            return BulkMergeResult(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
         show_fact(number, queued.fact("asking", "merging…"))
         searching = queued.fact("asking", "result unknown, checking whether it is merged…")
         sent = await merge(live, queued.at, checks.basis, partial(show_fact, number, searching))
@@ -308,8 +304,8 @@ async def merge_in_order(
         if sent.kind == "done":
             merged.append(queued.name)
         if not is_clean:
-            return MergeTotals(tuple(merged), f"Stopped at {queued.name}: {as_clause(result[1])}")
-    return MergeTotals(tuple(merged))
+            return BulkMergeResult(tuple(merged), f"Stopped at {queued.name}: {as_clause(result[1])}")
+    return BulkMergeResult(tuple(merged))
 
 
 _FINISHED = "Octavo is no longer merging. Press esc to close this dialog."
@@ -355,14 +351,14 @@ class MergeSeveralDialog(ConfirmDialog):
         )
         self._shell = app
         self._readiness = [MergeReadiness(queued, queued.fact("asking", "loading the checks…")) for queued in queue]
-        """Results of the checks in the order of the merges."""
+        """Results of the checks, in merge order."""
         self._selected = 0
         """Index of the selected change request."""
         self._mergeable_count = 0
-        """Number of change requests before the first problem."""
+        """Number of change requests that can be merged before the first problem."""
         self._has_checks = False
         self._is_merging = self._is_finished = False
-        self._is_wanted = True
+        self._may_continue = True
 
     def on_mount(self) -> None:
         self._draw()
@@ -382,7 +378,7 @@ class MergeSeveralDialog(ConfirmDialog):
             readiness = await check_queued(shell.session.live, queued, earlier, shell.settings.linters)
             self._readiness[number] = readiness
             is_stopped = is_stopped or bool(readiness.reason)
-            # The change requests after the first problem are not merged, so they cannot cause conflicts.
+            # Change requests after the first problem are not merged, so they cause no conflicts.
             if readiness.checks is not None and not is_stopped:
                 earlier.append((queued, readiness.checks))
             self._draw()
@@ -391,7 +387,6 @@ class MergeSeveralDialog(ConfirmDialog):
         self._show_mergeable()
 
     def _show_mergeable(self) -> None:
-        """Show the number of change requests that can be merged, and the first problem."""
         total = len(self._readiness)
         self._mergeable_count = next(
             (number for number, readiness in enumerate(self._readiness) if readiness.reason), total
@@ -437,11 +432,11 @@ class MergeSeveralDialog(ConfirmDialog):
         if not self._has_checks:
             return _CHECKING
         if not 0 <= self._selected + step < len(self._readiness):
-            return f"{self._readiness[self._selected].queued.name} is already {'last' if self._selected else 'first'} in the merge order."
+            return f"{self._readiness[self._selected].queued.name} is already {'last' if step > 0 else 'first'} in the merge order."
         return None
 
     def scroll_body(self, pages: int) -> None:
-        """Select the next or previous change request. During and after the merge, scroll instead."""
+        """Select the change request `pages` rows below. During and after the merge, scroll by `pages` instead."""
         if self._is_merging or self._is_finished:
             super().scroll_body(pages)
             return
@@ -473,7 +468,7 @@ class MergeSeveralDialog(ConfirmDialog):
         self._shell.background(self._merge())
 
     def cancel(self) -> None:
-        self._is_wanted = False
+        self._may_continue = False
         self.workers.cancel_group(self, "checks")
         super().cancel()
 
@@ -481,15 +476,15 @@ class MergeSeveralDialog(ConfirmDialog):
         app, count = self._shell, self._mergeable_count
         queue = [each.queued for each in self._readiness[:count]]
         shown = [each.checks for each in self._readiness[:count]]
-        totals = await merge_in_order(
-            app.session.live, queue, shown, self._show_fact, lambda: self._is_wanted, app.settings.linters
+        result = await merge_in_order(
+            app.session.live, queue, shown, self._show_fact, lambda: self._may_continue, app.settings.linters
         )
-        if totals.merged_names:
+        if result.merged_names:
             app.writes.forbid_undo(
                 "You cannot undo a merge by pressing u. To revert a merge, select the merged change request and press Z."
             )
-        done = f"Merged {', '.join(totals.merged_names)}" if totals.merged_names else "Nothing was merged"
-        reason = totals.reason
+        done = f"Merged {', '.join(result.merged_names)}" if result.merged_names else "Nothing was merged"
+        reason = result.reason
         if not reason and count < len(self._readiness):
             reason = f"Stopped before {self._readiness[count].queued.name}: {self._readiness[count].reason}"
         message = f"{done}. {reason}." if reason else f"{done}."

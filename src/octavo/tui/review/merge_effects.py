@@ -1,5 +1,5 @@
-"""Effects of a merge, such as broken links, and the sites that publish the result. Each check reads a limited number of
-pages. No result blocks the merge."""
+"""Checks of the effects of a merge, such as broken links, and of the sites that publish the result. Each check reads a
+limited number of pages. No result blocks the merge."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from octavo.tui.widgets.short_texts import Fact
 TIMEOUT = 10.0
 """Seconds after which a check is stopped."""
 MAX_CHECKED_PAGES = 30
-"""Maximum number of changed pages that a check reads, except the search for conflict markers."""
+"""Maximum number of changed pages that a check reads, except the check for conflict markers."""
 MAX_MARKER_PAGES = 100
 """Maximum number of pages that are read to find conflict markers."""
 MAX_SITES = 5
@@ -40,9 +40,9 @@ MAX_NAMES = 3
 """Maximum number of names in a line."""
 
 
-async def check_in_time(label: str, check: Awaitable[tuple[Fact, ...]]) -> tuple[Fact, ...]:
-    """Return the rows of `check`. If the check fails, or takes longer than `TIMEOUT` seconds, return a row that says
-    so."""
+async def run_with_timeout(label: str, check: Awaitable[tuple[Fact, ...]]) -> tuple[Fact, ...]:
+    """Return the rows of `check`. If the check fails or takes more than `TIMEOUT` seconds, return a row with the
+    reason."""
     try:
         return await asyncio.wait_for(check, TIMEOUT)
     except TimeoutError:
@@ -56,17 +56,16 @@ async def check_in_time(label: str, check: Awaitable[tuple[Fact, ...]]) -> tuple
 
 @dataclass(frozen=True)
 class MergeTrees:
-    """Base and current revision of a change request, with their page trees. Unless the change request is outdated, they
-    are main before and after the merge."""
+    """Base and current revision of a change request, with their page trees."""
 
-    before: ContentRef
-    after: ContentRef
+    base: ContentRef
+    head: ContentRef
     old_tree: PageTree
     new_tree: PageTree
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """Titles of the pages of the change request, by ID."""
+        """Titles of the pages in the change request, by ID."""
         return {page.id: page.title or "Untitled" for page in self.new_tree.walk()}
 
 
@@ -77,7 +76,7 @@ async def load_texts(live: Live, at: ContentRef, pages: Sequence[str]) -> dict[s
 
 
 async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages: Sequence[str]) -> tuple[Fact, ...]:
-    """Return the row about links that the change request breaks. `pages` has the IDs of the changed pages."""
+    """Return the row about links that the merge would break. `pages` has the IDs of the changed pages."""
     op = links.ListOfChangeRequest(at=at, status="broken", broken_context="change-request", limit=100)
     try:
         response = await live.fetch(op)
@@ -104,10 +103,10 @@ def _target_url(link: links.Link) -> str:
 
 
 async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence[str]) -> tuple[Fact, ...]:
-    """Return the row about broken links, found by reading the changed pages. For servers that do not list links."""
+    """Return the row about broken links on the changed pages. For servers that do not list links."""
     existing = [page for page in pages if page in trees.titles]
     read = existing[:MAX_CHECKED_PAGES]
-    context, texts = LinkContext(trees.new_tree, trees.after), await load_texts(live, trees.after, read)
+    context, texts = LinkContext(trees.new_tree, trees.head), await load_texts(live, trees.head, read)
     broken = await asyncio.to_thread(_broken_links, context, texts)
     unread_count = len(existing) - len(read)
     unread = f", {short_texts.plural(unread_count, 'page')} not checked" if unread_count else ""
@@ -121,8 +120,8 @@ async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence
 
 
 def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
-    """Return the broken links of the pages in `texts`, each with the title of its page. Links to a heading are checked
-    only if `texts` has the page of the heading."""
+    """Return the broken links on the pages in `texts`, such as `Setup → /missing`. A heading is checked only if `texts`
+    has its page."""
     documents = {page_id: parse(text) for page_id, text in texts.items()}
     links_by_page = {page_id: list(references_in(document)) for page_id, document in documents.items()}
     # Headings of reusable content are unknown, because it is not loaded.
@@ -159,9 +158,9 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
 
 
 async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
-    """Return the row of the new images without alternative text. Empty if the pages that are read have none."""
+    """Return the row about new images without alternative text. Empty if the checked pages have none."""
     read = [page for page in changed if page in trees.titles][:MAX_CHECKED_PAGES]
-    texts = [await load_texts(live, ref, read) for ref in (trees.after, trees.before)]
+    texts = [await load_texts(live, ref, read) for ref in (trees.head, trees.base)]
     found = await asyncio.to_thread(_images_without_text, *texts)
     images = [f"{name} on {trees.titles[page]}" for name, page in found]
     if not images:
@@ -171,7 +170,6 @@ async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) ->
 
 
 def _images_without_text(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the names of the new images that have no alternative text, each with the ID of its page."""
     old_images = Counter(picture for text in before.values() for picture in images_without_text(parse(text).walk()))
     new_images: list[tuple[str, str]] = []
     for page, text in after.items():
@@ -189,14 +187,14 @@ def _images_without_text(after: Mapping[str, str], before: Mapping[str, str]) ->
 async def check_reverts(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed: Sequence[str]
 ) -> tuple[Fact, ...]:
-    """Return the row of the lines that the merge would revert: main changed them after the change request was created, but
-    the change request still has the old lines. Empty if there are none, or if a revision cannot be read."""
+    """Return the row about lines that the merge would revert: lines that main changed after the change request was
+    created, but the change request did not. Empty without such lines or if a revision cannot be read."""
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main, or its first revision is unknown.
     started = at.revision_ref(change_request.revision_initial or "")
     read = [page for page in changed if page in trees.titles][:MAX_CHECKED_PAGES]
     try:
-        sides = [await load_texts(live, ref, read) for ref in (started, trees.before, trees.after)]
+        sides = [await load_texts(live, ref, read) for ref in (started, trees.base, trees.head)]
     except (NotFound, Forbidden):
         return ()
     counts = [_count_reverted_lines(*(side.get(page, "") for side in sides)) for page in read]
@@ -222,17 +220,17 @@ class PagesWithMarkers:
     """Changed pages that have new conflict markers."""
 
     titles: tuple[str, ...] = ()
-    unread: int = 0
-    """Number of changed pages that were not checked."""
+    unread_count: int = 0
+    """Number of changed pages that were not loaded."""
 
 
-async def find_markers_in(live: Live, trees: MergeTrees, changed: Sequence[str]) -> PagesWithMarkers:
+async def find_pages_with_markers(live: Live, trees: MergeTrees, changed: Sequence[str]) -> PagesWithMarkers:
     """Find the changed pages with new conflict markers. Raises ApiError."""
     existing = [page for page in changed if page in trees.titles]
-    texts = await load_texts(live, trees.after, existing[:MAX_MARKER_PAGES])
+    texts = await load_texts(live, trees.head, existing[:MAX_MARKER_PAGES])
     counts = {page: count for page, text in texts.items() if (count := len(find_markers(text)))}
-    # Markers that the page had before are part of the text, for example on a page about Git.
-    old_texts = await load_texts(live, trees.before, [*counts])
+    # Markers that the page had before belong to the text, for example on a page about Git.
+    old_texts = await load_texts(live, trees.base, [*counts])
     titles = (
         trees.titles[page] for page, count in counts.items() if count > len(find_markers(old_texts.get(page, "")))
     )
@@ -243,7 +241,7 @@ async def find_markers_in(live: Live, trees: MergeTrees, changed: Sequence[str])
 
 
 async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
-    """Return the published sites that use a space. None if they are unknown."""
+    """Return the published sites with this space. None if they are unknown."""
     if space.organization is None:
         return None
     op = sites.List(at=OrganizationRef(organization_id=space.organization), space=space.id, published=True, limit=100)
@@ -255,7 +253,7 @@ async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
 
 
 def publication_sentence(space: Space, published_on: Sequence[Site] | None) -> str:
-    """Return a sentence that says where the merged content is published: on sites, at a URL, or only in the space."""
+    """Return a sentence that says where the merged content goes live."""
     if published_on:
         names = [f"{site.title} ({_short_url(site)})" if _short_url(site) else site.title for site in published_on]
         return f"The merged changes will go live immediately on {list_first_names(names)}."
@@ -273,7 +271,7 @@ def _short_url(site: Site) -> str:
 
 @dataclass(frozen=True)
 class MovedPage:
-    """Page that a merge moves or deletes, so its old URL needs a redirect."""
+    """Page that a merge moves or deletes. Its old URL needs a redirect."""
 
     title: str
     path: str
@@ -282,8 +280,7 @@ class MovedPage:
 
 
 def find_moved_pages(before: PageTree, after: PageTree) -> tuple[MovedPage, ...]:
-    """Return the pages that a merge moves or deletes, with the subpages of moved pages. A page is left out if its old path
-    leads to another page after the merge."""
+    """Return the pages whose old path leads to no page after the merge, including subpages of moved pages."""
     new_paths = {page.id: page.path or "" for page in after.walk() if _has_path(page)}
     used_paths = set(new_paths.values())
     return tuple(
@@ -300,7 +297,7 @@ def _has_path(page: Page) -> bool:
 async def check_redirects(
     live: Live, trees: MergeTrees, space: Space, sites: Sequence[Site] | None
 ) -> tuple[Fact, ...]:
-    """Return the row about redirects from the old URLs of moved and deleted pages."""
+    """Return the row about redirects from the old paths of moved and deleted pages."""
     moved = find_moved_pages(trees.old_tree, trees.new_tree)
     if not moved:
         return (Fact("ok", "redirects", "none needed: no pages are moved or deleted"),)
@@ -326,7 +323,7 @@ async def check_redirects(
 
 
 async def _redirect_sources(live: Live, space: Space, site: Site) -> list[str] | None:
-    """Return the sources of all redirects of a site. None if they cannot be loaded completely."""
+    """Return the source paths of all redirects of a site. None if the list is incomplete."""
     at = SiteRef(organization_id=space.organization or "", site_id=site.id)
     try:
         found = await live.fetch(redirects.List(at=at, limit=1000))
@@ -336,14 +333,13 @@ async def _redirect_sources(live: Live, space: Space, site: Site) -> list[str] |
 
 
 def _is_redirected(path: str, sources: set[str]) -> bool:
-    """Return True if a redirect has the path as its source. The source may begin with the path of the space on the
-    site."""
+    """Return True if a redirect starts at the path. The space path on the site may come before it."""
     wanted = f"/{path}".rstrip("/")
     return any(unquote(source).rstrip("/").endswith(wanted) for source in sources) if wanted else False
 
 
 def list_first_names(names: Sequence[str]) -> str:
-    """Return the first `MAX_NAMES` names and the number of the others."""
+    """Return the first `MAX_NAMES` names and the number of other names."""
     return ", ".join(short_texts.first_few(names, MAX_NAMES))
 
 

@@ -1,4 +1,4 @@
-"""Dialog that reverts a merge, and the plan of its edits. A new change request reverts the pages, and is opened for
+"""Dialog that reverts a merge, and the plan of the edits. The reverts become a new change request that is open for
 review."""
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MAX_LINES = 8
 
 
 def why_no_revert(app: Shell, target: RequestTarget) -> str | None:
-    """Return the reason why the merge cannot be reverted, in a sentence. None if it can be reverted."""
+    """Return the reason why the merge cannot be reverted. None if it can be reverted."""
     if target.change_request.status != "merged":
         return f"{target.name} is not merged. Only merged change requests can be reverted."
     if target.change_request.revision_merged is None:
@@ -53,7 +53,7 @@ def why_no_revert(app: Shell, target: RequestTarget) -> str | None:
 
 
 def open_revert_dialog(app: Shell, target: RequestTarget) -> None:
-    """Open the dialog that shows the pages to revert, then creates the change request."""
+    """Open the dialog that shows the pages to revert and creates the change request."""
     change_request, space = target.change_request, target.at.space
     write = CheckedWrite(
         title=f"Revert the merge of #{change_request.number}?",
@@ -77,18 +77,17 @@ class RevertChecks:
 
     merged: ChangeRequest
     plan: RevertPlan | None
-    """None if the server does not return the revision of the merge or the revision before it."""
+    """None if the server does not return the revisions of main before and after the merge."""
 
 
 async def _load_checks(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> RevertChecks:
-    """Load the merged change request and the plan of its revert. Raises ApiError."""
     live = app.session.live
     merged = await live.fetch(change_requests.Get(at=change_request.ref(space)))
-    sides = await load_sides(live, space, merged, None)
-    if sides is None:
+    revisions = await load_revisions(live, space, merged, None)
+    if revisions is None:
         return RevertChecks(merged, None)
-    changes = await load_changes(live, space, sides)
-    return RevertChecks(merged, await asyncio.to_thread(make_plan, sides, changes))
+    changes = await load_changes(live, space, revisions)
+    return RevertChecks(merged, await asyncio.to_thread(make_plan, revisions, changes))
 
 
 def _dialog_content(checks: RevertChecks) -> DialogContent:
@@ -98,7 +97,7 @@ def _dialog_content(checks: RevertChecks) -> DialogContent:
 
 
 def plan_facts(plan: RevertPlan) -> tuple[Fact, ...]:
-    """Return the rows of the dialog: the pages to revert, and the changes that cannot be reverted."""
+    """Return the rows of the pages to revert, and of the changes that cannot be reverted."""
     pages = "   ".join(first_few(plan.lines, MAX_LINES))
     facts = [Fact("ok", "reverts", pages or "nothing")]
     if plan.edited_later:
@@ -110,8 +109,8 @@ def plan_facts(plan: RevertPlan) -> tuple[Fact, ...]:
 
 
 async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:
-    """Create a change request that reverts the merge, open it for review, and show it. If an earlier revert was interrupted,
-    continue in its draft change request, which has the same title."""
+    """Create a change request that reverts the merge, and open it for review. Continue an interrupted revert in its
+    draft, which has the same title."""
     with show_progress(app, f"Reverting #{merged.number}…"):
         try:
             sentence, at = await _write_revert(app, space, merged)
@@ -130,17 +129,17 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
-    """Write the edits into the draft change request of the revert, then open it for review. Return a message and the change
-    request. The change request is None if the revert is incomplete. Raises ApiError."""
+    """Write the reverts into a draft change request and open it for review. Return a message and the change request.
+    None if the revert is incomplete. Raises ApiError."""
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:
         return sentence, None
-    sides = await load_sides(live, space, merged, draft.revision)
-    if sides is None:
+    revisions = await load_revisions(live, space, merged, draft.revision)
+    if revisions is None:
         return _NO_BEFORE, None
-    plan = await asyncio.to_thread(make_plan, sides, await load_changes(live, space, sides))
-    revert = await revert_edits(live, space, sides, plan, f"#{draft.number}")
+    plan = await asyncio.to_thread(make_plan, revisions, await load_changes(live, space, revisions))
+    revert = await revert_edits(live, space, revisions, plan, f"#{draft.number}")
     at, head = draft.ref(space), draft.revision
     for start in range(0, len(revert.edits), MAX_CHANGES_PER_EDIT):
         outcome = await restore_pages(live, at, head, revert.edits[start : start + MAX_CHANGES_PER_EDIT])
@@ -158,8 +157,8 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
 
 
 async def _find_or_create_draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:
-    """Return your draft change request with this subject, or a new draft. If the draft cannot be created, return None
-    and a message. Raises ApiError."""
+    """Return your draft change request with this subject, or a new one. If none can be created, return None and a
+    message. Raises ApiError."""
     live, me = app.session.live, app.workspace.me
     filters = {"creator": me.id} if me is not None else {}
     drafts = await live.fetch(change_requests.List(at=space, status="draft", limit=100, **filters))
@@ -174,7 +173,7 @@ _OBJECT_NAMES = {"file": "files", "reusable_content": "reusable content", "varia
 
 
 @dataclass(frozen=True)
-class MergeSides:
+class RevertRevisions:
     """Revisions of main before a merge, after the merge, and now."""
 
     before: Revision
@@ -184,18 +183,18 @@ class MergeSides:
 
 @dataclass(frozen=True)
 class PageEditedLater:
-    """Page that was edited after the merge. The revert keeps these later edits."""
+    """Page that was edited after the merge. The revert keeps the later edits."""
 
     page_id: str
     title: str
     fields: Mapping[str, Any] = field(default_factory=dict)
-    """Fields to restore, such as the title, with their values before the merge."""
+    """Values before the merge of the fields to restore, such as the title."""
     merges_text: bool = True
     """True if the merge may have changed the text."""
 
 
 class FormerPosition(NamedTuple):
-    """Page, and its position before the merge."""
+    """Page with its position before the merge."""
 
     page: Page
     parent: str | None
@@ -206,26 +205,26 @@ class FormerPosition(NamedTuple):
 
 @dataclass(frozen=True)
 class RevertPlan:
-    """Changes that revert a merge, and sentences about the changes that cannot be reverted."""
+    """Pages to revert, by kind of edit. False if there are none."""
 
     restored: tuple[Page, ...] = ()
-    """Pages that the merge deleted. Parent pages come before their subpages."""
+    """Pages that the merge deleted, parents first."""
     reverted: tuple[Page, ...] = ()
     """Pages that the merge edited and that have no later edits."""
     edited_later: tuple[PageEditedLater, ...] = ()
     moved: tuple[FormerPosition, ...] = ()
-    """Pages that the merge moved. If there are any, also the restored pages, because moves can shift them."""
+    """Pages that the merge moved. Then also contains the restored pages, which the moves may shift."""
     deleted: tuple[Page, ...] = ()
     """Pages that the merge created, so the revert deletes them."""
     not_reverted: tuple[str, ...] = ()
-    """Sentences about the changes that cannot be reverted, with the reasons."""
+    """Phrases about changes that cannot be reverted, such as `Setup: deleted after the merge`."""
 
     def __bool__(self) -> bool:
         return bool(self.restored or self.reverted or self.edited_later or self.moved or self.deleted)
 
     @property
     def lines(self) -> list[str]:
-        """A line with a sign and a title for each page of the plan."""
+        """Sign and title of each page in the plan, such as `− Setup`."""
         edited_ids = {page.id for page in (*self.restored, *self.reverted)} | {
             page.page_id for page in self.edited_later
         }
@@ -238,45 +237,48 @@ class RevertPlan:
         ]
 
 
-async def load_sides(live: Live, space: SpaceRef, change_request: ChangeRequest, now: str | None) -> MergeSides | None:
-    """Load the revisions before a merge, after the merge, and now. `now` is the ID of the current revision. None for main.
-    Return None if the server does not return the first two revisions. Raises ApiError."""
+async def load_revisions(
+    live: Live, space: SpaceRef, change_request: ChangeRequest, now: str | None
+) -> RevertRevisions | None:
+    """Load the revisions before and after a merge, and the revision `now`. None loads main. Returns None if the server
+    does not return the first two. Raises ApiError."""
     if change_request.revision_merged is None:
         return None
     merged = await live.cached_or_fetch(content.Get(at=space.revision_ref(change_request.revision_merged)))
-    # A merge has two parents: main before the merge, and the change request.
+    # The parents of a merge are main before the merge, and the change request.
     parents = [parent for parent in merged.parents if parent != change_request.revision]
     if not parents:
         return None
     last = live.cached_or_fetch(content.Get(at=space.revision_ref(now))) if now else live.fetch(content.Get(at=space))
     before, current = await asyncio.gather(live.cached_or_fetch(content.Get(at=space.revision_ref(parents[0]))), last)
-    return MergeSides(before, merged, current)
+    return RevertRevisions(before, merged, current)
 
 
-async def load_changes(live: Live, space: SpaceRef, sides: MergeSides) -> tuple[Change, ...]:
-    """Return the changes of the merge. Raises ApiError."""
-    if has_document_ids(sides.merged):
-        return await asyncio.to_thread(changes_between, sides.before, sides.merged)
-    listed = await live.cached_or_fetch(content.ListChanges(at=space.revision_ref(sides.merged.id), limit=1000))
+async def load_changes(live: Live, space: SpaceRef, revisions: RevertRevisions) -> tuple[Change, ...]:
+    if has_document_ids(revisions.merged):
+        return await asyncio.to_thread(changes_between, revisions.before, revisions.merged)
+    listed = await live.cached_or_fetch(content.ListChanges(at=space.revision_ref(revisions.merged.id), limit=1000))
     return listed.changes
 
 
-def make_plan(sides: MergeSides, changes: Iterable[Change]) -> RevertPlan:
-    """Return the plan that reverts the changes of the merge and keeps later changes."""
-    return _Planner(sides, tuple(changes)).plan()
+def make_plan(revisions: RevertRevisions, changes: Iterable[Change]) -> RevertPlan:
+    """Return the plan that reverts `changes` of the merge and keeps later edits."""
+    return _Planner(revisions, tuple(changes)).plan()
 
 
 class _Planner:
-    """Makes the plan that reverts a merge. `_not_reverted` collects the changes that cannot be reverted."""
+    """Sorts the changes of a merge into the plan that reverts them."""
 
-    def __init__(self, sides: MergeSides, changes: tuple[Change, ...]) -> None:
+    def __init__(self, revisions: RevertRevisions, changes: tuple[Change, ...]) -> None:
         self._changes = changes
-        self._has_ids = has_document_ids(sides.merged)
-        self._before, self._merged, self._now = (_Tree(each) for each in (sides.before, sides.merged, sides.now))
-        self._changed_later = _ids(changes_between(sides.merged, sides.now))
+        self._has_ids = has_document_ids(revisions.merged)
+        self._before, self._merged, self._now = (
+            _Tree(each) for each in (revisions.before, revisions.merged, revisions.now)
+        )
+        self._changed_later = _ids(changes_between(revisions.merged, revisions.now))
         """IDs of the pages that changed after the merge."""
-        self._changed_from_before = _ids(changes_between(sides.before, sides.now))
-        """IDs of the pages that differ from the revision before the merge."""
+        self._changed_from_before = _ids(changes_between(revisions.before, revisions.now))
+        """IDs of the pages that now differ from the revision before the merge."""
         self._not_reverted: list[str] = []
 
     def plan(self) -> RevertPlan:
@@ -292,7 +294,7 @@ class _Planner:
         restored_ids = set(restored)
         moved = tuple(self._revert_moves(self._in_order(by_kind.get("page_moved", [])), restored_ids))
         deleted = self._deletable_pages(by_kind.get("page_created", []), {each.page.id for each in moved})
-        if moved:  # A move can shift the restored pages beside it, so these are positioned again.
+        if moved:  # A move can shift restored siblings, so these get a position again.
             before = self._before
             restored_positions = [
                 FormerPosition(before.pages[id], before.parents[id], before.position_of(id))
@@ -364,12 +366,12 @@ class _Planner:
                 yield FormerPosition(page, former, self._before.position_of(page_id))
 
     def _can_be_parent(self, page_id: str | None, restored_ids: Collection[str]) -> bool:
-        """Return True if the page exists after the revert. None is the top level."""
+        """Return True if the page exists after the revert, or is None (the top level)."""
         return page_id is None or page_id in self._now.pages or page_id in restored_ids
 
     def _deletable_pages(self, page_ids: Iterable[str], moved_ids: set[str]) -> list[str]:
-        """Return the created pages to delete. Pages with later edits or remaining subpages are kept. Pages below another
-        page to delete are left out."""
+        """Return the IDs of the created pages to delete, without the subpages of a deleted page. Pages with later edits
+        or remaining subpages stay."""
         created = [page_id for page_id in page_ids if page_id in self._now.pages]
         edited = {page for page in created if page in self._changed_later or not self._has_ids}
         remaining = set(self._now.pages) - set(created) - moved_ids | edited
@@ -384,7 +386,7 @@ class _Planner:
         return [page for page in created if page in deleted and self._now.parents[page] not in deleted]
 
     def _remaining_ancestors(self, page_id: str, moved_ids: set[str]) -> list[str]:
-        """Return the ancestors that a page still has after the pages in `moved_ids` are moved back."""
+        """Return the ancestors that the page has after `moved_ids` are moved back."""
         ancestors = self._now.path_to(page_id)[:-1]
         start = max((index + 1 for index, each in enumerate(ancestors) if each in moved_ids), default=0)
         return ancestors[start:]
@@ -412,7 +414,7 @@ class _Tree:
         return self._children[self.parents[page_id]].index(page_id)
 
     def path_to(self, page_id: str) -> list[str]:
-        """Return the IDs of the page and its ancestors, starting with the root."""
+        """Return the IDs of the ancestors and the page, starting at the top level."""
         path: list[str] = []
         ancestor: str | None = page_id
         while ancestor is not None and ancestor in self.parents:
@@ -427,29 +429,30 @@ def _ids(changes: Iterable[Change]) -> set[str]:
 
 @dataclass(frozen=True)
 class RevertEdits:
-    """Edits of a plan, in an order in which each can be applied."""
+    """Edits of a plan in the order in which they must be applied."""
 
     edits: tuple[ContentEdit, ...]
     with_conflicts: tuple[str, ...] = ()
-    """Titles of the pages where later edits conflict with the revert, so the text has conflict markers."""
+    """Titles of the pages where later edits conflict with the revert. Their texts have conflict markers."""
 
 
-async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: RevertPlan, label: str) -> RevertEdits:
-    """Return the edits that carry out a plan. `label` names the new change request in conflict markers. Raises
-    ApiError."""
+async def revert_edits(
+    live: Live, space: SpaceRef, revisions: RevertRevisions, plan: RevertPlan, label: str
+) -> RevertEdits:
+    """Return the edits of a plan. `label` names the new change request in conflict markers. Raises ApiError."""
     edits: list[ContentEdit] = []
     with_conflicts: list[str] = []
-    edits += [RevertPage(page=page.id, revision=sides.before.id) for page in plan.restored]
-    edits += [RevertPage(page=page.id, revision=sides.before.id) for page in plan.reverted]
+    edits += [RevertPage(page=page.id, revision=revisions.before.id) for page in plan.restored]
+    edits += [RevertPage(page=page.id, revision=revisions.before.id) for page in plan.reverted]
     for later in plan.edited_later:
         document, has_conflicts = None, False
         if later.merges_text:
-            document, has_conflicts = await _merge_later_text(live, space, sides, later.page_id, label)
+            document, has_conflicts = await _merge_later_text(live, space, revisions, later.page_id, label)
         if has_conflicts:
             with_conflicts.append(later.title)
         if fields := {**later.fields, **({"document": document} if document is not None else {})}:
             edits.append(UpdatePage(page=later.page_id, **fields))
-    # Positions are set after all pages have their former parent.
+    # Positions are set after all parents, because a move shifts siblings.
     edits += [UpdatePage(page=each.page.id, into=each.parent) for each in plan.moved]
     edits += [UpdatePage(page=each.page.id, at=each.position) for each in plan.moved]
     edits += [DeletePage(page=page.id) for page in plan.deleted]
@@ -457,13 +460,13 @@ async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: Rev
 
 
 async def _merge_later_text(
-    live: Live, space: SpaceRef, sides: MergeSides, page: str, label: str
+    live: Live, space: SpaceRef, revisions: RevertRevisions, page: str, label: str
 ) -> tuple[DocumentBody | None, bool]:
-    """Return the text of a page with the later edits but without the changes of the merge, and whether it has conflict
-    markers. The text is None if the page needs no edit, or is missing in a revision."""
-    revisions = (sides.merged, sides.now, sides.before)
+    """Return the text with the later edits but without the merge, and whether it has conflict markers. None if the text
+    stays or is missing in a revision."""
+    merge_order = (revisions.merged, revisions.now, revisions.before)
     base, main, proposed = await asyncio.gather(
-        *(page_source(live, space.revision_ref(each.id), page) for each in revisions)
+        *(page_source(live, space.revision_ref(each.id), page) for each in merge_order)
     )
     if base is None or main is None or proposed is None:
         return None, False

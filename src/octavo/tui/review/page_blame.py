@@ -1,4 +1,4 @@
-"""Blame of a page: who wrote each block, when, in which change request, and who approved the change request."""
+"""The view of the blame of a page: who wrote each block, when, in which change request, and who approved it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _KIND_SIGNS = {"heading": "# ", "item": "• ", "task": "• ", "code": "‹› ", "row": "│ ", "card": "│ ", "figure": "▣ "}
 _MAX_TEXT_LINES = 12
-"""Maximum number of lines of a block in the details."""
+"""Maximum number of lines of a block that the details show."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,15 @@ class BlameTarget:
 
 @dataclass(frozen=True)
 class BlamedBlock:
-    """Block of the page, and the version of the page that wrote it."""
+    """Block of the page, and the version that wrote it."""
 
     block: Block
     origin: Origin[ContentVersion] | None
-    """None while it is unknown."""
+    """Version that wrote the block. None if it is unknown."""
 
     @property
     def change_request(self) -> ChangeRequest | None:
-        """Change request that wrote the block. None if the block was edited on main, or if the origin is unknown."""
+        """Change request that wrote the block. None if the block was edited on main or its origin is unknown."""
         return self.origin.version.change_request if self.origin is not None else None
 
 
@@ -85,7 +85,7 @@ BLAME: Commands[BlameScreen] = Commands(
 
 
 class BlameScreen(ListView[BlamedBlock]):
-    """List of the blocks of a page below the change requests that wrote them, with details of the selected block."""
+    """List of the blocks of a page, grouped by the change request that wrote them."""
 
     CONTEXT = "blame"
     HELP = (
@@ -105,9 +105,9 @@ class BlameScreen(ListView[BlamedBlock]):
         self.MODE = "content" if isinstance(target.at, SpaceRef) else "changes"
         self.is_loading = False
         self._has_selected_target = False
-        """True after the first blocks were shown. Later blocks do not move the cursor to the target again."""
+        """True after the target block was selected. Blocks that load later do not move the cursor."""
         self._people: dict[str, RequestPeople | ApiError] = {}
-        """The editors and approvers of each change request, by ID. An error if they could not be loaded."""
+        """Editors and approvers of each change request, by its ID. An error if they could not be loaded."""
         self._selection_delay = Delay(self)
 
     def body(self) -> Iterable[Widget]:
@@ -138,7 +138,7 @@ class BlameScreen(ListView[BlamedBlock]):
         self.load_older()
 
     def load_older(self) -> None:
-        """Search more revisions for the origins of the blocks. The list is updated after each revision."""
+        """Search older revisions for the origins of the blocks, and update the list after each revision."""
         if not self.is_loading:
             self.run_worker(self._load(self.blame), exclusive=True, group="blame")
 
@@ -170,7 +170,7 @@ class BlameScreen(ListView[BlamedBlock]):
         self._load_people_soon()
 
     def _select_target_block(self) -> None:
-        """Select the block from which this view was opened, or the first block inside it that is in the list."""
+        """Select the target block, or the first listed block inside it."""
         if (block := self.target.block) is not None:
             keys = {each.key for each in self.blame.blocks}
             self.rows.go_to(next((each.key for each in block.walk() if each.key in keys), None))
@@ -218,7 +218,6 @@ class BlameScreen(ListView[BlamedBlock]):
 
     @property
     def _unknown_origin_label(self) -> str:
-        """The heading of the blocks whose origin is unknown."""
         since = self.blame.known_since
         if self.is_loading or since is None:
             return "Checking older revisions…" if self.is_loading else "Not known yet"
@@ -285,8 +284,6 @@ class BlameScreen(ListView[BlamedBlock]):
             lines.append(_muted(f"Edited by {', '.join(people.editors)}"))
         return lines
 
-    # The people of the selected change request
-
     @on(LineList.Highlighted, "#blocks")
     def _on_block_selected(self) -> None:
         self._draw_details()
@@ -294,7 +291,6 @@ class BlameScreen(ListView[BlamedBlock]):
         self._load_people_soon()
 
     def _load_people_soon(self) -> None:
-        """Load the people of the selected change request after `SELECTION_DELAY` seconds."""
         self._selection_delay.start(SELECTION_DELAY, self._load_people)
 
     def _load_people(self) -> None:

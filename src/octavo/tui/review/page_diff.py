@@ -1,5 +1,5 @@
-"""The diff of a page of a change request, with the threads between its lines. Also finds out whether the words that a
-thread is about have changed since the comment."""
+"""The diffs of a change request, with the threads between their lines. Also tells how the words under a thread changed
+since the comment."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from octavo.tui.review.changed_pages import (
     open_threads_on,
 )
 from octavo.tui.review.changed_tree import ChangedTree
-from octavo.tui.review.diff_layouts import RequestScroll, SinglePageLayout
+from octavo.tui.review.diff_layouts import AllPagesLayout, SinglePageLayout
 from octavo.tui.review.page_findings import PageFindings
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.widgets.commands import StillLoading
@@ -55,19 +55,19 @@ _UNKNOWN = "Words changed or are gone since this comment."
 
 
 _Goal = int | str | Comment | links.AnchorLink
-"""A place on a page: a thread, a heading, the key of a block, 1 for the first open thread, or -1 for the last."""
+"""Place on a page: a thread, a heading, the key of a block, or an open thread (1 for the first, -1 for the last)."""
 
 
 class _PendingStep(NamedTuple):
-    """A place to go to as soon as its entry is loaded."""
+    """Place to go to as soon as the entry `entry_key` is loaded."""
 
     entry_key: str
     goal: _Goal
 
 
 class WordChanges:
-    """Finds out how the words that threads are about have changed. Moves pending comments to the block that has their words
-    now."""
+    """Tells how the words under each thread have changed. Moves a pending comment to the block that now has its
+    words."""
 
     def __init__(self, view: View, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._threads, self._pages = view, threads, pages
@@ -75,26 +75,28 @@ class WordChanges:
         self._added_texts: dict[str, tuple[str, frozenset[str]]] = {}
         """Title and added texts of each compared page, by page ID."""
         self._moves: set[tuple[str, str]] = set()
-        """The moves of pending comments that were started: the ID of the comment and the key of its new block."""
+        """Started moves of pending comments: the ID of the comment and the key of the new block."""
 
     def add_page(self, page_id: str, title: str, added_texts: frozenset[str]) -> bool:
-        """Store the added texts of a page. Return True if this changes the result of `moved_to` for a thread."""
+        """Store the texts that a page adds. Return True if `moved_to` has a new result for a thread."""
         earlier = list(map(self.moved_to, self._threads.comments))
         self._added_texts[page_id] = title, added_texts
         return earlier != list(map(self.moved_to, self._threads.comments))
 
     def moved_to(self, thread: Comment) -> str:
-        """Return the title of the page to which the words of a thread have moved. Empty if they have not moved, or if the
-        page is not compared yet."""
+        """Return the title of the page to which the words under a thread have moved. Empty without such a page among
+        the compared pages."""
         if self._by_thread.get(thread.id) != "gone":
             return ""
         quote = quoted_text(thread)
-        texts = ((title, added) for page, (title, added) in self._added_texts.items() if page in self._pages.changing)
+        texts = (
+            (title, added) for page, (title, added) in self._added_texts.items() if page in self._pages.changed_entries
+        )
         return next((title for title, added in texts if quote in added), "")
 
     def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
-        """Update the word changes of the threads on a page, and move its pending comments. Do nothing if the blocks of the
-        threads are not found yet."""
+        """Update the word changes of the threads on a page, and move its pending comments. Do nothing until `anchors`
+        has found the blocks of the threads."""
         threads = self._threads.on_page(page_id)
         for thread in () if anchors.needs_search(threads) else threads:
             self._by_thread[thread.id] = anchors.word_change(thread)
@@ -103,7 +105,7 @@ class WordChanges:
                 self._move(entry, anchors.new_key(thread))
 
     def _move(self, entry: OutboxEntry, key: str) -> None:
-        """Move a pending comment to another block. A suggestion is not moved, because it was made for the old words."""
+        """Move a pending comment to the block `key`. A suggestion is not moved, because it is for the old words."""
         op = entry.op
         if not isinstance(op, comments.Create) or op.node == key or find_suggestions(op.body.markdown):
             return
@@ -112,13 +114,13 @@ class WordChanges:
             self._view.shell.background(self._store_move(entry.id, op.model_copy(update={"node": key})))
 
     async def _store_move(self, entry_id: str, op: comments.Create) -> None:
-        # If this fails, the comment stays on its old block, and its thread says that the words changed.
+        # If this fails, the comment stays on the old block, and the thread says that the words changed.
         with suppress(NotSaved):
             await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
 
-    def note(self, thread: Comment, head: str | None) -> str:
-        """Return a sentence that says how the words of a thread have changed. Empty if they are the same and the comment is
-        on the current revision `head`. If the sentence ends with a colon, the old words must follow."""
+    def change_sentence(self, thread: Comment, head: str | None) -> str:
+        """Return a sentence about the change of the words under a thread. If it ends with a colon, the old words
+        follow. Empty for unchanged words on the revision `head`."""
         node, page = thread.target.node, thread.target.page
         if node is None or page is None:
             return ""
@@ -132,8 +134,9 @@ class WordChanges:
         is_earlier = thread.target.revision not in (None, head)
         return "Words have not changed since this comment." if is_earlier else ""
 
-    def pending_note(self, entry: OutboxEntry) -> str:
-        """Return a note about the words of a pending comment, such as “words are gone”. Empty if they have not changed."""
+    def pending_mark(self, entry: OutboxEntry) -> str:
+        """Return a phrase about the words under a pending comment, such as `words are gone`. Empty if they have not
+        changed."""
         change = self._by_thread.get(entry.created_id)
         thread = next((each for each in self._threads.comments if each.id == entry.created_id), None)
         if thread is not None and (title := self.moved_to(thread)):
@@ -142,7 +145,7 @@ class WordChanges:
 
 
 class PageDiff:
-    """Shows the diff of the selected entry, or all diffs one below the other while `scroll` is on."""
+    """Shows the diff of the selected entry, or all diffs one below the other."""
 
     def __init__(
         self,
@@ -155,27 +158,26 @@ class PageDiff:
         thread: Comment | None = None,
         block: tuple[str, str] | None = None,
     ) -> None:
-        """`thread` is the thread to open first. `block` has the ID of a page and the key of the block to select
-        first."""
+        """`thread` is the thread to open first. `block` has the IDs of a page and of the block to select first."""
         self._view, self._show_position = view, show_position
         self._comparison, self._pages, self._threads, self._findings = comparison, pages, threads, findings
         self.page_discussion = PageDiscussion(view, self)
         """Comments on the shown page."""
         self.selected_blocks = SelectedBlocks(view, self, self.draw_threads)
-        """Blocks that are selected for one remark."""
+        """Blocks that you selected for one comment."""
         self.word_changes = WordChanges(view, threads, pages)
         """Word changes of the threads on the compared pages."""
         self._pending_step: _PendingStep | None = None
         self._wanted_thread, self._wanted_block = thread, block
-        """Thread and block for which the view was opened. None after they have been found in the list of pages."""
+        """Thread and block to show first. None after they were found."""
         parts = view, comparison, pages
-        self.scroll = RequestScroll(*parts, threads, self._summaries_of, self._on_page_loaded)
-        """All changed pages one below the other."""
+        self.all_pages = AllPagesLayout(*parts, threads, self._summaries_of, self._on_page_loaded)
+        """Layout that shows all changed pages one below the other."""
         self._single_page = SinglePageLayout(*parts, self._summaries_of, self._on_page_loaded)
 
     @property
-    def _layout(self) -> SinglePageLayout | RequestScroll:
-        return self.scroll if self.scroll.is_on else self._single_page
+    def _layout(self) -> SinglePageLayout | AllPagesLayout:
+        return self.all_pages if self.all_pages.is_on else self._single_page
 
     @property
     def pane(self) -> DiffView:
@@ -183,15 +185,15 @@ class PageDiff:
 
     @property
     def _documents(self) -> tuple[Document, Document] | None:
-        """Both versions of the entry that commands act on. None while they are loading."""
+        """Old and new version of the entry that commands act on. None while they are loading."""
         return self._layout.documents(self._pages.key)
 
-    def toggle_scroll(self) -> None:
+    def toggle_layout(self) -> None:
         """Switch between one page and all pages."""
         has_focus = self._view.focused is self.pane
-        if not self.scroll.is_on:
-            self._single_page.clear()  # This stores the reading position. The diff of all pages starts there.
-        self.scroll.toggle()
+        if not self.all_pages.is_on:
+            self._single_page.clear()  # Stores the reading position, where the diff of all pages starts.
+        self.all_pages.toggle()
         self.show()
         if has_focus:
             self.pane.focus()
@@ -199,7 +201,7 @@ class PageDiff:
 
     def _on_page_loaded(self) -> None:
         self._update_thread_commands()
-        self.take_pending_step()
+        self.run_pending_step()
         self._show_position()
 
     @property
@@ -215,10 +217,10 @@ class PageDiff:
 
     def shows(self, page_key: str) -> bool:
         """Return True if the diff of a page may be visible."""
-        return self.scroll.is_on or page_key == self._pages.key
+        return self.all_pages.is_on or page_key == self._pages.key
 
     def show(self) -> None:
-        """Show the diff of the selected entry, unless it is already shown."""
+        """Show the selected entry. Forget the pending step if the user selected another entry."""
         earlier_key = self._layout.shown_key
         self._layout.show()
         shown_key = self._layout.shown_key
@@ -272,18 +274,18 @@ class PageDiff:
 
     # Threads
 
-    def note_compared(self, change: ChangedPage, compared: PageComparison) -> None:
-        """After a page was compared, update the word changes of its threads. Draw the threads again if the words of a thread
-        have moved to this page."""
+    def update_word_changes(self, change: ChangedPage, compared: PageComparison) -> None:
+        """Update the word changes of the threads on a compared page. Draw the threads again if words of a thread have
+        moved to this page."""
         if change.page is not None:
             anchors = TwoVersionAnchors((compared.old, compared.new))
             update = partial(self.word_changes.update, change.page.id, anchors)
             search_blocks(self._view, anchors, self._threads_of(change), update)
             update()
-            work: WorkType[None] = partial(self._note_added_texts, change.page.id, change.title, anchors)
+            work: WorkType[None] = partial(self._store_added_texts, change.page.id, change.title, anchors)
             self._view.run_worker(work, group=f"added texts of {change.page.id}", exclusive=True)
 
-    async def _note_added_texts(self, page_id: str, title: str, anchors: TwoVersionAnchors) -> None:
+    async def _store_added_texts(self, page_id: str, title: str, anchors: TwoVersionAnchors) -> None:
         added_texts = await asyncio.to_thread(anchors.added_texts)  # Takes 60 ms for a page of 3 900 blocks.
         if self.word_changes.add_page(page_id, title, added_texts):
             self.draw_threads()
@@ -292,7 +294,7 @@ class PageDiff:
         """Draw the threads between the lines of the diff."""
         self._layout.draw_threads()
         self._update_thread_commands()
-        self.take_pending_step()
+        self.run_pending_step()
 
     def _summaries_of(self, change: ChangedPage, anchors: TwoVersionAnchors) -> Mapping[str, Sequence[ThreadSummary]]:
         """Return the threads, drafts, findings and selected blocks of a page, by block key."""
@@ -339,10 +341,9 @@ class PageDiff:
         self._start_step(_PendingStep(page, key))
 
     def _start_step(self, step: _PendingStep) -> None:
-        """Show the selected entry, and go to the goal of `step` as soon as the entry is loaded."""
         self._pending_step = step
         self.show()
-        self.take_pending_step()
+        self.run_pending_step()
 
     def _select_block(self, key: str) -> None:
         blocks = (document.find(key) for document in reversed(self._documents or ()))
@@ -350,16 +351,16 @@ class PageDiff:
             self.pane.navigation.select_block(block)
             self.pane.cursor.scroll_into_view()
 
-    def take_pending_step(self) -> None:
-        """If the page of the pending step is loaded, go to its thread, heading or block."""
-        self._find_wanted_thread()
-        self._find_wanted_block()
+    def run_pending_step(self) -> None:
+        """Go to the goal of the pending step if its entry is loaded."""
+        self._select_wanted_thread()
+        self._select_wanted_block()
         if self._pending_step is None or self._layout.shown_key != self._pending_step.entry_key:
             return
         key, goal = self._pending_step
         if self._documents is not None:
             self._pending_step = None
-            self._view.call_after_refresh(self._take_step, goal)
+            self._view.call_after_refresh(self._go_to_goal, goal)
         elif self._layout.is_described(key):
             self._pending_step = None
             threads = open_threads_on(key, self._threads.comments)[:1] if isinstance(goal, int) else []
@@ -367,8 +368,8 @@ class PageDiff:
             for thread in threads:
                 self.page_discussion.open_thread(thread.id)  # An entry without a diff shows no threads.
 
-    def _take_step(self, goal: _Goal) -> None:
-        """Go to `goal` on the shown page, as soon as the diff of the page has lines."""
+    def _go_to_goal(self, goal: _Goal) -> None:
+        """Go to `goal` on the shown page as soon as the diff has lines."""
         take: Callable[[], object]
         match goal:
             case int():
@@ -387,8 +388,7 @@ class PageDiff:
             name = anchor.lstrip("#")
             self._view.shell.explain(f"This page has no heading “{name}”. The heading may have been renamed.")
 
-    def _find_wanted_thread(self) -> None:
-        """Select the entry of the wanted thread once the entry and the thread are loaded."""
+    def _select_wanted_thread(self) -> None:
         thread = self._wanted_thread
         if thread is None or all(each.id != thread.id for each in self._threads.comments):
             return
@@ -397,8 +397,7 @@ class PageDiff:
             self._wanted_thread, self._pending_step = None, _PendingStep(key, thread)
             self.show()
 
-    def _find_wanted_block(self) -> None:
-        """Select the page of the wanted block once the changed pages are loaded."""
+    def _select_wanted_block(self) -> None:
         if self._wanted_block is not None and self._pages.select_entry(self._wanted_block[0]):
             self._pending_step, self._wanted_block = _PendingStep(*self._wanted_block), None
             self.show()
@@ -410,12 +409,12 @@ class PageDiff:
             self.pane.focus()
             self.pane.cursor.scroll_into_view()
         else:
-            # The thread is not in the diff, for example in the source diff.
+            # The diff does not have the thread, for example the source diff.
             self.page_discussion.open_thread(thread.id)
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
-        """Unsent drafts for the selected thread or block. If the line of a draft is selected, only this draft."""
+        """Unsent drafts on the selected thread or block. Only the selected draft if its line is selected."""
         change, span = self._pages.selected, self._selected_span
         if change is None or span is None:
             return ()
@@ -478,8 +477,8 @@ class PageDiff:
         return self.pane.cursor.current()
 
     def _row_block(self, row: Block) -> str | None:
-        """Return the key of the block that the draft or finding in `row` is about. Empty if it is about no block. None if
-        `row` is neither a draft nor a finding."""
+        """Return the key of the block under the draft or finding in `row`. Empty for a draft or finding on the page.
+        None for other rows."""
         if (found := self._findings.finding_of_row(row)) is not None:
             return found.finding.block
         draft_key = row.key.removeprefix(DRAFT_PREFIX)
@@ -508,7 +507,7 @@ class PageDiff:
         return self._documents is not None and self.pane.navigation.select_thread(thread.id)
 
     def outdated_note(self, thread: Comment) -> str:
-        return self.word_changes.note(thread, self.change_request.revision)
+        return self.word_changes.change_sentence(thread, self.change_request.revision)
 
     def why_no_block(self) -> str | None:
         return None
@@ -526,7 +525,7 @@ class PageDiff:
             return f"{change.title} could not be loaded. Press r to retry."
         if change.page is None:
             return "This is not a page, so it has no blocks to comment on. Press C to comment on the change request."
-        if self.scroll.is_on and self.visible_block is None:
+        if self.all_pages.is_on and self.visible_block is None:
             return f"Select a block of {change.title} first. Press ( or ) to go to the next block."
         return None
 
@@ -562,9 +561,9 @@ class PageDiff:
         return None
 
     def refresh_drafts(self) -> None:
-        """Do nothing: only the page view shows the unsent drafts."""
+        """Do nothing, because only the page view shows the unsent drafts."""
 
     def show_saved_page(self, change_request: ChangeRequest, page: str) -> None:
-        """Select the page once the change request has reloaded, for example after the page was added."""
+        """Select `page` after the change request has reloaded, for example after it was added."""
         if page and page != self._pages.key:
             self._wanted_block = (page, "")

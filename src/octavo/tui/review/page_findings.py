@@ -59,7 +59,7 @@ class PageFindings:
         return rows
 
     def finding_of_row(self, row: Block) -> AddedFinding | None:
-        """Return the finding of a row of the diff. None if the row is not a finding."""
+        """Return the finding in a row of the diff. None if the row has no finding."""
         key = row.key.removeprefix(FINDING_PREFIX)
         if row.kind != "thread" or key == row.key:
             return None
@@ -67,12 +67,12 @@ class PageFindings:
 
     @property
     def selected(self) -> AddedFinding | None:
-        """The selected finding. None if the diff has no focus, or if no finding is selected."""
+        """Selected finding. None if no finding is selected in the focused diff."""
         diff = diff_of(self._view)
         stop = diff.cursor.current() if self._view.focused is diff else None
         return self.finding_of_row(stop.block) if stop is not None else None
 
-    def go(self, step: int) -> None:
+    def go_to_finding(self, step: int) -> None:
         """Go to the next finding, or to the previous one if `step` is -1."""
         diff = diff_of(self._view)
         if not diff.navigation.go_to_finding(step):
@@ -82,7 +82,7 @@ class PageFindings:
             diff.focus()
 
     def why_no_finding(self) -> str | None:
-        """Return why there is no finding to go to. None if there is one."""
+        """Return the reason why the page has no findings. None if it has findings."""
         if self._on_page:
             return None
         if self._findings.is_checking:
@@ -110,8 +110,8 @@ class PageFindings:
         return None
 
     def add_comment(self, app: Shell, *, with_suggestion: bool) -> None:
-        """Replace the selected finding by a pending comment. With `with_suggestion`, the comment suggests the fix. `u` shows
-        the finding again."""
+        """Replace the selected finding with a pending comment. `with_suggestion` adds the fix. Undo shows the finding
+        again."""
         selected, page = self.selected, self._pages.selected
         if selected is None or page is None or page.page is None:
             return
@@ -136,7 +136,7 @@ class PageFindings:
         app.writes.change(change, message=f"Added a pending {kind}. Submit your review to send it.")
 
     def dismiss(self, app: Shell) -> None:
-        """Hide the selected finding until its words change. `u` shows it again."""
+        """Hide the selected finding until its words change. Undo shows the finding again."""
         if (selected := self.selected) is None:
             return
         page_key = self._pages.key
@@ -152,11 +152,11 @@ class PageFindings:
 
 
 def pending_comment(at: ChangeRequestRef, page: str, block: str, text: str) -> NewWrite:
-    """Return the write of a pending comment on a block, or on the page if `block` is empty."""
+    """Return the write of a pending comment. It is on the page if `block` is empty."""
     node = {"node": block} if block else {}
     op = Create(at=at, body=Markdown(markdown=text), page=page, **node)
     draft_key = f"comment {at.space_id} {at.change_request_id} {page} {block}"
-    # The user may have an unsent draft on this block. It has another text, so it is not deleted.
+    # An unsent draft on this block has another text, so it stays.
     return NewWrite(op, "comment", draft_key, Basis(), used_draft_keys=())
 
 
@@ -164,9 +164,9 @@ FINDING_COMMANDS: Commands[PageFindings] = Commands(
     "finding",
     (
         Command("next", "semicolon", "Next finding", "Go to the next finding of the checks", shown=False, key_display=";",
-                run=lambda _, findings: findings.go(1), why_not=lambda _, findings: findings.why_no_finding()),
+                run=lambda _, findings: findings.go_to_finding(1), why_not=lambda _, findings: findings.why_no_finding()),
         Command("previous", "comma", "Previous finding", "Go to the previous finding of the checks", shown=False, key_display=",",
-                run=lambda _, findings: findings.go(-1), why_not=lambda _, findings: findings.why_no_finding()),
+                run=lambda _, findings: findings.go_to_finding(-1), why_not=lambda _, findings: findings.why_no_finding()),
         Command("comment", "apostrophe", "Add comment", "Make the finding a pending comment", shown=False, key_display="'", writes=True,
                 run=lambda app, findings: findings.add_comment(app, with_suggestion=False), why_not=lambda _, findings: findings.why_no_comment()),
         Command("suggest", "quotation_mark", "Suggest fix", "Make the finding a pending suggestion", shown=False, key_display='"', writes=True,
@@ -184,7 +184,7 @@ _MAX_EXCERPT = 200
 
 @dataclass(frozen=True)
 class PageRevert:
-    """Page of a change request whose revision `head` is reverted to the revision `base`."""
+    """Page of a change request to revert from the revision `head` to the revision `base`."""
 
     at: ChangeRequestRef
     change_request: ChangeRequest
@@ -201,7 +201,7 @@ class SelectedChange:
     comparison: Comparison
     change: ChangedPage
     block: Block | None
-    """None if the diff has no focus. Commands then act on the whole page."""
+    """Selected block. None if the diff has no focus: commands then act on the page."""
 
 
 def _why_no_revert(app: Shell, selected: SelectedChange) -> str | None:

@@ -265,14 +265,14 @@ async def _load_headings(
 async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
     """Return the row of the findings on added words. The row never blocks a merge. The tuple is empty if all pages were
     checked and have no findings. `changed` has the IDs of the changed pages. Raises ApiError."""
-    context = _link_context(trees.new_tree, trees.after)
+    context = _link_context(trees.new_tree, trees.head)
     loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []
     total = unchecked = 0
     existing = [page for page in trees.new_tree.walk() if page.id in changed and page.type == "document"]
     for page in existing[:MAX_CHECKED_PAGES]:
         sides = await asyncio.gather(
-            *(find_page(live, get_page_source(ref, page.id)) for ref in (trees.before, trees.after))
+            *(find_page(live, get_page_source(ref, page.id)) for ref in (trees.base, trees.head))
         )
         before, after = map(page_markdown, sides)
         if len(after) > MAX_TEXT:
@@ -368,7 +368,7 @@ async def check_linters(
 
 async def _linted_page(live: Live, trees: MergeTrees, page: Page) -> LintedPage:
     """Return a page with the words that a merge adds to it. Raises ApiError."""
-    sides = [await find_page(live, get_page_source(ref, page.id)) for ref in (trees.before, trees.after)]
+    sides = [await find_page(live, get_page_source(ref, page.id)) for ref in (trees.base, trees.head)]
     before, after = map(page_markdown, sides)
     added, document = await asyncio.to_thread(lambda: (added_ranges(before, after), parse(after)))
     return LintedPage(page.path or page.id, page_path(page), document, after, added)

@@ -160,9 +160,9 @@ class RequestHead:
         """Show the position in the change request in the status line."""
         comparison, pages = self._comparison, self._pages
         change_request, sides = comparison.change_request, comparison.sides
-        keys = list(pages.changing)
+        keys = list(pages.changed_entries)
         selected = pages.key
-        position = f"page {keys.index(selected) + 1} of {len(keys)}" if selected in pages.changing else ""
+        position = f"page {keys.index(selected) + 1} of {len(keys)}" if selected in pages.changed_entries else ""
         against = f"compared with {sides.old_name}" if sides is not None and sides.old_name else ""
         space_title = self._view.shell.workspace.space_title(comparison.space.space_id)
         prefix = f"{space_title} › " if space_title else ""
@@ -308,7 +308,7 @@ VIEW_COMMANDS: Commands[ChangeRequestScreen] = Commands(
         Command("blame", "I", "Blame", "Show who wrote each block of this page", run=_open_blame, why_not=_why_no_blame,
                 shown=False, id="page.blame"),
         Command("continuous", "v", "Continuous", "Switch between one page and all changed pages", shown=False,
-                run=lambda _, view: view.page_diff.toggle_scroll(), title_now=lambda _, view: "One page" if view.page_diff.scroll.is_on else None),
+                run=lambda _, view: view.page_diff.toggle_layout(), title_now=lambda _, view: "One page" if view.page_diff.all_pages.is_on else None),
         Command("lint", "", "Run linters", "Run all linters of this space on the changed pages", run=_run_linters, why_not=_why_no_linters,
                 shown=False),
         Command("export", "ctrl+e", "Export", "Export the change request or the selected page", run=_export, shown=False),
@@ -428,7 +428,7 @@ class ChangeRequestScreen(View):
         for pane in self.query(DiffView):
             pane.navigation.positions = self.changed_tree.marks.positions
             pane.block_commands.why_no_comment_here = self.page_discussion.why_no_comment
-        self.page_diff.scroll.restore_choice()
+        self.page_diff.all_pages.restore_choice()
         self.request_head.draw()
         self.changed_tree.widget.focus()
         self.comparison.start()
@@ -469,7 +469,7 @@ class ChangeRequestScreen(View):
     def on_screen_suspend(self) -> None:
         if is_stop(self.app.screen):  # Not for a dialog: the view stays visible below it, so its diffs are kept.
             self.comparison.drop_hidden()
-            self.page_diff.scroll.drop_hidden()
+            self.page_diff.all_pages.drop_hidden()
 
     def on_screen_resume(self) -> None:
         self._on_findings_changed(self.changed_tree.key)
@@ -487,7 +487,7 @@ class ChangeRequestScreen(View):
         if self.comparison.changed is not None:
             self.changed_tree.show(self.comparison.changed)
             self.page_diff.show()
-            self.page_diff.take_pending_step()
+            self.page_diff.run_pending_step()
         elif self.comparison.error_text:
             self.changed_tree.show_error()
 
@@ -498,7 +498,7 @@ class ChangeRequestScreen(View):
     def _show_diff(self, page: ChangedPage, compared: PageComparison) -> None:
         self._set_finding_revisions()
         self.findings.check(page, compared)
-        self.page_diff.note_compared(page, compared)
+        self.page_diff.update_word_changes(page, compared)
         self._draw_sizes_soon()
 
     def _set_finding_revisions(self) -> None:
@@ -529,7 +529,7 @@ class ChangeRequestScreen(View):
 
     @on(PaneMoved)
     def _on_diff_moved(self) -> None:
-        self.page_diff.scroll.load_near()
+        self.page_diff.all_pages.load_near()
         self.changed_tree.save_position_soon()
         self.changed_tree.draw_title()
         self.request_head.show_position()
@@ -588,7 +588,7 @@ class ChangeRequestScreen(View):
             self,
             reviews=comparison.reviews,
             titles=lambda: comparison.titles,
-            pending_note=self.page_diff.word_changes.pending_note,
+            pending_note=self.page_diff.word_changes.pending_mark,
             show_pending_comment=self._show_pending_comment,
             show_block=self.page_diff.show_block,
             show_edited=self._show_edited,

@@ -31,7 +31,7 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.review import merge_checks
 from octavo.tui.review.changed_pages import SIGN_STYLES, ComparedSides, DiffCache, describe_change, possible_entry_keys
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
-from octavo.tui.review.conflict_choices import ConflictSource
+from octavo.tui.review.conflict_choices import RequestConflicts
 from octavo.tui.review.conflict_finder import find_conflicts
 from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.review.diff_layouts import with_settings
@@ -252,7 +252,7 @@ def _open_conflicts_view(
             app.go(ToChangeRequest(written.ref(target.at.space), written))
 
     space = target.at.space
-    source = ConflictSource(app, change_request, space, merged_request=merged_request, on_written=on_written)
+    source = RequestConflicts(app, change_request, space, merged_request=merged_request, on_written=on_written)
     app.push_screen(ConflictsScreen(source))
 
 
