@@ -151,7 +151,7 @@ class ChangedTree:
         self._reading_order = [key for key in self._entries if key in by_key]
         is_first, selected_key = not tree.keys, str(tree.key)
         tree.show(nodes)
-        tree.state.show_unreadable(comparison.unreadable)
+        tree.state.show_unreadable(comparison.unreadable_count)
         if comparison.error_text:
             self.show_error()
         if is_first or selected_key not in self._entries:

@@ -26,10 +26,10 @@ from octavo.documents.source_blocks import read_page
 from octavo.documents.source_reader import ConflictMarkers, find_markers
 from octavo.tui.render.conflict_lines import FIELDS
 from octavo.tui.review.tree_conflicts import (
-    FieldSides,
+    FieldValues,
     TreeConflict,
+    chosen_settings,
     find_tree_conflicts,
-    settings_of,
     tree_edits,
     unresolved_settings,
 )
@@ -63,7 +63,7 @@ class ConflictedPage:
     """Text with the conflicts. Not sanitized: views sanitize the text before they show it."""
     source: str = field(default="", repr=False)
     """Current text of the page."""
-    fields: FieldSides = field(default_factory=dict)
+    fields: FieldValues = field(default_factory=dict)
     """Values of the conflicting fields, such as the title. The first conflict of the page decides all these fields."""
     is_unmarked: bool = False
     """True if the text has no conflict markers, so the conflicts come from merging the versions again."""
@@ -98,7 +98,7 @@ class ConflictedPage:
         request in conflict markers."""
         first = self.conflicts[0][0]
         text = self.text({first: MergeChoice("main"), **choices} if self.fields else choices, label)
-        settings = settings_of(self.fields, is_main=first not in choices or choices[first].kind != "request")
+        settings = chosen_settings(self.fields, is_main=first not in choices or choices[first].kind != "request")
         if first not in choices:
             settings = unresolved_settings(settings)
         if (title := self.title_after(text)) is not None:
@@ -256,7 +256,7 @@ async def find_conflicts(
     source = revisions if revisions is not None and revisions.base is not None else server_revisions
     triple = await _load_revisions(live, at, source) if source is not None else None
     tree_conflicts: list[TreeConflict] = []
-    fields: dict[str, FieldSides] = {}
+    fields: dict[str, FieldValues] = {}
     merged_ids: Collection[str] = [page.id for page in pages] if server_revisions is not None else ()
     if source is not None and triple is not None:
         tree_conflicts, fields = await asyncio.to_thread(find_tree_conflicts, triple, tree)
@@ -302,7 +302,7 @@ class _PageReader:
     """Base, main and change request, in this order. None if a revision could not be read."""
 
     async def find_on_page(
-        self, page: Page, fields: FieldSides, *, merges_unmarked: bool, has_server_conflicts: bool
+        self, page: Page, fields: FieldValues, *, merges_unmarked: bool, has_server_conflicts: bool
     ) -> ConflictedPage | None:
         """Return a page with its conflicts. None without conflicts. With `merges_unmarked`, a page without conflict
         markers is merged again. With `has_server_conflicts`, the server reported conflicts."""
@@ -385,7 +385,7 @@ class _PageReader:
         page = self.triple[1].find(page_id) if self.triple is not None else None
         return (page.title if page is not None else "") or "Untitled"
 
-    def _fields_of_base(self, page_id: str, fields: FieldSides) -> str | None:
+    def _fields_of_base(self, page_id: str, fields: FieldValues) -> str | None:
         """Return the base values of the conflicting fields, such as `title: Home`, one per paragraph. None if they are
         unknown."""
         page = self.triple[0].find(page_id) if self.triple is not None else None

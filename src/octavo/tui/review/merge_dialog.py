@@ -30,7 +30,7 @@ from octavo.tui.review.merge_checks import (
     why_number_required,
 )
 from octavo.tui.review.merge_effects import list_first_names
-from octavo.tui.review.status_changes import offer_to_archive
+from octavo.tui.review.status_changes import archive_opener
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands
@@ -66,7 +66,7 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
 
 def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogContent:
     if checks.why_no_effect:
-        archive = offer_to_archive(app, at, checks.change_request)
+        archive = archive_opener(app, at, checks.change_request)
         reason = why_blocked(checks)
         if checks.can_merge and archive is not None:
             reason = f"{checks.why_no_effect} {ARCHIVE_HINT}"

@@ -88,7 +88,7 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
         return Row(Content.assemble((checkbox, "$octavo-muted"), row.text), right=row.right, dim=row.dim)
 
     def find_matches(self, query: str) -> list[MatchedChoice[str]]:
-        # People who cannot review come last.
+        # Sorted again, because people who cannot review come last.
         return sorted(super().find_matches(query), key=lambda found: bool(found.choice.disabled_reason))
 
     def accept(self, choice: Choice[str]) -> None:
@@ -105,8 +105,8 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
 
 
 _REVIEWER_ROLES = ("review", "create", "admin")
-_RECENT = "recent reviewers"
-"""Name of the stored list of recent reviewers, newest first."""
+_RECENT_FACT = "recent reviewers"
+"""Key under which the IDs of recent reviewers are stored, newest first."""
 _MAX_RECENT = 8
 
 
@@ -121,8 +121,8 @@ def why_no_reviewers(app: Shell, target: RequestTarget) -> str | None:
 
 
 def choose_reviewers(app: Shell, target: RequestTarget) -> None:
-    """Let the user choose reviewers, then request reviews from the chosen people. For a single change request, also withdraw
-    the requests to the other people."""
+    """Let the user choose reviewers, and request reviews from the chosen people. For a single change request, also
+    withdraw other requests."""
     choose = _choose_for_several if acts_on_selection(target) else _choose_reviewers
     target.view.run_worker(choose(app, target), exclusive=True, group="reviewers")
 
@@ -141,7 +141,7 @@ async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
     if app.screen is not target.view:
         return  # The user left the view while the lists loaded.
     requests = {each.user.id: each for each in requested.items if each.user is not None}
-    recent = tuple(app.session.state.get_fact(_RECENT, ()))
+    recent = tuple(app.session.state.get_fact(_RECENT_FACT, ()))
     choices = reviewer_choices(people, requests, reviews_given.items, change_request, recent)
 
     def on_answer(chosen: frozenset[str]) -> None:
@@ -149,7 +149,7 @@ async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
         for user_id in sorted(requests.keys() - chosen):
             _withdraw(app, target, user_id, names[user_id])
         if added := [choice.value for choice in choices if choice.value in chosen - requests.keys()]:
-            app.session.state.set_fact(_RECENT, list(dict.fromkeys([*added, *recent]))[:_MAX_RECENT])
+            app.session.state.set_fact(_RECENT_FACT, list(dict.fromkeys([*added, *recent]))[:_MAX_RECENT])
             _request_reviews(app, target, added, [names[each] for each in added])
 
     app.ask(ReviewersScreen(f"Request reviews of {target.name}", choices, frozenset(requests)), on_answer)
@@ -167,7 +167,7 @@ async def _choose_for_several(app: Shell, target: RequestTarget) -> None:
         return
     if app.screen is not target.view:
         return  # The user left the view while the list loaded.
-    recent = tuple(app.session.state.get_fact(_RECENT, ()))
+    recent = tuple(app.session.state.get_fact(_RECENT_FACT, ()))
     choices = reviewer_choices(people, {}, (), first.model_copy(update={"created_by": None}), recent)
 
     def on_answer(chosen: frozenset[str]) -> None:
@@ -181,7 +181,7 @@ async def _choose_for_several(app: Shell, target: RequestTarget) -> None:
 def _request_reviews(app: Shell, target: RequestTarget, people: list[str], names: list[str]) -> None:
     def on_requested(_: object) -> None:
         target.view.refresh_data()
-        if app.screen is target.view:  # The offer is skipped if the user left the view meanwhile.
+        if app.screen is target.view:  # Otherwise, the user left the view, so there is no offer.
             status_changes.offer_to_mark_ready(app, target.change_request)
 
     names_text = " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"
@@ -207,7 +207,7 @@ def _withdraw(app: Shell, target: RequestTarget, user_id: str, name: str) -> Non
 
 
 async def _load_members(live: Live, at: ChangeRequestRef, space: Space | None) -> list[tuple[User, str | None]]:
-    """Return the people whose review can be requested, with their roles in the space. A role is None if it is unknown.
+    """Return the people who can be asked for a review, each with the role in the space. None for an unknown role.
     Raises ApiError."""
     try:
         access = await live.fetch(permissions.ListAggregate(at=at.space, limit=1000))
@@ -227,9 +227,8 @@ def reviewer_choices(
     change_request: ChangeRequest,
     recent: Sequence[str],
 ) -> list[Choice[str]]:
-    """Return the people whose review is requested or can be requested. Requested reviewers come first, then people who
-    reviewed this change request, then `recent` reviewers, then the others by name. People whose role does not allow
-    reviews come last. `requests` has the review requests by user ID."""
+    """Return the people in the order of the dialog: requested reviewers, earlier reviewers, `recent` reviewers, others
+    by name, then people who cannot review. `requests` has the review requests by user ID."""
     reviews_by_id = {review.reviewer.id: review for review in reviews}
     people_ids = {user.id for user, _ in people}
     others = [
@@ -258,7 +257,7 @@ def reviewer_choices(
 
 
 MAX_MERGES = 20
-"""Maximum number of change requests in a bulk merge."""
+"""Maximum number of change requests that are merged together."""
 _REQUIRED = "Enter a subject of 1 to 100 characters."
 _MAX_SUBJECT = 100
 
@@ -379,7 +378,7 @@ def comment_on_whole(app: Shell, target: RequestTarget) -> None:
 
 
 why_no_comment_on_whole = requires("comment")
-"""Returns the reason why you cannot comment on the change request as a whole. None if you can."""
+"""Function that returns the reason why you cannot comment on the change request as a whole. None if you can."""
 
 
 REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
@@ -454,7 +453,8 @@ def _subject_field(draft: DialogDraft) -> DialogField:
 
 
 def _space_for_new(view: Any) -> SpaceRef | None:
-    """Return the space of the current change request, else the space that you opened last. None if both are unknown."""
+    """Return the space of the selected change request, else the space that you opened last. None if there is
+    neither."""
     target: RequestTarget | None = view.request_target
     if target is not None and target.space is not None:
         return target.space

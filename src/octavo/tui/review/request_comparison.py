@@ -1,4 +1,4 @@
-"""The comparison of a change request with its base, your last review, or main."""
+"""The comparison of a change request with its base, your last review or main."""
 
 from __future__ import annotations
 
@@ -32,17 +32,18 @@ if TYPE_CHECKING:
 
 Base = Literal["base", "review", "main"]
 _OLD_REVISION_NAMES: dict[Base, str] = {"review": "your last review", "main": "main"}
-FIRST_LIMIT, MAX_LIMIT = 100, 1000
-"""Number of changes in the first request, and the maximum that the server lists. Octavo finds further changes by comparing
-the revisions."""
+FIRST_LIMIT = 100
+"""Number of changes that the first request asks for."""
+MAX_LIMIT = 1000
+"""Maximum number of changes that the server lists. Octavo finds more by comparing the revisions."""
 PREDICTION_DELAY = 0.6
 """Delay in seconds before the merge is predicted, so that the first diff loads earlier."""
 REVIEWS_WAIT = 2.0
-"""Seconds after opening the view during which Octavo may choose another old revision when the reviews are loaded."""
+"""Seconds after opening the view. Until then, loaded reviews may change the old revision."""
 
 
 class _CompleteChanges(NamedTuple):
-    """All changes between two revisions, of which the server lists only `listed`."""
+    """All changes between two revisions. The server lists only `listed`."""
 
     sides: ComparedSides
     listed: Changes
@@ -50,7 +51,7 @@ class _CompleteChanges(NamedTuple):
 
 
 class Comparison:
-    """Changes of a change request between two revisions. The old revision can be chosen."""
+    """Changes of a change request between two revisions. You can choose the old revision."""
 
     def __init__(
         self,
@@ -64,17 +65,14 @@ class Comparison:
         on_new_base: Callable[[], None],
         opens_at_review: bool,
     ) -> None:
-        """If `opens_at_review`, a change request that was edited after your last review is compared with the reviewed
-        revision first.
-
-        `on_change` is called when the changed pages or `error_text` change. `on_diff` is called when a page was
-        compared, and `on_reviews` when the reviews or the predicted conflicts change. `on_new_base` is called when the
-        changes since another old revision are loaded.
-        """
+        """With `opens_at_review`, a change request that was edited after your last review is first compared with the
+        reviewed revision. `on_change` is called when the changed pages or `error_text` change. `on_diff` is called with
+        each compared page. `on_reviews` is called when the reviews or the predicted conflicts change. `on_new_base` is
+        called when the changes since another old revision are loaded."""
         self._view, self._on_change, self._on_diff = view, on_change, on_diff
         self._on_reviews, self._on_new_base = on_reviews, on_new_base
         self.change_request = change_request.with_space(space)
-        """The change request as it was last loaded."""
+        """Change request as last loaded."""
         self.space = space
         self.at: ChangeRequestRef = change_request.ref(space)
         self.sides: ComparedSides | None = None
@@ -82,30 +80,29 @@ class Comparison:
         self.changed: tuple[ChangedPage, ...] | None = None
         """Changed pages. None while they are loading."""
         self.unlisted_count = 0
-        """Number of changes that are missing in `changed`, because the server does not list them."""
+        """Number of changes that are missing in `changed`."""
         self.old_pages: tuple[Page, ...] = ()
-        """Page tree of the old revision, for the positions of deleted pages."""
+        """Page tree of the old revision, which has the positions of deleted pages."""
         self._new_pages: tuple[Page, ...] | None = None
-        """Page tree of the new revision. None if this is the current revision of the change request."""
+        """Page tree of the new revision. None for the current revision of the change request."""
         self._base: Base = "base"
         self._is_base_chosen = False
         """True after you chose the old revision. Until then, Octavo chooses it."""
         self._is_opening = opens_at_review and change_request.status in UNDECIDED
-        """True while Octavo may still choose another old revision, because the reviews or the change request are not
-        loaded yet."""
+        """True while Octavo may choose another old revision, because the reviews or the change request are loading."""
         self._has_reviews = self._are_reviews_current = self._is_request_current = False
         self._base_changed = False
-        """True if another old revision was chosen and its changes are still loading."""
+        """True while the changes since another old revision are loading."""
         self._listed: Changes | None = None
         self.fetched_at: datetime | None = None
-        """When the list of changes was fetched."""
+        """Time when the list of changes was fetched."""
         self._complete_changes: _CompleteChanges | None = None
         self.conflicting: frozenset[str] = frozenset()
         """Keys of the pages with predicted conflicts with main."""
         self.is_on_main = False
-        """True if the prediction says that main already has all changes."""
+        """True if main already has all changes, according to the prediction."""
         self._predicted_for = ""
-        """Revisions for which the merge is predicted. Empty if no prediction is needed."""
+        """IDs of the revisions for which the merge is predicted. Empty if no prediction is needed."""
         self._limit = FIRST_LIMIT
         self.error_text = ""
         """Error message of the last request for the changes. Empty if it succeeded."""
@@ -124,41 +121,41 @@ class Comparison:
         self._follow_changes()
         self._view.subscriptions.follow_whole("reviews", reviews_of(self.at), self._show_reviews)
         self._view.follow("tree", content.ListPages(at=self.at), lambda _: self._on_change())
-        # A new revision of main can cause conflicts.
+        # A new revision of main can cause conflicts, so the merge is predicted again.
         self._view.shell.workspace.spaces_changed.subscribe(self._view, lambda _: self._predict_soon())
 
     def stop(self) -> None:
-        """Cancel all diffs."""
+        """Cancel all comparisons of pages."""
         if self.sides is not None:
             self.diffs.stop()
 
     def drop_hidden(self) -> None:
-        """Drop all diffs except the shown diff, to save memory while another view is open."""
+        """Drop all diffs except the shown diff. Saves memory while another view is open."""
         if self.sides is not None:
             self.diffs.drop_hidden()
 
     def replace_worker(self, group: str, work: WorkType[None]) -> None:
-        """Run `work`, and cancel the other workers of the group. Pass a function, not a coroutine: Python warns about a
-        coroutine that is canceled before it starts."""
+        """Run `work` and cancel the other workers of `group`. Takes a function, because Python warns about a coroutine
+        that is canceled before it starts."""
         self._view.run_worker(work, exclusive=True, group=group)
 
     @property
     def titles(self) -> Mapping[str, str]:
-        """The page titles on both sides, by page ID."""
+        """Page titles in the old and the new revision, by page ID."""
         return {
             page.id: page.title or "Untitled" for root in (*self.old_pages, *self.new_pages) for page in root.walk()
         }
 
     @property
     def new_pages(self) -> tuple[Page, ...]:
-        """The page tree of the new revision."""
+        """Page tree of the new revision."""
         if self._new_pages is not None:
             return self._new_pages
         return self.tree.value.pages if self.tree.value is not None else ()
 
     def set_change_request(self, change_request: ChangeRequest, *, is_current: bool) -> bool:
-        """Store the change request. Return True if its revisions or its status have changed. `is_current` is False if it
-        comes from the cache."""
+        """Store the change request. Return True if its revisions or its status changed. `is_current` is False for a
+        cached change request."""
         before = self.change_request
         after = self.change_request = change_request.with_space(self.space)
         self._is_request_current = is_current
@@ -168,7 +165,7 @@ class Comparison:
         return has_changed
 
     def reload(self) -> None:
-        """Load the changes and the page tree again, because the change request has a new revision."""
+        """Load the changes and the page tree of a new revision."""
         for slot in ("changes", "tree"):
             if (op := self._view.subscriptions.operation(slot)) is not None:
                 self._view.shell.background(self._view.live.refresh(op))
@@ -187,7 +184,7 @@ class Comparison:
             return
         self._listed, self.fetched_at = snapshot.value, snapshot.fetched_at
         if snapshot.value.more and self._limit < MAX_LIMIT:
-            # Load up to MAX_LIMIT changes, because a reviewer should see every one.
+            # A reviewer should see every change, so up to `MAX_LIMIT` are loaded.
             self._limit = MAX_LIMIT
             self._view.call_later(self._follow_changes)
         self._find_changes()
@@ -197,8 +194,8 @@ class Comparison:
         self.diffs.set_sides(sides)
 
     @property
-    def unreadable(self) -> int:
-        """The number of listed changes that could not be read."""
+    def unreadable_count(self) -> int:
+        """Number of listed changes that could not be read."""
         return self._listed.unreadable if self._listed is not None else 0
 
     def _show_reviews(self, snapshot: Snapshot[ListPage[Review]]) -> None:
@@ -209,7 +206,7 @@ class Comparison:
         self._on_reviews()
 
     def _stop_waiting_for_reviews(self) -> None:
-        """From now on, do not choose another old revision: the text would move while the user reads it."""
+        """Keep the old revision from now on, because the text would move while the user reads it."""
         self._is_opening = False
         if not self._has_reviews:
             self._find_changes()
@@ -220,17 +217,17 @@ class Comparison:
 
     @property
     def tree(self) -> Snapshot[PageTree]:
-        """Page tree of the change request, for links."""
+        """Page tree of the current revision. Links are resolved with it."""
         return self._view.subscriptions.snapshot("tree")
 
     @property
     def head(self) -> ContentRef:
-        """The reference of the current revision. If the revision is unknown, the reference of the change request."""
+        """Reference of the current revision, or of the change request if the revision is unknown."""
         revision = self.change_request.revision
         return self.space.revision_ref(revision) if revision else self.at
 
     def _predict_soon(self) -> None:
-        """Predict the merge after a delay if the revisions to merge have changed."""
+        """Predict the merge after `PREDICTION_DELAY` if its revisions have changed."""
         change_request, space = self.change_request, self._view.shell.workspace.space(self.space.space_id)
         predicted_for = ""
         if needs_prediction(change_request) and self._listed is not None:
@@ -249,7 +246,7 @@ class Comparison:
             space = await self._view.live.fetch(spaces.Get(at=self.space))
             prediction = await predict_conflicts(self._view.live, self.at, change_request, listed, main=space.revision)
         except ApiError:
-            # The dialogs that need the prediction show the error. Here, the next response starts another prediction.
+            # The dialogs show the error. The next response starts another prediction.
             if predicted_for == self._predicted_for:
                 self._predicted_for = ""
             return
@@ -300,7 +297,7 @@ class Comparison:
             self._on_new_base()
 
     async def _load_unlisted(self, sides: ComparedSides, old: RevisionRef, listed: Changes) -> None:
-        """Find the former positions of deleted pages, and the changes that the server did not list."""
+        """Find the former positions of deleted pages and the changes that the server did not list."""
         try:
             before = await load_revision(self._view.live, old)
             self.old_pages = before.pages
@@ -345,7 +342,7 @@ class Comparison:
             self._find_changes()
             return
         if not has_document_ids(after) and self._listed is not None:
-            # Without document IDs, comparing revisions does not find edited texts. The list of the server has them.
+            # Without document IDs, only the list of the server has the edited texts.
             keys = {each.key for each in changed}
             changed += tuple(each for each in changed_pages(self._listed.changes) if each.key not in keys)
         self._set_sides(sides)
@@ -365,15 +362,15 @@ class Comparison:
         if is_merged and change_request.revision_merged is not None:
             new = self.space.revision_ref(change_request.revision_merged)
             parents = (await load_revision(self._view.live, new)).parents
-            # One parent of a merge is the change request, the other is main before the merge.
+            # The parents of a merge are the change request and main before the merge.
             old = next((each for each in parents if each != change_request.revision), None)
             if old is not None:
                 return ComparedSides(self.space.revision_ref(old), new)
         return ComparedSides(self.space.revision_ref(change_request.base) if change_request.base else None, self.head)
 
     async def changed_since(self, revision: str) -> tuple[ChangedPage, ...] | None:
-        """Return the pages that changed since a revision. None if edited pages cannot be found, because a revision has no
-        document IDs. Raises ApiError."""
+        """Return the pages that changed since `revision`. None if a revision has no document IDs, so edits cannot be
+        found. Raises ApiError."""
         before, after = await asyncio.gather(
             load_revision(self._view.live, self.space.revision_ref(revision)), load_revision(self._view.live, self.head)
         )
@@ -385,14 +382,14 @@ class Comparison:
 
     @property
     def my_review(self) -> Review | None:
-        """Your last review that names a revision. None if there is none."""
+        """Your last review that names a revision. None without such a review."""
         me = self._view.shell.workspace.me
         own_reviews = (each for each in self.reviews if me is not None and each.reviewer.id == me.id and each.revision)
         return next(own_reviews, None)
 
     @property
     def has_changed_since_review(self) -> bool:
-        """True if you reviewed an earlier revision than the current one."""
+        """True if your last review is of an earlier revision."""
         review = self.my_review
         return review is not None and review.revision != self.change_request.revision
 
@@ -401,7 +398,7 @@ class Comparison:
             self._base, self._base_changed = base, self.changed is not None
 
     def open_base_picker(self) -> None:
-        """Open the picker of the version to compare with."""
+        """Let the user choose the version to compare with."""
         change_request, review = self.change_request, self.my_review
         disabled = ""
         if review is None:

@@ -1,5 +1,4 @@
-"""The findings of rules and linters on the words that a change request adds, without the findings that you dismissed.
-Also the rows about findings in the merge checks."""
+"""Findings of rules and linters on the words that a change request adds. Also checks the findings before a merge."""
 
 from __future__ import annotations
 
@@ -60,16 +59,16 @@ from octavo.tui.terminal.limited_programs import MAX_AT_ONCE, ProgramFailed, run
 from octavo.tui.widgets.short_texts import Fact, plural
 
 MAX_TEXT = 400_000
-"""Maximum number of characters of a checked page. Longer pages are not checked."""
+"""Maximum number of characters of a checked page."""
 MAX_LINKED = 20
-"""Maximum number of linked pages that are loaded for a changed page, to check links to their headings."""
+"""Maximum number of linked pages that are loaded to check the links to headings on a changed page."""
 MAX_DISMISSED = 500
 """Maximum number of dismissed findings of a change request that are stored."""
 
 
 @dataclass(frozen=True)
 class _Job:
-    """A page to check."""
+    """Page to check, with its old and new text."""
 
     page: ChangedPage
     old_source: str
@@ -80,7 +79,7 @@ class _Job:
 
 
 class RequestFindings:
-    """Findings on the changed pages of a change request. A background thread checks one page at a time."""
+    """Findings on the changed pages of a change request. Pages are checked one at a time in the background."""
 
     def __init__(self, view: View, change_request_id: str, space: SpaceRef, on_change: Callable[[str], None]) -> None:
         """`on_change` is called with the key of a page when the findings on the page have changed."""
@@ -88,34 +87,33 @@ class RequestFindings:
         self._fact_key = f"dismissed findings {change_request_id}"
         self._findings: dict[str, tuple[AddedFinding, ...]] = {}
         self._loaded_pages: dict[str, CheckedPage] = {}
-        """Pages whose headings are known, by page ID: the checked pages, and pages that were loaded for their headings."""
+        """Pages with known headings, by page ID: the checked pages, and pages that links on them lead to."""
         self._waiting: dict[str, _Job] = {}
         """Pages that wait for the rules, by page key."""
         self._to_lint: dict[str, _Job] = {}
-        """Pages that wait for the linters, by page key. The linters run when no page waits for the rules."""
+        """Pages that wait for the linters, by page key. The rules of all pages run first."""
         self._linted: dict[str, tuple[tuple[str, str], tuple[AddedFinding, ...]]] = {}
-        """The old and new text that the linters checked last, and their findings, by page key."""
+        """Old and new text at the last run of the linters, and its findings, by page key."""
         self._failures: set[str] = set()
-        """Messages about failed linters that were shown."""
+        """Failures of linters that were already shown."""
         self._runs_all_linters = False
-        """True if linters that are not automatic also run."""
+        """True if linters that are not automatic run, too."""
         self.is_checking = False
         """True while a page is checked."""
         self._compared_sides: ComparedSides | None = None
-        """Compared revisions of the pages that are passed to `check`."""
+        """Compared revisions of the next pages that `check` gets."""
         self._compared: tuple[ComparedSides, LinkContext] | None = None
-        """Compared revisions, and the page tree for links. None until the revisions and the tree are known."""
+        """Compared revisions, and the page tree in which links are resolved. None until both are loaded."""
 
     @cached_property
     def _dismissed(self) -> list[str]:
-        """The dismissed findings, oldest first. Each is the key of a page and the key of a finding, separated by a
-        space."""
+        """Dismissed findings, oldest first, each as the key of its page, a space, and its key."""
         stored = self._view.shell.session.state.get_fact(self._fact_key)
         return [str(each) for each in stored] if isinstance(stored, list) else []
 
     def set_revisions(self, sides: ComparedSides | None, tree: PageTree | None) -> None:
-        """Set the compared revisions and the page tree. If the revisions change, drop all findings. If the revisions or
-        the tree change, drop the loaded pages."""
+        """Set the compared revisions and the page tree. New revisions clear all findings. New revisions or a new tree
+        clear the loaded pages."""
         self._compared_sides = sides
         context = _link_context(tree, sides.new) if sides is not None and tree is not None else None
         compared = (sides, context) if sides is not None and context is not None else None
@@ -156,7 +154,7 @@ class RequestFindings:
 
     @property
     def linters(self) -> tuple[Linter, ...]:
-        """All linters of this space."""
+        """All linters that check the pages of this space."""
         shell, space_id = self._view.shell, self._space.space_id
         return linters_for(shell.settings.linters, shell.workspace.space_title(space_id), space_id)
 
@@ -165,7 +163,7 @@ class RequestFindings:
         return tuple(each for each in self.linters if self._runs_all_linters or each.is_automatic)
 
     def run_all_linters(self) -> None:
-        """Also run the linters of this space that are not automatic, from now on."""
+        """Also run linters that are not automatic in all further checks."""
         self._runs_all_linters = True
         self._failures.clear()
         self._linted.clear()
@@ -207,7 +205,7 @@ class RequestFindings:
             self.is_checking = False
 
     async def _lint(self, linters: Sequence[Linter], job: _Job, page: Page) -> tuple[AddedFinding, ...]:
-        """Return the findings of the linters on the added words of a page. Show each failure once."""
+        """Return the findings of the linters on the added words of a page, and show each new failure."""
         text = job.new.source
         added = await asyncio.to_thread(added_ranges, job.old_source, text)
         result = await LinterRuns(linters).findings(
@@ -222,19 +220,18 @@ class RequestFindings:
 
 
 def _link_context(tree: PageTree, at: ContentRef) -> LinkContext:
-    """Return the page tree of a revision, in which links are resolved."""
     return LinkContext(tree, at, app_origins(next(tree.walk(), None)))
 
 
 async def _find_on_added_words(
     live: Live, page: Page, before: str, new: Document, context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> tuple[AddedFinding, ...]:
-    """Return the findings on the words that are in `new` but not in `before`. Adds the pages that it loads to
-    `loaded_pages`."""
+    """Return the findings on the words that are in `new` but not in `before`. Pages that are loaded for their headings
+    are added to `loaded_pages`."""
     check = ReferenceCheck(context.space_index, loaded_pages)
 
     def find() -> tuple[tuple[AddedFinding, ...], frozenset[str]]:
-        """Return the findings, and the IDs of the pages that must be loaded for their headings."""
+        """Return the findings, and the IDs of the pages whose headings are missing."""
         checked = loaded_pages[page.id] = check_document(page_path(page), new.source, new, link_base(page))
         added = added_ranges(before, new.source)
         missing = pages_linked_from_added_lines(checked, check, added) - loaded_pages.keys()
@@ -250,8 +247,8 @@ async def _find_on_added_words(
 async def _load_headings(
     live: Live, ids: Collection[str], context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> None:
-    """Load at most `MAX_LINKED` pages for their headings, up to the first that cannot be loaded. Links to headings of
-    other pages are not checked."""
+    """Load at most `MAX_LINKED` pages for their headings. Stop at the first error. Links to headings on other pages are
+    not checked."""
     for page_id in islice(sorted(ids), MAX_LINKED):
         try:
             loaded = await find_page(live, get_page_source(context.page_ref, page_id), rank=Rank.AWAITED)
@@ -263,8 +260,8 @@ async def _load_headings(
 
 
 async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
-    """Return the row of the findings on added words. The row never blocks a merge. The tuple is empty if all pages were
-    checked and have no findings. `changed` has the IDs of the changed pages. Raises ApiError."""
+    """Return the row about findings on added words, which never blocks a merge. Empty if all pages were checked without
+    findings. `changed` has the IDs of the changed pages. Raises ApiError."""
     context = _link_context(trees.new_tree, trees.head)
     loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []
@@ -290,28 +287,27 @@ async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) 
     return (Fact("care", "findings", f"{found_text if total else 'none on the added words'}{not_checked}"),)
 
 
-_SAFE_NAME = "page.md"
-"""Name of the file that linters get if the path of the page cannot be used."""
+_SAFE_FILE_NAME = "page.md"
+"""File name that linters get if the path of the page is unsafe."""
 
 
 class LinterRuns:
-    """Runs at most `MAX_AT_ONCE` linters at a time. Each event loop needs its own."""
+    """Runs linters, at most `MAX_AT_ONCE` at a time. Used in one event loop only."""
 
     def __init__(self, linters: Sequence[Linter]) -> None:
         self._linters = linters
         self._slots = asyncio.Semaphore(MAX_AT_ONCE)
 
     async def findings(self, page: LintedPage) -> PageFindings:
-        """Return the findings of all linters on a page, by block. `PageFindings.failures` has a sentence for each
+        """Return the findings of all linters on a page, by block. `failures` of the result has a sentence for each
         linter that failed or reported too much."""
         outcomes = await asyncio.gather(*(self._run(linter, page) for linter in self._linters))
         all_findings = [each for findings, _ in outcomes for each in findings]
         return PageFindings(page.path, by_block(all_findings), tuple(failure for _, failure in outcomes if failure))
 
     async def _run(self, linter: Linter, page: LintedPage) -> tuple[list[Finding], str]:
-        """Return the findings of a linter, and a sentence if it failed or reported too much."""
         text = await asyncio.to_thread(mask_parts, page.text, cast(tuple[MaskedPart, ...], linter.mask))
-        path = page.file_path if not why_unsafe(page.file_path) else _SAFE_NAME
+        path = page.file_path if not why_unsafe(page.file_path) else _SAFE_FILE_NAME
         try:
             async with self._slots:
                 ran = await run_linter(linter, path, text)
@@ -342,8 +338,8 @@ def _read_findings(linter: Linter, output: bytes, page: LintedPage, text: str) -
 async def check_linters(
     live: Live, trees: MergeTrees, changed: Sequence[str], space: Space, linters: Sequence[Linter]
 ) -> tuple[Fact, ...]:
-    """Return the row of the linters that check a space. The row blocks a merge if there are findings on added words, or if
-    pages could not be checked. The tuple is empty without linters. `changed` has the IDs of the changed pages."""
+    """Return the row about linters, which blocks a merge with findings on added words or with unchecked pages. Empty
+    without linters. `changed` has the IDs of the changed pages."""
     chosen = linters_for(linters, space.title, space.id)
     if not chosen:
         return ()
@@ -367,7 +363,7 @@ async def check_linters(
 
 
 async def _linted_page(live: Live, trees: MergeTrees, page: Page) -> LintedPage:
-    """Return a page with the words that a merge adds to it. Raises ApiError."""
+    """Return a page of the change request for the linters, with the added words. Raises ApiError."""
     sides = [await find_page(live, get_page_source(ref, page.id)) for ref in (trees.base, trees.head)]
     before, after = map(page_markdown, sides)
     added, document = await asyncio.to_thread(lambda: (added_ranges(before, after), parse(after)))

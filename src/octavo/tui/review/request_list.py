@@ -1,4 +1,4 @@
-"""The list of the change requests of the organization, by status, with filters, sort orders and a preview."""
+"""The list of the change requests of an organization, by status, with filters, sort orders and a preview."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class RequestFilter(ListFilter):
-    """A filter of the list of change requests. At most one filter of each `kind` is active."""
+    """Filter of the list of change requests. At most one filter of each `kind` is active."""
 
     matches: Callable[[ChangeRequest, RequestStatus], bool] = field(compare=False)
-    needs: StatusFact | None = None
-    """Fact that must be loaded for the filter. None if the change request itself has all the filter needs."""
+    needed_fact: StatusFact | None = None
+    """Fact that must be loaded before `matches` is called. None if no fact is needed."""
 
     def is_decided(self, status: RequestStatus) -> bool:
-        """Return True if `matches` can decide, because the fact that it needs is loaded."""
-        return self.needs is None or self.needs in status.loaded
+        """Return True if the fact that the filter needs is loaded."""
+        return self.needed_fact is None or self.needed_fact in status.loaded
 
 
 def matching_requests(
@@ -80,7 +80,7 @@ def matching_requests(
 def undecided_requests(
     items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
 ) -> list[ChangeRequest]:
-    """Return the change requests that may match all filters as soon as further facts are loaded."""
+    """Return the change requests that may match all filters after more facts are loaded."""
     return [
         item
         for item in items
@@ -90,9 +90,9 @@ def undecided_requests(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return True if one of the `undecided` change requests may still match, because loading the needed facts has not
-    failed."""
-    return any(all(each.needs not in status(item).load_errors for each in filters) for item in undecided)
+    """Return True if an `undecided` change request may still match. False if each of them has a needed fact that could
+    not be loaded."""
+    return any(all(each.needed_fact not in status(item).load_errors for each in filters) for item in undecided)
 
 
 def offered_filters(
@@ -101,8 +101,8 @@ def offered_filters(
     space_title: Callable[[ChangeRequest], str],
     status: StatusOf,
 ) -> list[tuple[RequestFilter, int, int]]:
-    """Return the filters that can be added, each with the number of matching and of undecided change requests. A filter
-    that all or no change requests match is left out."""
+    """Return the filters to offer, each with the number of matching and of undecided change requests. Filters that
+    match all or none are left out."""
     filters = [*_STATUS_FILTERS, *_REVIEW_FILTERS, *_CONFLICT_FILTERS]
     approvers = Counter(name for item in items for name in (*status(item).approved, *status(item).outdated_approvals))
     for name, _ in approvers.most_common():
@@ -161,15 +161,15 @@ ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[obje
     "threads": ("most open threads first", lambda _, status: (-status.threads,)),
     "author": ("by author", lambda each, _: (fold(each.author_name),)),
 }
-"""Sort orders by key, each with a name and a function that returns sort keys."""
+"""Sort orders by key. Each has a name and a function that returns the sort key of a change request."""
 
 
 EMPTY_TEXT, HINT = "No change requests with this status.", "] next tab   ctrl+n new change request"
 STATUS_NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
 CHECKED_AT_ONCE = 200
-"""Number of change requests that a filter checks first, and further each time the user reaches the end of the list."""
+"""Number of change requests that the filters check first. At the end of the list, they check as many more."""
 _ROW_MARGIN = 6
-"""Number of cells of a row that the second line cannot use."""
+"""Number of cells of a row that are not free for the second line."""
 SIGNS = {
     "open": ("◐", "$primary"),
     "draft": ("○", "$octavo-muted"),
@@ -222,7 +222,7 @@ LIST_COMMANDS: Commands[RequestListScreen] = Commands(
 
 
 class RequestListScreen(ListView[ChangeRequest]):
-    """The change requests by status, with a preview of the selected change request."""
+    """List of the change requests by status, with a preview of the selected change request."""
 
     MODE = "changes"
     CONTEXT = "list of change requests"
@@ -253,7 +253,7 @@ class RequestListScreen(ListView[ChangeRequest]):
         self._has_unchecked = False
         """True if the list has more change requests than the filters check."""
         self._progress = ""
-        """Text for the status line, such as ` · checking 12 more`. Empty if the filters have checked all."""
+        """Text in the status line, such as ` · checking 12 more`. Empty if no change request is being checked."""
         self.statuses = StatusLoader(self, self._on_status_changed)
         self._follow_delay = Delay(self)
         self._redraw_delay = Delay(self)
@@ -310,12 +310,12 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     @property
     def _snapshot(self) -> Snapshot[ListPage[ChangeRequest]]:
-        """The response with the change requests of the current tab."""
+        """Loaded change requests of the current tab."""
         return self.subscriptions.snapshot(self.sections.current)
 
     @property
     def unfiltered_requests(self) -> list[ChangeRequest]:
-        """The loaded change requests of the tab. With `only_mine`, only yours."""
+        """Loaded change requests of the current tab. Only yours if `only_mine` is on."""
         page, my_id = self._snapshot.value, self.shell.workspace.my_id
         items = page.items if page else ()
         return [each for each in items if not self.only_mine or is_mine(each, my_id)]
@@ -327,7 +327,9 @@ class RequestListScreen(ListView[ChangeRequest]):
         if snapshot.value is not None:
             items = self.unfiltered_requests
             checked = (
-                len(items) if all(each.needs is None for each in self.active_filters.filters) else self._checked_count
+                len(items)
+                if all(each.needed_fact is None for each in self.active_filters.filters)
+                else self._checked_count
             )
             undecided = undecided_requests(items[:checked], self.active_filters.filters, self.statuses.status_of)
             self._has_unchecked = checked < len(items)
@@ -367,7 +369,7 @@ class RequestListScreen(ListView[ChangeRequest]):
         self.show_location(crumbs, self.rows.counts.summary + self._progress)
 
     def space_title(self, change_request: ChangeRequest) -> str:
-        """Return the title of the space of a change request. Empty if it is unknown."""
+        """Return the title of the space of a change request. Empty if the title is unknown."""
         return self.shell.workspace.space_title(change_request.space)
 
     def _draw(self, request: ChangeRequest) -> Row:
@@ -390,14 +392,13 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
-        """The unsent drafts in the selected change requests, else in the current one."""
+        """Unsent drafts in the selected change requests, else in the one under the cursor."""
         requests = self.selected_rows or ([self.rows.item] if self.rows.item is not None else [])
         return [draft for request in requests for draft in self._unsent_of(request)]
 
     # Status of the change requests
 
     def _follow_visible_rows_later(self) -> None:
-        """Follow the status of the visible rows once the list stops scrolling."""
         self._follow_delay.start(SELECTION_DELAY, self._follow_visible_rows)
 
     def _follow_visible_rows(self) -> None:
@@ -423,8 +424,8 @@ class RequestListScreen(ListView[ChangeRequest]):
             self._redraw_delay.start_once(SELECTION_DELAY, self.redraw_list)
 
     def _load_facts(self, undecided: Sequence[ChangeRequest]) -> None:
-        """Load the facts that the filters need about the `undecided` change requests, and show the progress."""
-        needed = [each.needs for each in self.active_filters.filters if each.needs is not None]
+        """Load the missing facts of the `undecided` change requests, and show the progress."""
+        needed = [each.needed_fact for each in self.active_filters.filters if each.needed_fact is not None]
         errors = {each.id: self.statuses.status_of(each).load_errors for each in undecided}
         causes = [each[fact] for each in errors.values() for fact in needed if fact in each]
         pending = [each for each in undecided if not any(fact in errors[each.id] for fact in needed)]
@@ -445,7 +446,7 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     @property
     def request_target(self) -> RequestTarget | None:
-        """The current change request, with the selected change requests. None if the list is empty."""
+        """Change request under the cursor, with the selected change requests. None if the list is empty."""
         item = self.rows.item
         return RequestTarget(item, item.space_ref, self, tuple(self.selected_rows)) if item is not None else None
 
@@ -498,6 +499,6 @@ class RequestListScreen(ListView[ChangeRequest]):
 
 
 def _count(page: ListPage[ChangeRequest] | None) -> int | None:
-    """Return the number of change requests in a list. If not all are loaded, return the count of the server. None while the
-    list is loading."""
+    """Return the number of change requests on a tab, also of those that are not loaded. None while the list is
+    loading."""
     return max(page.count or 0 if page.next else 0, len(page.items)) if page is not None else None

@@ -37,7 +37,7 @@ SELECTION_DELAY = 0.12
 
 
 class RequestPreview(VerticalScroll, can_focus=False):
-    """Preview of the selected change request. The list keeps the focus, and its keys scroll the preview."""
+    """Preview of a change request. The list keeps the focus and scrolls the preview."""
 
     DEFAULT_CSS: ClassVar[str] = """
     RequestPreview {
@@ -47,7 +47,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
     """
 
     def __init__(self, status_of: Callable[[ChangeRequest], RequestStatus], id: str | None = None) -> None:
-        """`status_of` returns the status of a change request, as far as it is loaded."""
+        """`status_of` returns the status of a change request as far as it is loaded."""
         super().__init__(id=id)
         self._status_of = status_of
         self._change_request: ChangeRequest | None = None

@@ -1,5 +1,4 @@
-"""The status of a change request, short texts about it, and its loader for lists. The loader follows the rows on the
-screen. For a filter or a sort order, it loads the facts of all rows."""
+"""The status of change requests, short texts about it, and its loader for lists."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.view import View
 
 StatusFact = Literal["reviews", "requested", "conflicts"]
-"""Parts of a status that need API requests of their own."""
+"""Part of a status that needs its own API request."""
 STATUS_FACTS: tuple[StatusFact, ...] = ("reviews", "requested", "conflicts")
 
 
@@ -48,7 +47,7 @@ class RequestStatus:
     is_requested_from_me: bool = False
     outdated: bool = False
     conflicts: tuple[str, ...] = ()
-    """Names of the pages and files that conflict or may conflict with main."""
+    """Names of the pages and files that may conflict with main or have conflict markers."""
     threads: int = 0
     """Number of open threads."""
     loaded: frozenset[StatusFact] = frozenset(STATUS_FACTS)
@@ -90,16 +89,16 @@ def request_status(
 
 
 def needs_prediction(change_request: ChangeRequest) -> bool:
-    """Return True if main has changed since an open or draft change request was created. Only then can the merge have
-    conflicts, and only then can main already have the changes."""
+    """Return True for an open or draft change request if main has changed since the change request was created.
+    Otherwise there are no conflicts to predict."""
     return change_request.status in UNDECIDED and (
         change_request.outdated or change_request.revision_merged_ancestor is not None
     )
 
 
 def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Content:
-    """Return a line of at most `width` cells with the labels, such as the space and the author, and the facts of the
-    status. If the line is too long, the facts are shortened, then labels are omitted."""
+    """Return a line with the labels, such as the space and the author, and the facts of the status. To fit in `width`
+    cells, facts are shortened first, then labels are omitted."""
     facts, labels = status_facts(status), [each for each in labels if each]
     levels = [0] * len(facts)
 
@@ -110,7 +109,7 @@ def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Con
 
     order = list(reversed(range(len(facts))))
     if status.is_requested_from_me:
-        # The first fact, that your review is requested, is shortened second, because the icon shows it too.
+        # The first fact (your review is requested) is shortened second, because the icon also shows it.
         order.insert(1, order.pop())
     for level in (1, 2):
         for index in order:
@@ -123,8 +122,8 @@ def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Con
 
 
 def status_facts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
-    """Return the texts and the style of each fact that is shown. The three texts of a fact are its long, short and
-    shortest form."""
+    """Return the texts and the style of each fact to show. The texts are its long, short and shortest form, such as `●
+    2 open threads`, `● 2 threads` and `● 2`."""
     facts: list[tuple[tuple[str, str, str], str]] = []
     if status.is_requested_from_me:
         facts.append((("○ your review requested", "○ review requested", "○ review"), "$primary"))
@@ -158,7 +157,7 @@ def _join_names(names: Sequence[str]) -> str:
 
 
 def _first_names(names: Sequence[str]) -> str:
-    """Return the given names of the first two people, and the number of the others."""
+    """Return the given names of two people and the number of the others, such as `Noor, Ada and 2 more`."""
     return _join_names([name.split()[0] if name.split() else name for name in names])
 
 
@@ -169,8 +168,8 @@ def merged_by(change_request: ChangeRequest) -> str:
 
 
 def first_line(change_request: ChangeRequest, space: str, signs: Sequence[tuple[str, str]], width: int) -> Content:
-    """Return the first line of a change request: its number, title, space and author, its age or merge, and `signs`. In a
-    narrow line, the space and the author are left out, and the title is truncated."""
+    """Return the first line of a change request: number, title, space, author, age and `signs`. A narrow line has no
+    space and author, and a truncated title."""
     done = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
     facts = " · ".join(each for each in (space, change_request.author_name, done) if each)
     title = Content.assemble((f" #{change_request.number} ", "$octavo-muted"), (change_request.title, "bold"))
@@ -194,12 +193,10 @@ def status_signs(
     proposed: int,
     is_on_main: bool,
 ) -> list[tuple[str, str]]:
-    """Return the texts and styles of the signs in the first line: the status, the reviews and the counts.
-
-    `conflicts` is the number of pages that may conflict with main, and `unresolved` the number of pages with conflict
-    markers. `pending` is the number of your pending comments, and `proposed` the number of notes by programs.
-    `is_on_main` is True if main already has all changes.
-    """
+    """Return the texts and styles of the signs in the first line: status, reviews and counts. `conflicts` counts pages
+    that may conflict with main, and `unresolved` counts pages with conflict markers. `pending` counts your pending
+    comments, and `proposed` counts the notes that programs propose. `is_on_main` is True if main already has all
+    changes."""
     signs: list[tuple[str, str]] = [(f" {change_request.status} ", "bold $foreground on $panel")]
     approved = [review for review in reviews if not review.outdated and review.status == "approved"]
     rejections = [review for review in reviews if not review.outdated and review.status != "approved"]
@@ -227,7 +224,8 @@ def status_signs(
 
 
 def _outdated_note(change_request: ChangeRequest, reviews: Sequence[Review]) -> str:
-    """Return ` (outdated)` if all these reviews are of earlier revisions, ` (1 outdated)` if one is, or an empty text."""
+    """Return ` (outdated)` if all `reviews` are of earlier revisions, a text such as ` (1 outdated)` if some are, or an
+    empty text."""
     outdated = sum(review.revision not in (None, change_request.revision) for review in reviews)
     if outdated == len(reviews):
         return " (outdated)"
@@ -242,9 +240,8 @@ def reviewer_list(
     changed_since: Mapping[str, int],
     me: str,
 ) -> Content:
-    """Return the reviewers with their reviews, the requested reviewers, the contributors and the description. The user with
-    the ID `me` is marked with “(you)”. `changed_since` has the number of pages that changed after each reviewed
-    revision, as far as it is known."""
+    """Return the reviews, the requested reviewers, the contributors and the description. `changed_since` has the number
+    of pages that changed after each reviewed revision, by revision. `me` is your user ID."""
     lines = [_review_line(change_request, review, changed_since, me) for review in reviews if not review.outdated]
     parts = [_under_heading("REVIEWERS", lines)] if lines else []
     requested_lines: list[Content] = []
@@ -283,47 +280,47 @@ def _under_heading(heading: str, lines: Sequence[Content]) -> Content:
 
 
 MAX_FOLLOWED = 60
-"""Maximum number of change requests whose status is kept up to date. Others keep the status that was loaded last."""
+"""Maximum number of change requests whose status is kept up to date."""
 MAX_PARALLEL = 4
-"""Number of change requests whose facts are loaded in parallel for a filter or a sort order."""
-_ALL = "all of a list"
+"""Maximum number of change requests whose facts `load` loads in parallel."""
+_LOAD_GROUP = "all of a list"
 
 
 @dataclass
 class _LoadedFacts:
-    """Facts of a change request that are loaded."""
+    """Loaded facts of a change request. None while a fact is not loaded."""
 
     reviews: tuple[Review, ...] | None = None
     requested: tuple[RequestedReviewer, ...] | None = None
     predicted: ListPrediction | None = None
     predicted_for: tuple[str | None, ...] = ()
-    """Revisions of the prediction: the base, the change request and main."""
-    listed: tuple[str | None, ...] = ()
-    """Current revisions of the base, the change request and main."""
-    listed_since: datetime | None = None
-    """Time when the `listed` revisions were first seen."""
+    """Revisions that `predicted` is for: base, change request and main."""
+    current_revisions: tuple[str | None, ...] = ()
+    """Current revisions of the base, the change request and main. Empty before the change request was visible."""
+    current_since: datetime | None = None
+    """Time when `current_revisions` were first seen."""
     load_errors: dict[StatusFact, str] = field(default_factory=dict)
     """Reasons why facts could not be loaded, by fact."""
 
 
 class StatusLoader:
-    """Loads and caches the status of change requests. Calls `on_change` with the ID of a change request after each
-    change."""
+    """Loads and caches the status of change requests. Calls `on_change` with the ID of each change request whose status
+    changed."""
 
     def __init__(self, view: View, on_change: Callable[[str], None]) -> None:
         self._view, self._on_change = view, on_change
         self._facts: dict[str, _LoadedFacts] = {}
-        """The loaded facts, by ID of the change request."""
+        """Loaded facts by ID of the change request."""
         self._followed: OrderedDict[str, ChangeRequest] = OrderedDict()
         self._prediction_lock = asyncio.Lock()
         self._unpredicted: list[ChangeRequest] = []
-        """The visible change requests that wait for their prediction."""
+        """Visible change requests that wait for their prediction."""
         self._is_predicting = False
         self._loading: set[str] = set()
         """IDs of the change requests whose facts `load` is loading."""
 
     def clear(self) -> None:
-        """Drop the status of all change requests, because the organization changed."""
+        """Drop the status of all change requests after a change of the organization."""
         for each in tuple(self._followed):
             self._unfollow(each)
         self.stop_loading()
@@ -351,35 +348,33 @@ class StatusLoader:
         )
 
     def follow_visible(self, shown: Iterable[ChangeRequest]) -> None:
-        """Load the status of the visible change requests, and keep it up to date."""
-        listed = [each for each in shown if each.space is not None and (each.status in UNDECIDED or each.comments)]
-        for change_request in listed:
+        """Load the status of the `shown` change requests, and keep it up to date."""
+        followed = [each for each in shown if each.space is not None and (each.status in UNDECIDED or each.comments)]
+        for change_request in followed:
             self._follow(change_request)
-        shown_ids = {each.id for each in listed}
+        shown_ids = {each.id for each in followed}
         for each in tuple(self._followed):
             if len(self._followed) > MAX_FOLLOWED and each not in shown_ids:
                 self._unfollow(each)
-        self._unpredicted = [each for each in listed if self._lacks_prediction(each)]
+        self._unpredicted = [each for each in followed if self._lacks_prediction(each)]
         if self._unpredicted and not self._is_predicting:
-            # A running worker is not restarted, because it would send the requests of its prediction again.
+            # A restarted worker would send the requests of its prediction again.
             self._is_predicting = True
             self._view.run_worker(self._predict_listed())
 
     def load(self, change_requests: Iterable[ChangeRequest], facts: Collection[StatusFact]) -> None:
-        """Load the missing facts of the change requests."""
+        """Load those of `facts` that are missing, for all `change_requests`."""
         missing = [each for each in change_requests if each.id not in self._loading and each.space is not None]
         if missing:
             self._loading |= {each.id for each in missing}
-            self._view.run_worker(self._load_all(missing, facts), group=_ALL)
+            self._view.run_worker(self._load_all(missing, facts), group=_LOAD_GROUP)
 
     def stop_loading(self) -> None:
-        """Cancel all loads that `load` started."""
-        self._view.workers.cancel_group(self._view, _ALL)
+        self._view.workers.cancel_group(self._view, _LOAD_GROUP)
         self._loading.clear()
 
     def drop_outdated(self) -> None:
-        """Drop failed predictions, and the facts of change requests that are not visible. They are loaded again when they
-        are needed."""
+        """Drop failed predictions and the facts of change requests out of view, so that they are loaded again."""
         for name in [each for each in self._facts if each not in self._followed]:
             del self._facts[name]
         for facts in self._facts.values():
@@ -403,8 +398,8 @@ class StatusLoader:
         self._follow_threads(request_id)
 
     def _follow_threads(self, request_id: str) -> None:
-        """Load the open threads if their number may differ from the number of comments: if a review has an open comment, or
-        if the change request is merged or archived."""
+        """Load the open threads if the number of comments does not tell how many are open: a review has an open
+        comment, or the change request is merged or archived."""
         change_request, facts = self._followed[request_id], self._facts.get(request_id)
         counts_threads = change_request.status not in UNDECIDED or any(
             each.comment is not None and each.comment.is_open for each in (facts and facts.reviews) or ()
@@ -455,8 +450,8 @@ class StatusLoader:
 
     def _lacks_prediction(self, change_request: ChangeRequest) -> bool:
         facts, sides = self._facts.setdefault(change_request.id, _LoadedFacts()), self._revisions_of(change_request)
-        if facts.listed_since is None or facts.listed != sides:
-            facts.listed, facts.listed_since = sides, self._view.live.now()
+        if facts.current_since is None or facts.current_revisions != sides:
+            facts.current_revisions, facts.current_since = sides, self._view.live.now()
         return needs_prediction(change_request) and facts.predicted_for != sides
 
     async def _predict_listed(self) -> None:
@@ -471,7 +466,7 @@ class StatusLoader:
             if not self._lacks_prediction(change_request):
                 return
             facts = self._facts[change_request.id]
-            sides, since = facts.listed, facts.listed_since
+            sides, since = facts.current_revisions, facts.current_since
             assert since is not None, "the revisions have been seen"
             try:
                 predicted = await predict_for_list(

@@ -1,4 +1,4 @@
-"""The view of a change request: its first line, its changed pages, their diffs, the reviews and the threads."""
+"""The view of a change request: first line, changed pages, diffs, reviews and threads."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
 MAX_REVISIONS = 5
-"""Maximum number of reviewed revisions for which the pages that changed later are counted."""
+"""Maximum number of reviewed revisions for which Octavo counts the pages that changed later."""
 
 
 class RequestHead:
@@ -72,7 +72,7 @@ class RequestHead:
     def __init__(self, view: View, comparison: Comparison, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._comparison, self._threads, self._pages = view, comparison, threads, pages
         self._drawn_pending: tuple[OutboxEntry, ...] = ()
-        """The pending comments that the first line shows."""
+        """Pending comments that the first line counts."""
         self._changed_since: dict[str, int] = {}
         """Number of pages that changed after a reviewed revision, by revision ID."""
 
@@ -84,8 +84,8 @@ class RequestHead:
         self._view.subscriptions.follow_whole("contributors", contributors, lambda _: self.draw())
 
     def show_reviews(self, *, renew: bool = False) -> None:
-        """Draw the reviews, and count the pages that changed after each review. With `renew`, count again for all reviews,
-        because the change request has a new revision."""
+        """Draw the reviews, and count the pages that changed after each review. `renew` clears the earlier counts after
+        a new revision."""
         if renew:
             self._changed_since.clear()
         self.draw()
@@ -102,13 +102,13 @@ class RequestHead:
             try:
                 pages = await self._comparison.changed_since(revision)
             except ApiError:
-                return  # Even without the count, the review is marked as outdated.
+                return  # The review is marked as outdated even without the count.
             if pages is not None and now == self._comparison.change_request.revision:
                 self._changed_since[revision] = len(pages)
         self.draw()
 
     def show_pending(self, draw_threads: Callable[[], None]) -> None:
-        """Draw the first line and the threads again if the pending comments changed."""
+        """Draw the first line and the threads again if the pending comments have changed."""
         if self._drawn_pending != self._pending_comments():
             self.draw()
             draw_threads()
@@ -157,7 +157,7 @@ class RequestHead:
         self.show_position()
 
     def show_position(self) -> None:
-        """Show the position in the change request in the status line."""
+        """Show the selected page and its position in the status line."""
         comparison, pages = self._comparison, self._pages
         change_request, sides = comparison.change_request, comparison.sides
         keys = list(pages.changed_entries)
@@ -176,11 +176,11 @@ class RequestHead:
 
 
 DRAW_DELAY = 0.3
-"""Seconds before new sizes of changes are drawn, so that several are drawn together."""
+"""Seconds before new sizes of changes are drawn. Several sizes are then drawn together."""
 
 
 def _is_whole_selected(view: ChangeRequestScreen) -> bool:
-    """Return True if a comment would be on the whole change request: no page is shown, or the list has the focus."""
+    """Return True if the list has the focus or no page is shown. A comment is then on the whole change request."""
     return view.focused is not view.main_pane or view.page_diff.visible_page is None
 
 
@@ -227,11 +227,11 @@ REQUEST_CHANGES_COMMANDS: Commands[Any] = (
     .with_changed("ask", run=_request_changes, why_not=_why_not_request_changes, title_now=_remark_label)
     .for_target(lambda view: view)
 )
-"""Command that requests changes, or that writes one remark on the selected blocks."""
+"""Command that requests changes, or comments on the selected blocks."""
 
 
 def _thread_to_delete(view: ChangeRequestScreen) -> Comment | None:
-    """Return the selected thread. None if the diff has no focus, or if no thread is selected."""
+    """Return the selected thread of the focused diff. None if no thread is selected there."""
     return view.page_discussion.selected_thread_line() if view.focused is view.main_pane else None
 
 
@@ -263,7 +263,7 @@ DELETE_COMMANDS: Commands[Any] = (
 
 
 def _unsent_of_selection(view: ChangeRequestScreen) -> Sequence[UnsentText]:
-    """Return the unsent drafts for the selected block if the diff has the focus, else for the page."""
+    """Return the unsent drafts on the selected block of the focused diff, else on the page."""
     if view.focused is view.main_pane:
         return view.page_diff.drafts_in_selection
     return view.changed_tree.unsent_of(view.changed_tree.key)
@@ -318,7 +318,7 @@ VIEW_COMMANDS: Commands[ChangeRequestScreen] = Commands(
 
 
 class ChangeRequestScreen(View):
-    """The changed pages and the status of a change request on the left, the diff of the selected page on the right."""
+    """View of a change request: changed pages and reviewers on the left, the diff on the right."""
 
     MODE = "changes"
     CONTEXT = "change request"
@@ -356,8 +356,7 @@ class ChangeRequestScreen(View):
         thread: Comment | None = None,
         block: tuple[str, str] | None = None,
     ) -> None:
-        """`thread` is the thread to open first. `block` has the ID of a page and the key of the block to select
-        first."""
+        """`thread` is the thread to open first. `block` has the IDs of a page and of the block to select first."""
         super().__init__()
         self.at: ChangeRequestRef = change_request.ref(space)
         self.comparison = Comparison(
@@ -467,7 +466,7 @@ class ChangeRequestScreen(View):
         self.page_diff.retry()
 
     def on_screen_suspend(self) -> None:
-        if is_stop(self.app.screen):  # Not for a dialog: the view stays visible below it, so its diffs are kept.
+        if is_stop(self.app.screen):  # The view stays visible below a dialog, so its diffs are kept.
             self.comparison.drop_hidden()
             self.page_diff.all_pages.drop_hidden()
 
@@ -545,7 +544,7 @@ class ChangeRequestScreen(View):
     @on(Reader.CommentRequested)
     def _on_comment_requested(self, message: Reader.CommentRequested) -> None:
         selected = self.main_pane.cursor.current()
-        if selected is not None and selected.block.key == message.block.key:  # Otherwise, the cursor has been moved.
+        if selected is not None and selected.block.key == message.block.key:  # The cursor may have moved since.
             self.page_discussion.comment()
 
     @on(Reader.ThreadRequested)
@@ -580,7 +579,7 @@ class ChangeRequestScreen(View):
 
     @property
     def request_target(self) -> RequestTarget:
-        """Target of the commands on change requests."""
+        """Change request that commands act on."""
         comparison = self.comparison
         return RequestTarget(
             comparison.change_request,
@@ -605,7 +604,7 @@ class ChangeRequestScreen(View):
 
     @property
     def selected_change(self) -> SelectedChange | None:
-        """The selected page, with the selected block if the diff has the focus. None if no entry is selected."""
+        """Selected page, and selected block of the focused diff. None if no entry is selected."""
         change = self.changed_tree.selected
         block = self.page_diff.visible_block if self.focused is self.main_pane else None
         return SelectedChange(self.comparison, change, block) if change is not None else None

@@ -1,5 +1,5 @@
-"""Commands and dialogs that submit or withdraw a review. Also the list of your pending comments and of the notes that
-programs propose, with commands to accept or discard notes."""
+"""Dialogs that submit or withdraw a review. Also the list of your pending comments and of the notes that programs
+propose."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ from octavo.tui.widgets.short_texts import plural, safe, short_age
 _open_composer = lazy("octavo.tui.comments.composer:open_composer")  # lazy: the text area
 
 
-def accept(app: Shell, notes: Sequence[ProposedNote]) -> None:
-    """Make proposed notes pending comments. `u` makes them proposed notes again."""
+def accept_notes(app: Shell, notes: Sequence[ProposedNote]) -> None:
+    """Turn proposed notes into pending comments. Undo proposes the notes again."""
     accepted: tuple[Accepted, ...] = ()
 
     async def apply() -> bool:
@@ -56,8 +56,8 @@ def accept(app: Shell, notes: Sequence[ProposedNote]) -> None:
     app.writes.change(change, message=f"Accepted {name}. Submit your review to send {pronoun}.")
 
 
-def discard(app: Shell, note: ProposedNote) -> None:
-    """Discard a proposed note. `u` restores it."""
+def discard_note(app: Shell, note: ProposedNote) -> None:
+    """Discard a proposed note. Undo proposes the note again."""
 
     async def apply() -> None:
         await app.session.proposed.discard([note])
@@ -71,7 +71,7 @@ def discard(app: Shell, note: ProposedNote) -> None:
 
 
 def edit_and_accept(app: Shell, note: ProposedNote) -> None:
-    """Edit the text of a proposed note. When the user saves the text, make the note a pending comment."""
+    """Let the user edit the text of a proposed note. Saving the text turns the note into a pending comment."""
     draft_key = f"held {note.id}"
 
     def save(text: str) -> None:
@@ -86,8 +86,8 @@ def edit_and_accept(app: Shell, note: ProposedNote) -> None:
 
 
 def source_label(note: ProposedNote) -> str:
-    """Return a label with the program that proposed a note, such as `proposed by claude`. Ends in `· similar block` if the
-    block of the note may be wrong."""
+    """Return a label such as `proposed by claude`. The label ends with `· similar block` if the note may be on the
+    wrong block."""
     return f"proposed by {note.source}" + (" · similar block" if note.placed == "likely" else "")
 
 
@@ -101,8 +101,8 @@ def why_no_review(app: Shell, target: RequestTarget) -> str | None:
 
 
 def is_review_offered(app: Shell, target: RequestTarget) -> bool:
-    """Return True if the key bar offers a review. It does not for your own change requests, although the server accepts
-    reviews by the author."""
+    """Return True if the key bar offers a review. False for your own change requests, which the server lets you
+    review."""
     me, author = app.workspace.me, target.change_request.created_by
     return has_status(*UNDECIDED)(app, target) and (me is None or author is None or author.id != me.id)
 
@@ -122,7 +122,7 @@ def why_no_withdrawal(app: Shell, target: RequestTarget) -> str | None:
 
 
 def why_no_pending_comments(app: Shell, target: RequestTarget) -> str | None:
-    """Return the reason why there are no pending comments and proposed notes to show. None if there are some."""
+    """Return the reason why the list of pending comments and proposed notes is empty. None if it is not empty."""
     return (
         None
         if pending_comments_of(app, target) or proposed_notes_of(app, target)
@@ -141,8 +141,8 @@ def proposed_notes_of(app: Shell, target: RequestTarget) -> tuple[ProposedNote, 
 
 
 def open_pending_comments(app: Shell, target: RequestTarget) -> None:
-    """List the pending comments and the proposed notes, and show the chosen one on its page. If the view cannot show it,
-    open the change request."""
+    """List the pending comments and the proposed notes. Show the chosen one on its page, or open the change request if
+    the view cannot show it."""
 
     def on_answer(chosen: ListedComment) -> None:
         if isinstance(chosen, ProposedNote) and target.show_block is not None:
@@ -182,7 +182,7 @@ async def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
 
 
 def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> None:
-    """Open the dialog that submits a review with a comment and the pending comments."""
+    """Open the dialog that submits a review, a comment and the pending comments."""
     change_request, at, name = target.change_request, target.at, target.name
     approves, pending = status == "approved", pending_comments_of(app, target)
     draft = DialogDraft(app, f"review {at.space_id} {at.change_request_id} {status}")
@@ -207,7 +207,7 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
 
 
 def _submit(app: Shell, target: RequestTarget, status: Verdict, comment: str, draft: DialogDraft) -> None:
-    """Send the pending comments, then the review with the comment of the dialog."""
+    """Send the pending comments, then the review with `comment`."""
     live, at, name, revision = app.session.live, target.at, target.name, target.change_request.revision
     approves = status == "approved"
     action = f"approve {name}" if approves else f"request changes on {name}"
@@ -242,7 +242,7 @@ def _describe_proposed(app: Shell, target: RequestTarget) -> list[str]:
 _EMPTY_TEXT = "No pending comments. To add a comment to your review, press ctrl+t while you write the comment."
 
 ListedComment: TypeAlias = OutboxEntry | ProposedNote
-"""A pending comment, or a note that a program proposes."""
+"""Pending comment, or note that a program proposes."""
 
 
 def _is_note(_: Shell, chosen: ListedComment) -> bool:
@@ -262,21 +262,21 @@ def _edit(app: Shell, chosen: ListedComment) -> None:
 
 def _remove(app: Shell, chosen: ListedComment) -> None:
     if isinstance(chosen, ProposedNote):
-        discard(app, chosen)
+        discard_note(app, chosen)
     else:
         thread_actions.remove_pending(app, chosen)
 
 
 def _accept(app: Shell, chosen: ListedComment) -> None:
     if isinstance(chosen, ProposedNote):
-        accept(app, [chosen])
+        accept_notes(app, [chosen])
 
 
 def _accept_all(app: Shell, chosen: ListedComment) -> None:
-    """Accept all proposed notes on the change request from the program that proposed `chosen`."""
+    """Accept all notes of the program that proposed `chosen`."""
     if isinstance(chosen, ProposedNote):
         notes = app.session.proposed.at(chosen.at)
-        accept(app, [each for each in notes if each.source == chosen.source])
+        accept_notes(app, [each for each in notes if each.source == chosen.source])
 
 
 COMMENT_COMMANDS: Commands[ListedComment] = Commands(
@@ -304,8 +304,8 @@ LIST_COMMANDS: Commands[PendingCommentsScreen] = Commands(
 
 
 class PendingCommentsScreen(Dialog["ListedComment | None"]):
-    """Dialog with the pending comments, in the order in which they will be sent, and the proposed notes. Its result is the
-    comment or note to show on its page."""
+    """Dialog with the pending comments in sending order, and the proposed notes. The result is the entry to show on its
+    page."""
 
     shell = cached_property(shell_of)
 
@@ -326,8 +326,8 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
         titles: Mapping[str, str],
         pending_note: Callable[[OutboxEntry], str],
     ) -> None:
-        """`name` is the name of the change request. `titles` has the titles of its pages by page ID. `pending_note`
-        returns a note if the words of a pending comment have changed, else ""."""
+        """`name` names the change request. `titles` has its page titles by page ID. `pending_note` returns a phrase if
+        the words under a pending comment have changed, else an empty text."""
         super().__init__()
         self._at, self._request_name, self._titles, self._pending_note = at, name, titles, pending_note
         self._unobserve: Callable[[], None] = lambda: None
@@ -357,7 +357,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
 
     @property
     def pending(self) -> tuple[OutboxEntry, ...]:
-        """Your pending comments on this change request. Empty if no session is open."""
+        """Your pending comments on this change request. Empty without a session."""
         return self.shell.session.outbox.pending_comments(self._at) if self.shell.has_session else ()
 
     def _show(self) -> None:

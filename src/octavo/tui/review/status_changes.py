@@ -1,5 +1,5 @@
-"""The change requests that commands act on, and commands that change their status. Also shows the results of writes that
-were running when Octavo was closed. A command on several change requests first shows its effect on each one."""
+"""The change requests that commands act on, and commands that change their status. A command on several change requests
+first shows its effects. Also reports writes that were running when Octavo was closed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _CHECKED_AGAIN = "Octavo will check again at the next start."
 
 
 def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str | None:
-    """Return the reason why the change requests cannot be marked as ready or converted to drafts. None if they can."""
+    """Return the reason why `requests` cannot be marked as ready or converted to drafts. None if they can."""
     for each in requests:
         if each.status not in UNDECIDED:
             reopen = f" Press L to reopen #{each.number} first." if each.status == "archived" else ""
@@ -59,16 +59,16 @@ def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str 
 
 
 def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
-    """If the first change request is a draft, mark all drafts as ready for review. Otherwise convert all open change
+    """Mark all drafts as ready for review if the first change request is a draft. Otherwise convert all open change
     requests to drafts."""
     if requests:
         same_status = [each for each in requests if each.status == requests[0].status]
-        action, message = _messages(app, same_status)
+        action, message = _toggle_messages(app, same_status)
         app.writes.send(action, _toggle(app, same_status), message=message, make_undo=partial(_undo_of, app))
 
 
 def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
-    """Offer to mark a draft as ready after a review request."""
+    """After a review request, offer to mark a draft as ready. Do nothing for other change requests."""
     if change_request.status != "draft" or not app.session.live.has_draft_status:
         return
 
@@ -84,8 +84,8 @@ def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
     )
 
 
-def _messages(app: Shell, requests: Sequence[ChangeRequest]) -> tuple[str, str]:
-    """Return the action for an error message, such as `mark #7 as ready for review`, and the message for success."""
+def _toggle_messages(app: Shell, requests: Sequence[ChangeRequest]) -> tuple[str, str]:
+    """Return the action for an error message, such as `mark #7 as ready for review`, and the message of success."""
     is_draft = requests[0].status == "draft"
     names = _name_with_space(app, requests[0]) if len(requests) == 1 else plural(len(requests), "change request")
     if is_draft:
@@ -120,20 +120,19 @@ async def _toggle(app: Shell, requests: Sequence[ChangeRequest]) -> SendResult[t
 
 
 def _undo_of(app: Shell, done: tuple[ChangeRequest, ...]) -> DirectUndo:
-    action, message = _messages(app, done)
+    action, message = _toggle_messages(app, done)
     return DirectUndo(action, lambda: _toggle(app, done), message)
 
 
-def offer_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> Callable[[], None] | None:
-    """Return a function that opens the dialog to archive a change request. None if you cannot archive the change
-    request."""
+def archive_opener(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> Callable[[], None] | None:
+    """Return a function that opens the dialog to archive a change request. None if you cannot archive it."""
     if why_not_in_change_request(app, change_request, at.space, "edit", *UNDECIDED):
         return None
     return partial(open_archive_dialog, app, at, change_request)
 
 
 def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
-    """Open the dialog to archive a change request, or to reopen an archived change request."""
+    """Open the dialog that archives a change request, or reopens an archived change request."""
     archived = change_request.status == "archived"
     verb, done, status = ("Reopen", "Reopened", "open") if archived else ("Archive", "Archived", "archived")
     name = f"#{change_request.number}"
@@ -160,7 +159,7 @@ def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: Change
 
 
 async def report_unfinished_writes(app: Shell, session: Session) -> None:
-    """Show the results of the merges, updates and suggestions that were being sent when Octavo was closed. Nothing is sent
+    """Show the results of the merges, updates and suggestions that were being sent when Octavo was closed. Send nothing
     again."""
     await asyncio.gather(*(_report(app, session, write) for write in unfinished_writes(session.state)))
 
@@ -170,8 +169,8 @@ async def _report(app: Shell, session: Session, write: UnfinishedWrite) -> None:
     with suppress(NotSaved):
         merge = op if isinstance(op, change_requests.Merge | change_requests.UpdateFromMain) else None
         if merge is not None or write.later_writes:
-            # Load the name before `finish_unfinished` deletes the lock. If Octavo is closed here, the next start reports
-            # the result.
+            # The name is loaded before `finish_unfinished` deletes the lock. If Octavo is closed here, the next start
+            # reports the result.
             name = await _name_of(session, merge) if merge is not None else ""
             result = await finish_unfinished(session.live, write)
             if result is None:
@@ -184,7 +183,7 @@ async def _report(app: Shell, session: Session, write: UnfinishedWrite) -> None:
 
 
 def _suggestions_message(result: SendResult[object], ago: str) -> str:
-    """Return the message about suggestions that were being applied when Octavo was closed."""
+    """Return the message about suggestions that Octavo was applying when it was closed."""
     closed = f"Octavo was closed {ago} ago, while applying suggestions."
     if result.kind == "done":
         return f"{closed} They are applied. Resolving {plural(len(result.later_ids), 'thread')}…"
@@ -204,7 +203,6 @@ async def _name_of(session: Session, op: change_requests.Merge | change_requests
 def _merge_message(
     op: change_requests.Merge | change_requests.UpdateFromMain, name: str, result: SendResult[object], ago: str
 ) -> str:
-    """Return the message about the result of a merge or an update of the change request `name`."""
     verb, is_merge = ("merge", True) if isinstance(op, change_requests.Merge) else ("update", False)
     closed = f"Octavo was closed {ago} ago, during the {verb} of {name}."
     if result.kind == "done":
@@ -217,43 +215,42 @@ def _merge_message(
 
 @dataclass(frozen=True)
 class RequestTarget:
-    """Change request that commands act on, with the facts that the view has loaded."""
+    """Change request that commands act on, with what the view knows about it."""
 
     change_request: ChangeRequest
     space: SpaceRef | None
     """Space of the change request. None if the server does not return it."""
     view: View
     selected: tuple[ChangeRequest, ...] = ()
-    """Selected change requests in the order of the list. Commands for several change requests act on these."""
+    """Selected change requests in list order. Commands on several change requests act on these."""
     reviews: Sequence[Review] | None = None
-    """Reviews of the change request. None while they are not loaded."""
+    """Reviews of the change request. None if they are not loaded."""
     titles: Callable[[], Mapping[str, str]] = dict
-    """Returns the page titles by page ID, as far as they are loaded."""
+    """Returns the loaded page titles by page ID."""
     pending_note: Callable[[OutboxEntry], str] = lambda entry: ""
-    """Returns a note about the words of a pending comment, such as “words are gone”. Empty if they have not changed."""
+    """Returns a phrase about the words under a pending comment, such as `words are gone`. Empty if they have not
+    changed."""
     show_pending_comment: Callable[[OutboxEntry], None] | None = None
-    """Shows a pending comment in the view. None if Octavo has to open the change request first."""
+    """Shows a pending comment in the view. None if the view cannot show comments."""
     show_block: Callable[[str, str], None] | None = None
-    """Shows a block. Called with the keys of the page and of the block. None if Octavo has to open the change request
-    first."""
+    """Shows a block: called with the IDs of the page and of the block. None if the view cannot show blocks."""
     show_edited: Callable[[tuple[str, ...]], None] | None = None
-    """Shows the changed pages after an edit. None if Octavo has to open the change request first."""
+    """Shows the pages with these IDs after an edit. None if the view cannot show pages."""
 
     @property
     def at(self) -> ChangeRequestRef:
-        """The reference of the change request. Use this only after `why_not_allowed`, which checks that the space is
-        known."""
+        """Reference of the change request. The space must be known: `why_not_allowed` checks this."""
         assert self.space is not None
         return self.change_request.ref(self.space)
 
     @property
     def name(self) -> str:
-        """The number of the change request, such as `#7`."""
+        """Number of the change request, such as `#7`."""
         return f"#{self.change_request.number}"
 
     @property
     def change_requests(self) -> tuple[ChangeRequest, ...]:
-        """The selected change requests, else the one under the cursor."""
+        """Selected change requests, else the one under the cursor."""
         return self.selected or (self.change_request,)
 
 
@@ -261,29 +258,30 @@ WhyNot: TypeAlias = "Callable[[Shell, RequestTarget], str | None]"
 
 
 def why_not_allowed(app: Shell, target: RequestTarget, permission: str, *states: str) -> str | None:
-    """Return the reason why you cannot act on the change request, such as a missing permission or its status. None if you
-    can."""
+    """Return the reason why you lack `permission`, or why the status is not in `states`. None if you can act on the
+    change request."""
     return why_not_in_change_request(app, target.change_request, target.space, permission, *states)
 
 
 def requires(permission: str, *states: str) -> WhyNot:
-    """Return the `why_not` of a command that needs `permission` and one change request in one of `states`."""
+    """Return the `why_not` function of a command that needs `permission` and one change request with a status in
+    `states`."""
     return for_one_request(lambda app, target: why_not_allowed(app, target, permission, *states))
 
 
 def for_one_request(why_not: WhyNot) -> WhyNot:
-    """Return a `why_not` that also disables the command while other change requests are selected."""
+    """Return a `why_not` function that also disables the command for a selection."""
     return lambda app, target: why_not_single(target) or why_not(app, target)
 
 
 def has_status(*states: str) -> Callable[[Shell, RequestTarget], bool]:
-    """Return a function that returns True if one of the target’s change requests has a status in `states`."""
+    """Return a function that returns True if a change request of the target has a status in `states`."""
     return lambda app, target: any(each.status in states for each in target.change_requests)
 
 
 def why_not_single(target: RequestTarget) -> str | None:
-    """Return the reason why commands on one change request are disabled while others are selected. None if no others are
-    selected."""
+    """Return the reason why a command for one change request is disabled for the selection. None without a
+    selection."""
     if not acts_on_selection(target):
         return None
     selected = plural(len(target.selected), "change request is", "change requests are")
@@ -296,46 +294,47 @@ MAX_REQUESTS = 50
 
 @dataclass(frozen=True)
 class PlannedWrite:
-    """Effect of a command on one of the selected change requests, before it is confirmed."""
+    """Effect of a command on one selected change request, before you confirm."""
 
     change_request: ChangeRequest
     name: str
     effect: str
-    """Effect of the command on the change request, or the reason why there is no effect."""
+    """Effect of the command, or the reason why there is none."""
     send: Callable[[], Awaitable[SendResult[Any]]] | None = None
     """Sends the write. None if the command does not change this change request."""
     undo: Callable[[], Awaitable[SendResult[Any]]] | None = None
 
     @property
     def fact(self) -> Fact:
-        """The row of the change request in the confirmation."""
+        """Row of the change request in the confirmation."""
         return Fact("ok" if self.send is not None else "care", self.name, self.effect)
 
 
 @dataclass(frozen=True)
 class BulkAction:
-    """A command on several change requests."""
+    """Command on several change requests."""
 
     verb: str
     """Label of the button, such as `Approve`."""
     done: str
-    """Past participle for messages, such as `Approved`."""
+    """Verb in messages, such as `Approved`."""
     intro: str
     plan: Callable[[ChangeRequest, ChangeRequestRef], Awaitable[PlannedWrite]]
-    """Returns the planned write for a change request, after permission and status were checked. Raises ApiError."""
+    """Returns the planned write for a change request. Called after permission and status were checked. Raises
+    ApiError."""
     permission: str
     states: tuple[str, ...]
 
 
 def acts_on_selection(target: RequestTarget) -> bool:
-    """Return True if commands act on the selection, not only on the change request under the cursor."""
+    """Return True if commands act on the selection and not only on the change request under the cursor."""
     selected = target.selected
     return len(selected) > 1 or (len(selected) == 1 and selected[0].id != target.change_request.id)
 
 
 def for_one_or_several(why_not: WhyNot) -> WhyNot:
-    """Return a `why_not` that allows a selection of up to `MAX_REQUESTS` change requests, because the confirmation says
-    which of these cannot change. For one change request, it returns the result of `why_not`."""
+    """Return a `why_not` function that allows a selection of up to `MAX_REQUESTS` change requests. The confirmation
+    then says which of them cannot change. `why_not` decides for a single change request."""
 
     def reason(app: Shell, target: RequestTarget) -> str | None:
         if not acts_on_selection(target):
@@ -347,13 +346,13 @@ def for_one_or_several(why_not: WhyNot) -> WhyNot:
 
 
 def my_review(app: Shell, reviews: Sequence[Review]) -> Review | None:
-    """Return your current review, or None."""
+    """Return your review that is not outdated. None if you have none."""
     my_id = app.workspace.my_id
     return next((each for each in reviews if each.reviewer.id == my_id != "" and not each.outdated), None)
 
 
 def approve_several(app: Shell, target: RequestTarget) -> None:
-    """Ask for confirmation, then approve the selected change requests without a comment."""
+    """Ask for confirmation, then approve the selected change requests without comment."""
     live = app.session.live
 
     async def plan(request: ChangeRequest, at: ChangeRequestRef) -> PlannedWrite:
@@ -408,8 +407,8 @@ def archive_several(app: Shell, target: RequestTarget) -> None:
 
 
 def request_several(app: Shell, target: RequestTarget, people: Sequence[tuple[str, str]]) -> None:
-    """Ask for confirmation, then request reviews of the selected change requests. `people` has the ID and the name of
-    each reviewer."""
+    """Ask for confirmation, then request reviews of the selected change requests. `people` has the ID and name of each
+    reviewer."""
     live = app.session.live
     names = dict(people)
 
@@ -492,7 +491,7 @@ def _send(app: Shell, target: RequestTarget, action: BulkAction, planned: Sequen
 async def _send_all(
     planned: Sequence[PlannedWrite], done: str, *, on_sent: Callable[[], None]
 ) -> SendResult[tuple[PlannedWrite, ...]]:
-    """Send the writes one after the other. The message names each change request whose write failed."""
+    """Send the writes one after the other. The message of the result names each failure."""
     sent: list[PlannedWrite] = []
     failures: list[str] = []
     for each in planned:

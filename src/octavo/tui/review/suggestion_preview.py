@@ -1,5 +1,5 @@
-"""Commands for the suggestions in the diff of a page, and a preview of the page with several suggestions applied. Octavo
-saves exactly the text of the preview."""
+"""Commands for the suggestions on a page, and a preview of the page with several suggestions applied. Octavo saves
+exactly the previewed text."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ PREVIEW_COMMANDS: Commands[SuggestionPreviewScreen] = Commands(
 
 
 class SuggestionPreviewScreen(DiffPreviewScreen):
-    """A page of a change request compared with itself after some suggestions are applied, with their threads."""
+    """Preview of a page with suggestions applied, as a diff against the page. Threads are below their blocks."""
 
     CONTEXT = "preview of suggestions"
     HELP = (
@@ -69,15 +69,15 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PREVIEW_COMMANDS,)
 
     def __init__(self, at: ChangeRequestRef, title: str, location: str, threads: Sequence[Comment]) -> None:
-        """`title` is the title of the page. `location` is shown in the status line. `threads` suggest the changes."""
+        """`title` is the title of the page. `location` is shown in the status line. `threads` have the suggestions."""
         super().__init__(title, location)
         self._at = at
         self._threads = {thread.id: thread for thread in threads if len(suggested_texts(thread, thread)) == 1}
         self._included = set(self._threads)
         self._inapplicable: dict[str, SuggestionResult] = {}
-        """Result of each suggestion that cannot be applied, by thread ID."""
+        """Results of the suggestions that cannot be applied, by thread ID."""
         self._outcome: SuggestionOutcome | None = None
-        """The result that the preview shows. None while it is loading, or if it could not be loaded."""
+        """Result that the preview shows. None until it is loaded."""
         self._has_failed = False
 
     def on_mount(self) -> None:
@@ -94,7 +94,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self.run_worker(self._load(), exclusive=True)
 
     def _threads_to_apply(self) -> list[Comment]:
-        """Return the threads whose suggestions are applied, in the order of the list."""
+        """Return the threads whose suggestions the preview applies, in list order."""
         return [thread for key, thread in self._threads.items() if key in self._included - self._inapplicable.keys()]
 
     async def _load(self) -> None:
@@ -130,7 +130,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self.show_position()
 
     def _summary(self, thread: Comment) -> ThreadSummary:
-        """Return the row of a thread. If its suggestion is applied, the row leaves it out, because the diff shows it."""
+        """Return the row of a thread. An applied suggestion is left out of the text, because the diff shows it."""
         result, is_included = self._inapplicable.get(thread.id), thread.id in self._included
         status = "will be applied" if is_included else "left out"
         if result is not None:
@@ -152,7 +152,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
 
     @property
     def _selected_thread_id(self) -> str:
-        """ID of the selected thread, or of the first thread below the selected block. Empty if there is none."""
+        """ID of the selected thread, or of the first thread below the selected block. Empty without such a thread."""
         selected, units = self.view.cursor.current(), self.view.contents.shown_diff.units
         if selected is None:
             return ""
@@ -167,7 +167,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
             self.shell.explain("There are no more suggestions in this direction.")
 
     def why_not_toggle(self) -> str | None:
-        """Return the reason why the selected suggestion cannot be included or left out. None if it can be."""
+        """Return the reason why you cannot include or leave out the selected suggestion. None if you can."""
         result = self._inapplicable.get(self._selected_thread_id)
         if result == "same":
             return "This suggestion changes nothing: the page already has its text."
@@ -181,7 +181,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self._start()
 
     def why_not_apply(self) -> str | None:
-        """Return the reason why the suggestions cannot be applied. None if they can be applied."""
+        """Return the reason why the included suggestions cannot be applied. None if they can."""
         if self._outcome is None:
             return (
                 "The preview could not be loaded. Press r to retry."
@@ -196,8 +196,8 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         return next(filter(None, reasons), None)
 
     def apply(self, app: Shell) -> None:
-        """Apply the included suggestions and resolve their threads, if the page has not been edited since the preview was
-        loaded."""
+        """Apply the included suggestions and resolve their threads. Apply nothing if the page was edited after the
+        preview."""
         outcome, chosen, at, live = self._outcome, self._threads_to_apply(), self._at, app.session.live
         if outcome is None:
             return
@@ -225,13 +225,13 @@ _CHOOSE = "This thread has several suggestions. Press enter to open the thread, 
 
 
 class SuggestionReview:
-    """The commands for suggestions to the page that a diff shows."""
+    """Suggestions on the page that a diff shows."""
 
     def __init__(self, diff: PageDiff, threads: DiffThreads) -> None:
         self._diff, self._threads = diff, threads
 
-    def _messages(self) -> list[tuple[ThreadTarget, Comment | Reply]]:
-        """Return the messages of the selected thread that suggest a change."""
+    def _suggesting_messages(self) -> list[tuple[ThreadTarget, Comment | Reply]]:
+        """Return the messages in the selected thread that have a suggestion, each with the thread."""
         target = self._diff.page_discussion.selected_thread
         if target is None:
             return []
@@ -242,7 +242,7 @@ class SuggestionReview:
         """Return the reason why the suggestion of the selected thread cannot be applied. None if it can be applied."""
         if self._diff.page_discussion.selected_thread is None:
             return self._diff.page_discussion.why_no_thread
-        messages = self._messages()
+        messages = self._suggesting_messages()
         if len(messages) != 1:
             return _CHOOSE if messages else "The selected thread has no suggestion."
         target, message = messages[0]
@@ -250,25 +250,27 @@ class SuggestionReview:
 
     def apply(self, app: Shell) -> None:
         """Apply the suggestion of the selected thread, and resolve the thread."""
-        for target, message in self._messages():
+        for target, message in self._suggesting_messages():
             apply_to_page(app, target.at, target.thread, message, resolve=True)
 
-    def _open_threads(self) -> list[Comment]:
-        """Return the open threads of the page that suggest a change."""
+    def _open_threads_with_suggestion(self) -> list[Comment]:
+        """Return the open threads on the page that have a suggestion."""
         return [each for each in self._diff.page_threads if each.is_open and find_suggestions(each.body.text)]
 
     def why_not_apply_all(self, app: Shell) -> str | None:
-        """Return the reason why no suggestions can be applied to the page. None if some can be applied."""
-        if not self._open_threads():
+        """Return the reason why no suggestion on the page can be applied. None if some can be applied."""
+        if not self._open_threads_with_suggestion():
             return "No open thread on this page has a suggested change."
         return why_not_in_change_request(app, self._diff.change_request, self._diff.space_ref, "edit", "draft", "open")
 
     def preview_all(self, app: Shell) -> None:
-        """Open a preview of the page with all suggestions. The user can apply the suggestions there."""
+        """Preview the page with all suggestions applied."""
         if (page := self._diff.visible_page) is not None:
             change_request, title = self._diff.change_request, page[1]
             location = f"Changes › #{change_request.number} {change_request.title} › Suggestions for {title}"
-            app.push_screen(SuggestionPreviewScreen(self._diff.discussion, title, location, self._open_threads()))
+            app.push_screen(
+                SuggestionPreviewScreen(self._diff.discussion, title, location, self._open_threads_with_suggestion())
+            )
 
 
 SUGGESTION_COMMANDS: Commands[SuggestionReview] = Commands(
@@ -282,4 +284,4 @@ SUGGESTION_COMMANDS: Commands[SuggestionReview] = Commands(
     context="pages and diffs",
     find=lambda view: view.suggestion_review,
 )  # fmt: skip
-"""Commands on the suggestions for the shown page."""
+"""Commands on the suggestions on the shown page."""

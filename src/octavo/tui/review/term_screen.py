@@ -1,5 +1,5 @@
-"""The list of the places in a space that still have an old term, which a change request replaces on other pages. Commands
-replace the term in these places, or suggest the replacement in pending comments."""
+"""The list of the places in a space that still have an old term. Commands replace the term there, or suggest the
+replacement in pending comments."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ MAX_LISTED = 300
 """Maximum number of places that the confirmation lists."""
 _NAMED_PAGES = 5
 _DIALOG_WIDTH = 64
-"""Number of cells of a line in the confirmation, which fits in a terminal of 80 columns."""
+"""Width of a line in the confirmation, in cells. Fits in a terminal of 80 columns."""
 
 
 @dataclass(frozen=True)
-class TermSource:
-    """Old and new term, and the revision of the change request that is searched for the old term."""
+class TermSearch:
+    """Old and new term, and the revision that is searched for the old term."""
 
     change_request: ChangeRequest
     space: SpaceRef
@@ -78,7 +78,7 @@ class TermSource:
 
 @dataclass(frozen=True)
 class TermRow:
-    """Place with the old term, as a row of the list."""
+    """Place with the old term in the list."""
 
     page_matches: PageMatches
     match: TermMatch
@@ -89,7 +89,7 @@ class TermRow:
 
     @property
     def is_title(self) -> bool:
-        """True if the place is the title of the page."""
+        """True if the place is in the title of the page."""
         return self.match is self.page_matches.title_match
 
     @property
@@ -102,15 +102,15 @@ class TermRow:
         return self.page_matches.page.title or "Untitled"
 
 
-def why_no_replacement(app: Shell, source: TermSource) -> str | None:
-    """Return the reason why you cannot replace the term in this change request. None if you can."""
+def why_no_replacement(app: Shell, source: TermSearch) -> str | None:
+    """Return the reason why you cannot replace the term. None if you can."""
     return why_no_editing(app) or why_not_in_change_request(
         app, source.change_request, source.space, "edit", *UNDECIDED
     )
 
 
-def why_no_suggestions(app: Shell, source: TermSource, rows: Sequence[TermRow]) -> str | None:
-    """Return the reason why you cannot suggest the replacement in these places. None if you can."""
+def why_no_suggestions(app: Shell, source: TermSearch, rows: Sequence[TermRow]) -> str | None:
+    """Return the reason why you cannot suggest the replacement in `rows`. None if you can."""
     if len(rows) > MAX_SUGGESTIONS:
         return f"{len(rows)} places are selected. Select at most {MAX_SUGGESTIONS} places to suggest at once."
     return why_not_in_discussion(app, source.at, "comment")
@@ -125,8 +125,8 @@ def _by_page(rows: Iterable[TermRow]) -> list[tuple[PageMatches, tuple[TermMatch
 
 
 def excerpt(match: TermMatch, width: int) -> Content:
-    """Return a place in one line: up to `width` characters before the old term, the old term struck out, the new term,
-    and the text after."""
+    """Return a place in one line, such as `open the board → dashboard page`. Starts with up to `width` characters
+    before the old term."""
     before = match.before if len(match.before) <= width else f"…{match.before[-width:]}"
     old = Content.styled(" ".join(match.text.split()), "$error strike")
     if match.replacement is None:
@@ -139,8 +139,8 @@ def excerpt(match: TermMatch, width: int) -> Content:
 # Editing the pages
 
 
-def open_replace_dialog(app: Shell, source: TermSource, rows: Sequence[TermRow], on_done: Callable[[], None]) -> None:
-    """List the edits and ask for confirmation, then replace the places and call `on_done`."""
+def open_replace_dialog(app: Shell, source: TermSearch, rows: Sequence[TermRow], on_done: Callable[[], None]) -> None:
+    """Open the dialog that lists the edits, replaces the term in `rows`, and calls `on_done`."""
     pages = _by_page(rows)
 
     lines: list[Content] = []
@@ -165,7 +165,7 @@ def open_replace_dialog(app: Shell, source: TermSource, rows: Sequence[TermRow],
 
 def _replace(
     app: Shell,
-    source: TermSource,
+    source: TermSearch,
     pages: Sequence[tuple[PageMatches, tuple[TermMatch, ...]]],
     on_done: Callable[[], None],
 ) -> None:
@@ -211,7 +211,7 @@ def _replace(
 
 
 def _skipped(outcome: TermOutcome) -> str:
-    """Return a sentence that names the pages that were not changed. Empty if all were changed."""
+    """Return a sentence with the names of the skipped pages. Empty if no page was skipped."""
     if not outcome.refused:
         return ""
     reasons = list(outcome.refused.items())[:_NAMED_PAGES]
@@ -224,9 +224,9 @@ def _skipped(outcome: TermOutcome) -> str:
 # Suggestions
 
 
-async def add_suggestions(app: Shell, source: TermSource, rows: Sequence[TermRow], on_done: Callable[[], None]) -> None:
-    """Add a pending comment with a suggestion for each block that contains places in `rows`, then call `on_done`. `u`
-    removes the comments."""
+async def add_suggestions(app: Shell, source: TermSearch, rows: Sequence[TermRow], on_done: Callable[[], None]) -> None:
+    """Add a pending comment with a suggestion to each block with a place in `rows`, then call `on_done`. Undo removes
+    the comments."""
     outbox = app.session.outbox
     writes = await asyncio.to_thread(
         lambda: [
@@ -248,8 +248,7 @@ async def add_suggestions(app: Shell, source: TermSource, rows: Sequence[TermRow
     on_done()
 
 
-def _suggestions(source: TermSource, page_matches: PageMatches, matches: Sequence[TermMatch]) -> list[NewWrite]:
-    """Return a pending comment for each block that has a place."""
+def _suggestions(source: TermSearch, page_matches: PageMatches, matches: Sequence[TermMatch]) -> list[NewWrite]:
     document = parse(page_matches.text)
     starts = [0]
     for line in page_matches.text.split("\n"):
@@ -271,14 +270,14 @@ def _suggestions(source: TermSource, page_matches: PageMatches, matches: Sequenc
     return writes
 
 
-_BEFORE = 28
+_TEXT_BEFORE = 28
 """Number of characters that a row shows before the old term."""
 _CONTEXT_LINES = 4
-_WIDE = 100
-"""Minimum width of the terminal for a preview beside the list. In a narrower terminal, the preview is below the list
-and shows fewer lines."""
-_DRAWN_EVERY = 25
-"""The list is updated each time this number of pages is searched."""
+_WIDE_TERMINAL = 100
+"""Minimum width of a terminal with the preview beside the list, in cells. A preview below the list shows fewer
+lines."""
+_PAGES_PER_UPDATE = 25
+"""Number of searched pages after which the list is updated."""
 
 
 def _why_no_places(view: TermScreen) -> str | None:
@@ -303,7 +302,7 @@ TERM_PLACES: Commands[TermScreen] = Commands(
 
 
 class TermScreen(ListView[TermRow]):
-    """The places with an old term, grouped by page, and the text around the selected place."""
+    """List of the places with an old term, grouped by page, with the text around the selected place."""
 
     MODE = "changes"
     CONTEXT = "places with an old term"
@@ -315,9 +314,9 @@ class TermScreen(ListView[TermRow]):
     CSS_PATH = "term_screen.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TERM_PLACES,)
 
-    def __init__(self, source: TermSource) -> None:
+    def __init__(self, source: TermSearch) -> None:
         super().__init__()
-        self.source: TermSource = source
+        self.source: TermSearch = source
         self._results = TermResults()
         self._drawn_at = 0
 
@@ -348,8 +347,8 @@ class TermScreen(ListView[TermRow]):
 
     @property
     def targets(self) -> Sequence[TermRow]:
-        """The places that commands act on: the selected places, else the place under the cursor. Places that Octavo cannot
-        replace are left out."""
+        """Places that commands act on: the selected places, else the one under the cursor. Only places that Octavo can
+        replace."""
         item = self.rows.item
         rows = self.selected_rows or ([item] if item is not None else [])
         return [row for row in rows if row.can_replace]
@@ -378,14 +377,14 @@ class TermScreen(ListView[TermRow]):
         results = search_term(self.live, self.shell.session.search_index, revision, self.source.term, changed)
         try:
             async for each in results:
-                if each.is_complete or each.searched - self._drawn_at >= _DRAWN_EVERY:
+                if each.is_complete or each.searched - self._drawn_at >= _PAGES_PER_UPDATE:
                     self._drawn_at = each.searched
                     self._show(each)
         except ApiError as error:
             self.rows.state.fail("Could not load the pages of this change request", str(error))
 
     async def _current_revision(self) -> RevisionRef:
-        """Return the current revision of the change request. If it cannot be loaded, return the last known revision."""
+        """Return the current revision of the change request, or the last known one if it cannot be loaded."""
         try:
             request = await self.live.fetch(change_requests.Get(at=self.source.at))
         except ApiError:
@@ -397,7 +396,7 @@ class TermScreen(ListView[TermRow]):
     def _show(self, results: TermResults) -> None:
         if not results.is_complete and len(results.pages) < len(self._results.pages):
             self._show_status(results)
-            return  # Keep the results of the previous search until this search has found as many pages.
+            return  # The previous results stay until this search has found as many pages.
         self._results = results
         rows = [TermRow(page_matches, match) for page_matches in results.pages for match in _matches(page_matches)]
         if results.is_complete or rows:
@@ -428,7 +427,7 @@ class TermScreen(ListView[TermRow]):
 
     def _draw(self, row: TermRow) -> Row:
         note = "page title" if row.is_title else "" if row.can_replace else "edit by hand"
-        return Row(text=excerpt(row.match, _BEFORE), right=Content.styled(note, "$octavo-muted"))
+        return Row(text=excerpt(row.match, _TEXT_BEFORE), right=Content.styled(note, "$octavo-muted"))
 
     @on(LineList.Highlighted, "#places")
     def _draw_details(self) -> None:
@@ -442,7 +441,7 @@ class TermScreen(ListView[TermRow]):
             note = "Formats inside the term make the replacement ambiguous. Press enter to open the page, then e to edit it."
         else:
             note = f"Line {row.match.line + 1}"
-        lines = _CONTEXT_LINES if self.size.width >= _WIDE else 1
+        lines = _CONTEXT_LINES if self.size.width >= _WIDE_TERMINAL else 1
         parts = [Content.styled(row.page_title, "bold"), Content.styled(note, "$octavo-muted"), Content("")]
         about.update(Content("\n").join([*parts, _context(row, lines)]))
 
@@ -457,12 +456,12 @@ class TermScreen(ListView[TermRow]):
 
 
 def _matches(page_matches: PageMatches) -> Sequence[TermMatch]:
-    """Return the places on a page, with the title first."""
+    """Return the places on a page. A place in the title is first."""
     return (*((page_matches.title_match,) if page_matches.title_match is not None else ()), *page_matches.matches)
 
 
 def _context(row: TermRow, line_count: int) -> Content:
-    """Return a place with the lines of the page before and after it."""
+    """Return a place with up to `line_count` lines before and after."""
     match, text = row.match, row.page_title if row.is_title else row.page_matches.text
     lines = text.split("\n")
     last = match.line + match.text.count("\n")
@@ -481,8 +480,8 @@ def _context(row: TermRow, line_count: int) -> Content:
 
 
 def _partial_note(results: TermResults) -> str:
-    """Return a note with the number of searched pages if the search is running, or if it ended at a limit. Otherwise return
-    an empty string."""
+    """Return a note such as `3 of 9 pages are searched` for an incomplete search. Empty for a complete or failed
+    one."""
     searched = f"{results.searched} of {results.total} pages are searched"
     if not results.is_complete:
         return f"Searching… {searched}"
@@ -494,17 +493,18 @@ def _partial_note(results: TermResults) -> str:
 
 
 MAX_CHOICES = 200
-"""Maximum number of replaced terms of a page that are offered."""
+"""Maximum number of terms in the picker."""
 
 
 class PageTerms:
-    """The terms that the selected page of a change request replaces."""
+    """Terms that the selected page of a change request replaces."""
 
     def __init__(self, view: View, comparison: Comparison, pages: ChangedTree, page_diff: PageDiff) -> None:
         self._view, self._comparison, self._pages, self._page_diff = view, comparison, pages, page_diff
 
     def why_no_terms(self) -> str | None:
-        """Return the reason why the page replaces no terms, or why this is not known yet. None if it may replace some."""
+        """Return the reason why the page replaces no terms, or why its changes are unknown. None if it may replace
+        terms."""
         change = self._pages.selected
         if change is None:
             return "Select a changed page first."
@@ -516,8 +516,8 @@ class PageTerms:
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
 
     def choose(self, app: Shell) -> None:
-        """Show the places that still have an old term that the selected block replaces, else that the page replaces. If it
-        replaces several terms, ask which one."""
+        """Show the places with the old term that the selected block replaces, else that the page replaces. Ask which
+        one if there are several."""
         app.background(self._choose(app))
 
     async def _choose(self, app: Shell) -> None:
@@ -549,7 +549,7 @@ class PageTerms:
             return
         changed = frozenset(each.key for each in self._comparison.changed or () if each.page is not None)
         revision = self._comparison.space.revision_ref(request.revision)
-        app.push_screen(TermScreen(TermSource(request, self._comparison.space, term, revision, changed)))
+        app.push_screen(TermScreen(TermSearch(request, self._comparison.space, term, revision, changed)))
 
 
 TERM_COMMANDS: Commands[PageTerms] = Commands(
@@ -561,4 +561,4 @@ TERM_COMMANDS: Commands[PageTerms] = Commands(
     context="change request",
     find=lambda view: view.page_terms,
 )  # fmt: skip
-"""Commands on the terms that the shown page replaces."""
+"""Commands on the terms that the selected page replaces."""

@@ -1,5 +1,4 @@
-"""Conflicts outside the texts of pages: about positions in the page tree, page details, files, variables and reusable
-content."""
+"""Conflicts outside the texts of pages: positions, page details, files, variables and reusable content."""
 
 from __future__ import annotations
 
@@ -15,42 +14,42 @@ from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.tui.render.conflict_lines import PageConflict
 from octavo.tui.widgets.short_texts import plural
 
-FieldSides: TypeAlias = Mapping[str, tuple[Any, Any]]
-"""Values in main and in the change request, by field name."""
-_FIELDS = ("title", "description", "icon", "emoji", "slug", "hidden", "no_index", "no_robots_index")
+FieldValues: TypeAlias = Mapping[str, tuple[Any, Any]]
+"""Value in main and value in the change request, by field name."""
+_EDITABLE_FIELDS = ("title", "description", "icon", "emoji", "slug", "hidden", "no_index", "no_robots_index")
 """Fields of a page that an edit can change."""
 
 
 @dataclass(frozen=True)
 class TreeConflict:
-    """Conflict outside the text of a page, for example about its position."""
+    """Conflict outside the text of a page, such as two different positions."""
 
     kind: str
     id: str
     title: str
     summary: str
-    """Sentence about the changes on both sides."""
+    """Sentence about the changes in main and in the change request."""
     options: tuple[str, str] = ("", "")
-    """Effects of choosing main and of choosing this change request, in sentences. Empty if Octavo cannot resolve the
+    """Sentences about the effects of the two choices: main, this change request. Empty if Octavo cannot resolve the
     conflict."""
     edits: tuple[ContentEdit | None, ContentEdit | None] = (None, None)
-    """Edits for choosing main and for choosing this change request. None if no edit is needed."""
+    """Edits for the two choices: main, this change request. None if a choice needs no edit."""
     settings: tuple[tuple[AttributeChange, ...], tuple[AttributeChange, ...]] = ((), ())
-    """Changed settings, such as the title, after choosing main and after choosing this change request."""
+    """Changed settings, such as the title, after each of the two choices: main, this change request."""
     main: str | None = field(default=None, repr=False)
     """Text of the page in main. None if it is unknown."""
     text: str = field(default="", repr=False)
-    """Text of the page in this change request. Empty if the page has no text, or if Octavo cannot resolve the conflict."""
+    """Text of the page in this change request. Empty if there is none, or if Octavo cannot resolve the conflict."""
     subpage_ids: frozenset[str] = frozenset()
-    """IDs of the subpages, if the conflict is about a deleted page."""
+    """IDs of the subpages of a deleted page."""
     position: tuple[str | None, int] = (None, 0)
-    """ID of the parent page and position below it, if the conflict is about a deleted page."""
+    """ID of the parent page, and position below the parent, of a deleted page."""
     main_revision: str = ""
-    """Revision of main that has the conflicting change. A stored choice is valid for this revision only."""
+    """ID of the revision of main with the conflicting change. A stored choice is valid for this revision only."""
 
     @property
     def name(self) -> str:
-        """The name under which the choice is stored."""
+        """Name under which the choice is stored."""
         return f"{self.kind} {self.id} {self.main_revision}".rstrip()
 
     @property
@@ -59,11 +58,11 @@ class TreeConflict:
 
     @property
     def question(self) -> PageConflict:
-        """The conflict as the view draws it."""
+        """Conflict as the view shows it."""
         return PageConflict(self.name, self.title, self.summary, self.options)
 
     def unresolved(self, choices: Collection[str]) -> list[str]:
-        """Return the name of the conflict if it still has to be resolved, else an empty list."""
+        """Return the name of an unresolved conflict in a list. Empty if it is resolved or cannot be resolved."""
         return [self.name] if self.can_choose and self.name not in choices else []
 
     def edit(self, choice: MergeChoice | None) -> ContentEdit | None:
@@ -71,7 +70,7 @@ class TreeConflict:
         return None if choice is None else self.edits[choice.kind == "request"]
 
     def outcome(self, choice: MergeChoice | None) -> tuple[str, tuple[AttributeChange, ...]]:
-        """Return the text of the page after a choice, and its settings compared with main."""
+        """Return the text of the page with `choice` applied, and its settings compared with main."""
         if choice is None:
             return self.text, unresolved_settings(self.settings[0])
         is_deleted = isinstance(self.edit(choice), DeletePage)
@@ -79,13 +78,13 @@ class TreeConflict:
 
 
 def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeChoice]) -> list[ContentEdit]:
-    """Return the edits that carry out the choices. If a page is kept but its parent is deleted, the page moves to the
-    position of the parent."""
+    """Return the edits that save the choices. A page that is kept below a deleted parent moves to the position of the
+    parent."""
     resolved = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]
     deleted = [each for each in resolved if isinstance(each.edit(choices[each.name]), DeletePage)]
     deleted.sort(key=lambda each: len(each.subpage_ids))
     moves: list[ContentEdit] = []
-    # Reversed, because each page that moves to a position pushes the earlier ones down.
+    # Reversed, because a page that moves to a position pushes the pages below down.
     for each in reversed(conflicts):
         deleted_ancestors = [page for page in deleted if each.id in page.subpage_ids]
         if each.kind == "deleted" and each not in deleted and deleted_ancestors:
@@ -97,24 +96,26 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
     return [*moves, *(edit for edit in edits if edit is not None)]
 
 
-def find_tree_conflicts(triple: RevisionTriple, current: PageTree) -> tuple[list[TreeConflict], dict[str, FieldSides]]:
-    """Return the tree conflicts between main and a change request. Also return the fields that both changed, by page ID.
-    `current` is the current page tree of the change request."""
-    page_ids = pages_to_read(triple, None)
-    # Texts are left out: conflicts in texts are found by their conflict markers.
-    predicted = predict_merge(triple, dict.fromkeys(page_ids, ("", "", ""))).conflicts
+def find_tree_conflicts(
+    revisions: RevisionTriple, current: PageTree
+) -> tuple[list[TreeConflict], dict[str, FieldValues]]:
+    """Return the tree conflicts between main and a change request, and the fields that both changed, by page ID.
+    `current` is the page tree of the change request."""
+    page_ids = pages_to_read(revisions, None)
+    # Texts are left out, because conflict markers show the conflicts in texts.
+    predicted = predict_merge(revisions, dict.fromkeys(page_ids, ("", "", ""))).conflicts
     deletions = {each.id for each in predicted if each.kind == "deleted"}
-    fields: dict[str, FieldSides] = {}
+    fields: dict[str, FieldValues] = {}
     conflicts = []
     for each in predicted:
-        if each.kind == "field" and (values := _conflicting_fields(each.id, triple)):
+        if each.kind == "field" and (values := _conflicting_fields(each.id, revisions)):
             fields[each.id] = values
-        if each.kind != "text" or not any(side.find(each.id) for side in triple):
+        if each.kind != "text" or not any(side.find(each.id) for side in revisions):
             conflicts.append(
-                _tree_conflict(each.kind, each.id, each.name, triple, current, fields.get(each.id, {}), deletions)
+                _tree_conflict(each.kind, each.id, each.name, revisions, current, fields.get(each.id, {}), deletions)
             )
     existing = [conflict for conflict in conflicts if conflict is not None]
-    return [*existing, *(_same_name(each) for each in find_duplicates(triple[1].pages, current.pages))], fields
+    return [*existing, *(_same_name(each) for each in find_duplicates(revisions[1].pages, current.pages))], fields
 
 
 def _same_name(page: DuplicatePage) -> TreeConflict:
@@ -128,11 +129,11 @@ def _same_name(page: DuplicatePage) -> TreeConflict:
     )
 
 
-def _conflicting_fields(page_id: str, trees: Sequence[PageTree]) -> FieldSides:
+def _conflicting_fields(page_id: str, trees: Sequence[PageTree]) -> FieldValues:
     pages = [tree.find(page_id) for tree in trees]
     if pages[1] is None or pages[2] is None:
         return {}
-    values = {name: [getattr(page, name, None) for page in pages] for name in _FIELDS}
+    values = {name: [getattr(page, name, None) for page in pages] for name in _EDITABLE_FIELDS}
     return {
         name: (main, mine)
         for name, (before, main, mine) in values.items()
@@ -140,9 +141,9 @@ def _conflicting_fields(page_id: str, trees: Sequence[PageTree]) -> FieldSides:
     }
 
 
-def settings_of(fields: FieldSides, *, is_main: bool) -> tuple[AttributeChange, ...]:
-    """Return the fields with their values in main and after a choice. If `is_main`, main was chosen, else this change
-    request."""
+def chosen_settings(fields: FieldValues, *, is_main: bool) -> tuple[AttributeChange, ...]:
+    """Return the fields with their values in main and after the choice. The choice is main if `is_main`, else the
+    change request."""
     return tuple(
         AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if is_main else mine))
         for name, (main, mine) in fields.items()
@@ -150,7 +151,7 @@ def settings_of(fields: FieldSides, *, is_main: bool) -> tuple[AttributeChange, 
 
 
 def unresolved_settings(settings: tuple[AttributeChange, ...]) -> tuple[AttributeChange, ...]:
-    """Return the settings with “not resolved” as their new values."""
+    """Return the settings with the new value “not resolved”."""
     return tuple(replace(each, new="not resolved") for each in settings)
 
 
@@ -166,7 +167,7 @@ def _tree_conflict(
     title: str,
     trees: Sequence[PageTree],
     current: PageTree,
-    fields: FieldSides,
+    fields: FieldValues,
     deletions: Collection[str],
 ) -> TreeConflict | None:
     page = current.find(item_id)
@@ -189,8 +190,8 @@ def _tree_conflict(
 def _deletion_conflict(
     page: Page, title: str, trees: Sequence[PageTree], current: PageTree, deletions: Collection[str]
 ) -> TreeConflict:
-    """Return the conflict about a page that one side deleted and the other side changed, or whose parent was deleted.
-    `deletions` has the IDs of all pages with such a conflict."""
+    """Return the conflict about a page that was deleted in main or in the change request and changed in the other, or
+    whose parent was deleted. `deletions` has the IDs of all such pages."""
     is_in_base, is_in_main, is_in_mine = (tree.find(page.id) is not None for tree in trees)
     if not is_in_base or is_in_main == is_in_mine:
         summary = "The parent of this page was deleted. This page was kept and moved to the position of its parent."
@@ -214,14 +215,13 @@ def _deletion_conflict(
 
 
 def _ids_below(page: Page, excluded: Collection[str]) -> frozenset[str]:
-    """Return the IDs of the subpages, without the `excluded` pages and their subpages."""
     pages = [each for each in page.pages if each.id not in excluded]
     return frozenset({each.id for each in pages}.union(*(_ids_below(each, excluded) for each in pages)))
 
 
 def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, current: PageTree) -> TreeConflict | None:
-    """Return the conflict about a page that both sides moved. None if the page is already at its position in the change
-    request."""
+    """Return the conflict about a page that both main and the change request moved. None if the page already has its
+    position in the change request."""
     parent, index = _parent_page_and_index(own_tree, page.id)
     if (parent.id if parent is not None else None, index) == _parent_and_index(current, page.id):
         return None
@@ -241,15 +241,15 @@ def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, curren
     return TreeConflict(kind, page.id, title, summary, options, (None, move), settings)
 
 
-def _field_conflict(page: Page, title: str, fields: FieldSides) -> TreeConflict | None:
-    """Return the conflict about fields that both sides changed. None if `page` already has the values of the change
-    request."""
+def _field_conflict(page: Page, title: str, fields: FieldValues) -> TreeConflict | None:
+    """Return the conflict about fields that both main and the change request changed. None if `page` already has the
+    values of the change request."""
     own_values = {name: value for name, (_, value) in fields.items()}
     if all(getattr(page, name) == value for name, value in own_values.items()):
         return None
     names = ", ".join(name.replace("_", " ") for name in fields)
     summary = f"Both sides changed these details of this page: {names}."
-    settings = (settings_of(fields, is_main=True), settings_of(fields, is_main=False))
+    settings = (chosen_settings(fields, is_main=True), chosen_settings(fields, is_main=False))
     options = (_describe_settings(settings[0]), _describe_settings(settings[1]))
     return TreeConflict(
         "field", page.id, title, summary, options, (None, UpdatePage(page=page.id, **own_values)), settings
@@ -270,8 +270,7 @@ _DESCRIPTIONS = {
 
 
 def _parent_page_and_index(tree: PageTree, page_id: str) -> tuple[Page | None, int]:
-    """Return the parent page of a page, and the position of the page among its siblings. The parent is None at the
-    top level."""
+    """Return the parent page of a page (None at the top level), and the index of the page among its siblings."""
     parent, siblings = tree.parent_of(page_id), tree.siblings(page_id)
     return parent, next(index for index, page in enumerate(siblings) if page.id == page_id)
 

@@ -1,4 +1,5 @@
-"""Commands and the dialog that update a change request from main. Also the view of the incoming changes of main."""
+"""The dialog that updates a change request from main, the view of the incoming changes, and the commands that show
+conflicts."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ from octavo.tui.review.conflict_finder import find_conflicts
 from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.review.diff_layouts import with_settings
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT
-from octavo.tui.review.status_changes import RequestTarget, offer_to_archive
+from octavo.tui.review.status_changes import RequestTarget, archive_opener
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.line_list import LineList
@@ -52,7 +53,7 @@ class UpdatePreview:
     """Results of the checks before an update from main."""
 
     basis: MergeBasis
-    """The checked change request and revision of main."""
+    """Checked change request and revision of main."""
     incoming: tuple[content.Change, ...]
     prediction: merge_checks.ConflictPrediction
 
@@ -62,7 +63,6 @@ class UpdatePreview:
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """The rows of the dialog."""
         facts = [
             merge_checks.outdated_fact(self.change_request),
             merge_checks.conflict_fact(self.change_request, self.prediction),
@@ -79,7 +79,7 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
     change_request, space = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)), live.fetch(spaces.Get(at=at.space))
     )
-    # Loaded after the change request, because the changes of an older revision could hide a conflict.
+    # Changes of an older revision could hide a conflict, so they are loaded after the change request.
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
     prediction, incoming = await asyncio.gather(
         merge_checks.predict_conflicts(live, at, change_request, changed, main=space.revision),
@@ -91,7 +91,7 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
 async def _incoming_changes(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, main: str | None
 ) -> tuple[content.Change, ...]:
-    """Return the changes of main since the change request was created or last updated. Empty if a revision cannot be
+    """Return the changes in main since the change request was created or last updated. Empty if a revision cannot be
     read. Raises ApiError."""
     if not change_request.outdated or change_request.base is None or main is None:
         return ()
@@ -104,13 +104,13 @@ async def _incoming_changes(
 
 
 OnConflicts = Callable[[], bool]
-"""Shows the conflicts. If the user has opened another view, does nothing and returns False."""
+"""Function that shows the conflicts and returns True. Returns False if the user has opened another view."""
 
 
 def update_dialog(
     app: Shell, at: ChangeRequestRef, change_request: ChangeRequest, on_conflicts: OnConflicts
 ) -> CheckedDialog[UpdatePreview]:
-    """Return the dialog that shows the incoming changes and the possible conflicts, then updates the change request."""
+    """Return the dialog that shows the incoming changes and possible conflicts, then updates the change request."""
 
     def reopen() -> None:
         app.push_screen(update_dialog(app, at, change_request, on_conflicts))
@@ -140,7 +140,7 @@ def _dialog_content(
 ) -> DialogContent:
     after, archive = "", None
     if preview.prediction.is_on_main:
-        archive = offer_to_archive(app, at, preview.change_request)
+        archive = archive_opener(app, at, preview.change_request)
         after = ALREADY_ON_MAIN if archive is None else f"{ALREADY_ON_MAIN} {ARCHIVE_HINT}"
     elif preview.prediction.names_with_markers or not preview.prediction.is_known:
         after = (
@@ -171,11 +171,10 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
 
 
 async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
-    """Update the change request, show the result, and call `on_conflicts` if there are conflicts. If the change request or
-    main has changed since `preview`, send nothing and return the changes in sentences. Otherwise return an empty
-    string."""
+    """Update the change request, show the result and return an empty string. `on_conflicts` is called for conflicts. If
+    the change request or main has changed since `preview`, send nothing and return the changes in sentences."""
     change_request = preview.change_request
-    # Stored before the update, because the update replaces the base of the change request.
+    # The update replaces the base of the change request, so the revisions are stored first.
     update_fact = {"base": change_request.base, "main": preview.basis.main, "mine": change_request.revision}
     state, fact_name = app.session.state, f"update {change_request.id}"
     earlier_fact = state.get_fact(fact_name)
@@ -208,7 +207,7 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     elif result:
         app.say(sent.message or f"Updated {name}.")
     else:
-        # The conflicts were listed in the lost response only.
+        # Only the lost response listed the conflicts.
         app.say(
             f"Updated {name}. The server's response was lost, so Octavo does not know whether the update caused conflicts. "
             "Press R on this change request to check.",
@@ -232,7 +231,8 @@ def open_update_dialog(app: Shell, target: RequestTarget) -> None:
 
 
 def open_conflicts(app: Shell, target: RequestTarget) -> None:
-    """Show the conflicts. Conflicts that a merge left in main are resolved in a new change request."""
+    """Show the conflicts of a change request. Conflicts that a merge left in main are resolved in a new change
+    request."""
     if target.change_request.status != "merged":
         _open_conflicts_view(app, target, target.change_request)
     else:
@@ -242,8 +242,8 @@ def open_conflicts(app: Shell, target: RequestTarget) -> None:
 def _open_conflicts_view(
     app: Shell, target: RequestTarget, change_request: ChangeRequest, merged_request: ChangeRequest | None = None
 ) -> None:
-    """Show the conflicts of `change_request`. If `merged_request` is given, show the conflicts that its merge left, and save
-    their resolution in `change_request`."""
+    """Show the conflicts of `change_request`. With `merged_request`, show the conflicts that its merge left in main.
+    `change_request` then resolves them."""
 
     def on_written(written: ChangeRequest, pages: tuple[str, ...]) -> None:
         if merged_request is None and target.show_edited is not None and app.screen is target.view:
@@ -257,7 +257,7 @@ def _open_conflicts_view(
 
 
 async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
-    """Create a change request for the conflicts that a merge left in main, if there are any."""
+    """Ask whether to create a change request for the conflicts that a merge left in main. Open an existing one."""
     merged, space, live = target.change_request, target.at.space, app.session.live
     if merged.revision_merged is None:
         app.say(f"The server did not return the revision created by merging {target.name}.", tone="care")
@@ -284,8 +284,7 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
 
 
 async def _find_resolving_request(app: Shell, merged: ChangeRequest, space: SpaceRef) -> ChangeRequest | None:
-    """Return the open or draft change request that was created for the conflicts of a merged change request. None if there
-    is none."""
+    """Return the open or draft change request that resolves the conflicts of `merged`. None if there is none."""
     name = app.session.state.get_fact(f"resolved in {merged.id}")
     if not isinstance(name, str):
         return None
@@ -321,7 +320,7 @@ INCOMING_COMMANDS: Commands[IncomingChanges] = Commands(
 
 
 class IncomingChanges(ListView[ChangedPage]):
-    """The pages that main changed on the left, the diff of the selected page on the right."""
+    """View of the incoming changes: the pages that changed in main, and the diff of the selected page."""
 
     MODE = "changes"
     CONTEXT = "incoming changes"
@@ -341,8 +340,7 @@ class IncomingChanges(ListView[ChangedPage]):
         conflicting: Collection[str],
         on_close: Callable[[], None],
     ) -> None:
-        """`conflicting` has the keys of the entries that conflict with the change request. `on_close` is called on
-        close."""
+        """`conflicting` has the keys of the entries that may conflict. `on_close` is called when you go back."""
         super().__init__()
         self._on_close = on_close
         self._change_request, self._sides, self._conflicting = change_request, sides, conflicting
