@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.page_dialogs import open_row
+from octavo.tui.reader.page_dialogs import open_table_row
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.layout import LinkFollowed
@@ -53,7 +53,7 @@ class PaneApp(HostApp[None], Generic[P]):
         self.said.append(message)
 
     def on_page_view_table_row_requested(self, message: PageView.TableRowRequested) -> None:
-        open_row(message.view, message.table, message.row)
+        open_table_row(message.view, message.table, message.row)
 
     on_copy_url_requested = keep
     on_link_followed = keep

@@ -69,7 +69,7 @@ class ConflictApp:
 
     def show(self, choices: dict[str, MergeChoice] | None = None) -> None:
         pieces = prepare_conflicts(self.given, self.main, choices)
-        self.pane.show(pieces, choices or {}, key="page", sides=("main", "this change request"))
+        self.pane.show(pieces, choices or {}, key="page", side_names=("main", "this change request"))
 
 
 @pytest.mark.parametrize(("width", "ascii"), [(76, False), (120, False), (120, True)])
@@ -160,7 +160,7 @@ async def test_first_page_that_is_loading_is_not_called_a_page_without_conflicts
         app.pane.show_loading("Retries", key="p")
         await pilot.press("slash")
         assert app.explained == ["Still loading Retries."]
-        app.pane.show((), {}, key="p", sides=("main", "this change request"))
+        app.pane.show((), {}, key="p", side_names=("main", "this change request"))
         await pilot.press("slash")
         assert app.explained[1:] == ["There are no conflicts on this page."]
 

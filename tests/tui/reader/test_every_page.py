@@ -91,7 +91,7 @@ async def test_keys_reach_everything_that_opens() -> None:
                 }
                 if app.pane.scroll_offset.y >= app.pane.viewport.virtual_lines.total - app.pane.viewport.row_count:
                     break
-                app.pane.viewport.go_by(app.pane.viewport.row_count - 2)
+                app.pane.viewport.scroll_by(app.pane.viewport.row_count - 2)
             assert by_letter == expected, path.stem
             app.pane.cursor.go_to_edge(at_end=False)
             for _ in spans:

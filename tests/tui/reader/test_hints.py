@@ -6,7 +6,7 @@ import pytest
 from rich.style import Style
 
 from octavo.documents.source_reader import parse
-from octavo.tui.reader.block_cursor import labels, place_label
+from octavo.tui.reader.block_cursor import hint_labels, place_label
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
@@ -29,7 +29,7 @@ def style_at(pane: Reader, text: str) -> Style:
 
 @pytest.mark.parametrize("number", [1, 20, 21, 600])
 def test_no_label_is_prefix_of_another(number: int) -> None:
-    found = labels(number)
+    found = hint_labels(number)
     assert len(set(found)) == number
     assert {len(label) for label in found} == {1 if number <= 20 else 2}
 
@@ -107,7 +107,7 @@ async def test_scrolling_removes_hints() -> None:
         app.pane.show(parse(MANY_LINKS), title="", key="p")
         await pilot.press("f")
         assert app.pane.typing_keys
-        app.pane.viewport.go_by(2)
+        app.pane.viewport.scroll_by(2)
         assert not app.pane.typing_keys
 
 

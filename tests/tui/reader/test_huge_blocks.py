@@ -215,7 +215,7 @@ async def test_huge_conflict_shows_first_part_and_names_rest() -> None:
     app = PaneApp(ThreeWayView())
     async with app.run_test(size=(150, 30)) as pilot:
         pieces = prepare_conflicts(merge(*(f"{sentence(number, 4000)}\n" for number in (1, 2, 3))))
-        app.pane.show(pieces, {}, key="p", sides=("main", "#1"))
+        app.pane.show(pieces, {}, key="p", side_names=("main", "#1"))
         await pilot.pause()
         lines = [
             line
@@ -253,7 +253,7 @@ async def test_huge_block_around_conflict_is_sliced() -> None:
     pieces = prepare_conflicts(made, page.replace("End words", "Ending words"))
     app = PaneApp(ThreeWayView())
     async with app.run_test(size=(100, 30)) as pilot:
-        app.pane.show(pieces, {}, key="p", sides=("main", "#1"))
+        app.pane.show(pieces, {}, key="p", side_names=("main", "#1"))
         await pilot.pause()
         await pilot.press("equals_sign")
         await wait_for_layout(app.pane, pilot)
@@ -270,7 +270,7 @@ async def test_next_conflict_is_selected_without_layout_between() -> None:
     made = merge(page, page.replace("End words", "Ending words"), page.replace("End words", "End of words"))
     app = PaneApp(ThreeWayView())
     async with app.run_test(size=(100, 30)) as pilot:
-        app.pane.show(prepare_conflicts(made), {}, key="p", sides=("main", "#1"))
+        app.pane.show(prepare_conflicts(made), {}, key="p", side_names=("main", "#1"))
         await pilot.pause()
         app.pane.toggle_context()
         here, unset = app.pane.cursor.current(), app.pane.viewport.virtual_lines.estimated_count
@@ -331,7 +331,7 @@ async def test_many_conflicts_are_numbered_in_linear_time() -> None:
     async with app.run_test(size=(150, 30)) as pilot:
         (one,) = (each for each in prepare_conflicts(merge("a\n", "b\n", "c\n")) if isinstance(each, ConflictView))
         many = tuple(replace(one, name=_CountingName(number), key=f"{number} 1") for number in range(1000))
-        app.pane.show(many, {}, key="p", sides=("main", "#1"))
+        app.pane.show(many, {}, key="p", side_names=("main", "#1"))
         await pilot.press("G", "n", "g")
         assert app.pane.status_text == "conflict 1 of 1000"
         assert _CountingName.hash_count < 10_000

@@ -11,7 +11,7 @@ from octavo.data.state_db import StateDb
 from octavo.documents.source_reader import parse
 from octavo.tui.reader import page_loading
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.reader.reading_position import MOST_PAGES, ReadingPosition, ReadingPositions
+from octavo.tui.reader.reading_position import MAX_STORED_PAGES, ReadingPosition, ReadingPositions
 from tests.tui.reader.panes import PaneApp, bar_column, screen
 from tests.tui.reader.test_while_loading import finish_loading, loading_page
 
@@ -26,7 +26,7 @@ def key_of(words: str, page: str = LONG) -> str:
 def test_positions_of_recent_pages_are_known() -> None:
     with closing(StateDb(None)) as state:
         positions = ReadingPositions(state)
-        for number in range(MOST_PAGES + 1):
+        for number in range(MAX_STORED_PAGES + 1):
             positions.remember(f"page {number}", ReadingPosition("block", number))
         positions.remember("page 1", ReadingPosition("other", -3))
         positions.remember("page 2", None)
@@ -34,7 +34,7 @@ def test_positions_of_recent_pages_are_known() -> None:
         assert later.get("page 0") is None
         assert later.get("page 1") == ReadingPosition("other", -3)
         assert later.get("page 2") is None
-        assert later.get(f"page {MOST_PAGES}") == ReadingPosition("block", MOST_PAGES)
+        assert later.get(f"page {MAX_STORED_PAGES}") == ReadingPosition("block", MAX_STORED_PAGES)
         state.set_fact("places on pages", ["no", "such"])
         assert ReadingPositions(state).get("page 1") is None
 
@@ -71,7 +71,7 @@ async def test_moving_before_restore_keeps_new_position(monkeypatch: pytest.Monk
         )
         view.show_markdown(LONG, title="Long", key="q")
         assert not view.contents.is_fully_parsed
-        view.viewport.go_by(4)
+        view.viewport.scroll_by(4)
         await finish_loading(app, pilot)
         assert view.contents.is_fully_parsed
         assert view.scroll_offset.y == 4

@@ -157,7 +157,7 @@ def fetch_in_background(review: Review, title: str) -> list[asyncio.Task[Any]]:
     comparisons = review.comparisons
     return [
         asyncio.create_task(comparisons._live.fetch(op, rank=Rank.AWAITED))
-        for op in comparisons._sources(review.pages[title])
+        for op in comparisons._version_operations(review.pages[title])
         if op is not None
     ]
 
@@ -224,22 +224,22 @@ def test_viewed_marks_last_until_the_page_changes() -> None:
     assert marks.toggle("c")
     reloaded = ViewedMarks(state, "cr")
     assert reloaded.load("one") is None
-    assert reloaded.keys == {"a", "c"}
+    assert reloaded.viewed_keys == {"a", "c"}
     assert reloaded.load("two") == "one", "the revision of the last visit must be returned for a comparison"
-    assert reloaded.keys == frozenset()
+    assert reloaded.viewed_keys == frozenset()
     reloaded.toggle("d")
     reloaded.keep_unchanged({"a", "x"})
-    assert reloaded.keys == {"c", "d"}
-    assert reloaded.changed == {"a"}
+    assert reloaded.viewed_keys == {"c", "d"}
+    assert reloaded.changed_since_viewed == {"a"}
     assert reloaded.toggle("a")
-    assert reloaded.changed == frozenset()
+    assert reloaded.changed_since_viewed == frozenset()
     last = ViewedMarks(state, "cr")
     assert last.load("two") is None
-    assert last.keys == {"a", "c", "d"}
+    assert last.viewed_keys == {"a", "c", "d"}
     assert last.load("three") == "two"
     last.keep_unchanged(None)
-    assert last.keys == frozenset(), "without a comparison, no mark may be kept"
-    assert last.changed == {"a", "c", "d"}
+    assert last.viewed_keys == frozenset(), "without a comparison, no mark may be kept"
+    assert last.changed_since_viewed == {"a", "c", "d"}
     state.close()
 
 
@@ -250,7 +250,7 @@ def test_viewed_marks_are_kept_without_a_revision() -> None:
     marks.toggle("a")
     reloaded = ViewedMarks(state, "cr")
     assert reloaded.load("") is None
-    assert reloaded.keys == {"a"}
+    assert reloaded.viewed_keys == {"a"}
     state.close()
 
 

@@ -68,7 +68,7 @@ _help_screen = lazy("octavo.tui.widgets.command_palette:HelpScreen")
 _palette_screen = lazy("octavo.tui.widgets.command_palette:PaletteScreen")
 _palette_entries = lazy("octavo.tui.app.menus:palette_entries")
 _add_custom_commands = lazy("octavo.tui.app.user_programs:add_custom_commands")
-_open_table_row = lazy("octavo.tui.reader.page_dialogs:open_row")
+_open_table_row = lazy("octavo.tui.reader.page_dialogs:open_table_row")
 _theme_picker = lazy("octavo.tui.widgets.chooser:ThemePicker")
 
 

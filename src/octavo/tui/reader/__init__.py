@@ -60,9 +60,9 @@ How `n` finds the next change of a diff:
 1. When the diff was opened, `DiffBuilder` built its units and laid them out in the thread, and `DiffNavigation.show_units`
    showed them. `open_page` selected the block of the last position on this page, else the first change. The first unit
    of each change has its `change_number`; all other units have -1.
-2. `n` is the command `next_change` in `CHANGES` (end of diff_navigation.py). It calls `DiffNavigation.go_to_change(1)`. If
-   the diff is still loading, the command waits in `ScrollWidget.waiting_commands`. During a search, `FindBar.step` goes to
-   the next match instead.
+2. `n` is the command `next_change` in `CHANGE_COMMANDS` (end of diff_navigation.py). It calls
+   `DiffNavigation.go_to_change(1)`. If the diff is still loading, the command waits in `ScrollWidget.waiting_commands`.
+   During a search, `FindBar.step` goes to the next match instead.
 3. `go_to_change` starts at the unit of the selected block, or at the edge of the page if no block was selected.
 4. `_change_from` asks `following_changes` for the units of all later changes, in the order of the page or by risk. It
    returns the `BlockSpan` of the first that has a selectable block: the block, if possible of the new version, and all

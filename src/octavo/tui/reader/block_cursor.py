@@ -1,5 +1,4 @@
-"""The selected block of a pane, and the commands that select another block. Also link hints: typing the letters beside
-a link opens it."""
+"""The selected block of a pane. Also link hints, which open a link when you type their letters."""
 
 from __future__ import annotations
 
@@ -31,22 +30,22 @@ from octavo.tui.render.styles import Styles
 from octavo.tui.widgets.commands import Command, Commands
 
 _PAN = 16
-"""Cells by which a key scrolls wide code or tables."""
+"""Number of cells by which a key scrolls wide code or tables."""
 _MOST_UNITS = 100
 """Maximum number of units with cached selectable blocks."""
 
 
 class BlockCursor(PanePart):
-    """Selected block of a pane, and movement to other blocks."""
+    """Selected block of a pane. Moves to other blocks."""
 
     def __init__(self, viewport: Viewport) -> None:
         super().__init__(viewport)
         self.selected: tuple[int, Block] | None = None
-        """Unit index and block of the last selection. If None, the first visible block is the selected one."""
+        """Unit index and block that was selected last. None selects the first visible block."""
         self._bar_block: Block | None = None
         """Selected block in the frame that is being painted."""
         self._bar_ids: frozenset[int] = frozenset()
-        """Identities of `_bar_block` and of all blocks in it. The bar is painted left of all their lines."""
+        """Identities of `_bar_block` and of the blocks inside. The cursor bar is left of their lines."""
         self._is_bar_shown = False
         self._spans: dict[int, tuple[list[Line], list[BlockSpan]]] = {}
 
@@ -55,16 +54,16 @@ class BlockCursor(PanePart):
 
     # Painting
 
-    def before_painting(self, *, is_shown: bool) -> None:
-        """Find the selected block before a frame is painted. `is_shown` is True if the bar is painted."""
+    def before_painting(self, *, shows_bar: bool) -> None:
+        """Find the selected block before a frame is painted. The frame has the cursor bar if `shows_bar`."""
         selected = self.current()
         block = selected.block if selected is not None else None
         if block is not self._bar_block:
             self._bar_block, self._bar_ids = block, _ids_inside(block)
-        self._is_bar_shown = is_shown
+        self._is_bar_shown = shows_bar
 
     def with_bar(self, strip: Strip, unit_index: int, line: Line) -> Strip:
-        """Return the strip of a line, with the cursor bar if the line belongs to the selected block."""
+        """Return the strip of a line. The strip has the cursor bar if the line is part of the selected block."""
         viewport = self.viewport
         column = viewport.contents.cursor_bar_column(line, self._bar_ids) if self._is_bar_shown else None
         if column is None:
@@ -76,7 +75,7 @@ class BlockCursor(PanePart):
     # Selectable blocks
 
     def spans_of(self, unit_index: int) -> list[BlockSpan]:
-        """Return the selectable blocks of a unit. Lays out the unit if its lines are not kept."""
+        """Return the selectable blocks of a unit, which is rendered if its lines are missing."""
         lines = self.viewport.virtual_lines.lines(unit_index)
         cached_lines, spans = self._spans.get(unit_index, (None, []))
         if cached_lines is not lines:
@@ -90,8 +89,8 @@ class BlockCursor(PanePart):
     def spans_from(
         self, unit_index: int, block: Block | None, step: int, may_match: Callable[[int], bool]
     ) -> Iterator[BlockSpan]:
-        """Yield the selectable blocks after `block`, or before it if `step` is -1, beginning in its own unit. Without a
-        block, start at the edge of the unit. Other units for which `may_match` is False are skipped without layout."""
+        """Yield the selectable blocks after `block`, or before `block` if `step` is -1. None starts at the edge of the
+        unit `unit_index`. Other units are skipped without layout if `may_match` is False."""
         found = self.spans_of(unit_index) if 0 <= unit_index < len(self.viewport.virtual_lines) else []
         at = next((index for index, span in enumerate(found) if span.block is block), -1 if step > 0 else len(found))
         yield from found[at + 1 :] if step > 0 else reversed(found[: max(0, at)])
@@ -105,7 +104,7 @@ class BlockCursor(PanePart):
         return self.current() if self.selected is not None else None
 
     def current(self) -> BlockSpan | None:
-        """Return the selected block, or the first visible block if none is selected. None if no block is visible."""
+        """Return the selected block, else the first visible block. None if no block is visible."""
         if self.selected is not None and self.selected[0] < len(self.viewport.virtual_lines):
             unit, block = self.selected
             found = self.spans_of(unit)
@@ -147,20 +146,20 @@ class BlockCursor(PanePart):
         return viewport.contents.reachable_spans(spans)
 
     def layout_changed(self) -> None:
-        """Select a visible block if a resize or a new layout moved the selected block below the last row."""
+        """Select a visible block if a new layout moved the selected block below the last row."""
         if self.selected is not None:
-            self.top_changed(down=False)  # The top stays in place, so the block moved below the last row.
+            self.top_changed(down=False)  # The first row stays in place, so the block can only move down.
 
     def top_changed(self, *, down: bool) -> None:
-        """Select another block if the selected block scrolled out of view: the first visible block if `down`, otherwise
-        the last."""
+        """Select another block if the selected block scrolled out of view. The new block is the first visible one if
+        `down`, otherwise the last."""
         visible = self.visible_spans()
         selected = self.current()
         if visible and selected is not None and all(span.block is not selected.block for span in visible):
             self.select(visible[0] if down else visible[-1], scroll_to=None)
 
     def select(self, span: BlockSpan, *, scroll_to: ScrollTo | None = "near") -> None:
-        """Select a block and scroll to it, unless `scroll_to` is None."""
+        """Select a block. None as `scroll_to` does not scroll."""
         unit, first, last, block = span
         self.selected = (unit, block)
         if scroll_to is not None:
@@ -171,7 +170,7 @@ class BlockCursor(PanePart):
 
     def scroll_into_view(self) -> None:
         """Scroll as little as needed to show the whole selected block. A block taller than the pane stays in place
-        while the user reads it: if it begins in the second row or above, and ends below the upper third of the pane."""
+        while you read: from the second row or above to below the upper third."""
         if (selected := self.current()) is None:
             return
         unit, first, last, block = selected
@@ -184,7 +183,7 @@ class BlockCursor(PanePart):
             self.scroll_to_lines(unit, first, last, "near")
 
     def scroll_to_lines(self, unit_index: int, first: int, last: int, scroll_to: ScrollTo) -> None:
-        """Scroll to lines of a unit, so that no sticky table head covers the first of them."""
+        """Scroll to the lines `first` to `last` of a unit. The sticky table head does not cover the first of them."""
         viewport, start = self.viewport, LinePosition(unit_index, first)
         top = scrolled_top(viewport.virtual_lines, viewport.top, viewport.row_count, start, last - first + 1, scroll_to)
         covered = viewport.contents.sticky_rows(top)
@@ -194,13 +193,13 @@ class BlockCursor(PanePart):
             viewport.go_to(top)
 
     def go_to_edge(self, *, at_end: bool) -> None:
-        """Scroll to the top, or to the bottom if `at_end` is True, and select the block there."""
+        """Scroll to the first line, or to the last if `at_end`, and select the block there."""
         self.viewport.go_to(last_top(self.viewport.virtual_lines, self.viewport.row_count) if at_end else START)
         if visible := self.visible_spans():
             self.select(visible[-1 if at_end else 0], scroll_to=None)
 
     def move(self, step: int) -> bool:
-        """Select the next block, or the previous block if `step` is negative. Return False if there is none."""
+        """Select the next block, or the previous block if `step` is -1. Return False without such a block."""
         selected = self.current()
         if selected is None:
             return False
@@ -209,8 +208,8 @@ class BlockCursor(PanePart):
         return following is not None
 
     def pan(self, step: int) -> None:
-        """Scroll the wide parts of the selected block by `step` cells to the right, or to the left if `step` is negative.
-        If the block has no wide part, scroll the first visible block that has one."""
+        """Scroll wide code and tables in the selected block by `step` cells to the right, or to the left if negative.
+        Else scroll the first visible block with wide parts."""
         viewport = self.viewport
         selected = self.current()
         for span in ([] if selected is None else [selected]) + self.visible_spans():
@@ -227,8 +226,8 @@ class BlockCursor(PanePart):
     def find_next(
         self, step: int, wanted: Callable[[BlockSpan], bool], may_match: Callable[[int], bool]
     ) -> BlockSpan | None:
-        """Return the next selectable block for which `wanted` is True, or the previous one if `step` is negative. None
-        if there is none. Units for which `may_match` is False are skipped without layout."""
+        """Return the next block for which `wanted` is True, or the previous one if `step` is -1. None without such a
+        block. Units for which `may_match` is False are skipped without layout."""
         selected = self.current()
         if selected is None:
             return None
@@ -250,8 +249,8 @@ PANNING: Commands[BlockCursor] = Commands(
 
 
 def _ids_inside(block: Block | None) -> frozenset[int]:
-    """Return the identities of a block and of all blocks in it. They are collected level by level, which is three times
-    as fast for a huge table."""
+    """Return the identities of a block and of all blocks inside. Going level by level is three times as fast for a huge
+    table."""
     ids: set[int] = set()
     level = [block] if block is not None else []
     while level:
@@ -262,12 +261,12 @@ def _ids_inside(block: Block | None) -> frozenset[int]:
 
 _LETTERS = "asdfghjklqwertyuiopzxcvbnm"
 _MOST_SINGLE_LETTERS = 20
-"""Maximum number of links that get one letter each. If there are more, each gets two."""
+"""Maximum number of links with one letter. More links get two letters each."""
 _PLAIN = Style(bold=False, italic=False, underline=False, strike=False, reverse=False)
 
 
-def labels(count: int) -> list[str]:
-    """Return `count` labels, but at most 676. No label is the beginning of another label."""
+def hint_labels(count: int) -> list[str]:
+    """Return `count` labels, at most 676. No label is the beginning of another."""
     if count <= _MOST_SINGLE_LETTERS:
         return list(_LETTERS[:count])
     return [first + second for first in _LETTERS for second in _LETTERS][:count]
@@ -275,22 +274,22 @@ def labels(count: int) -> list[str]:
 
 @dataclass
 class Hints:
-    """The hints that are shown, and the letters typed so far."""
+    """Link hints on the screen, and the letters typed so far."""
 
     clickables: Sequence[ClickableSpan]
     """Clickable spans in reading order. A link over several lines occurs several times."""
     typed: str = ""
     in_browser: bool = False
-    """True if the link is opened in the browser."""
+    """True if the link will be opened in the browser."""
     by_label: dict[str, ClickableSpan] = field(init=False)
 
     def __post_init__(self) -> None:
         unique = list({id(each.clickable): each for each in reversed(self.clickables)}.values())[::-1]
-        self.by_label = dict(zip(labels(len(unique)), unique, strict=False))
+        self.by_label = dict(zip(hint_labels(len(unique)), unique, strict=False))
 
     def press(self, letter: str) -> ClickableSpan | bool:
-        """Add a typed letter, and return the link whose label is now complete. If there is none, return whether the
-        typed letters may still become a label."""
+        """Add a typed letter and return the link with this label. Else return whether a label begins with the typed
+        letters."""
         self.in_browser = self.in_browser or letter.isupper()
         self.typed += letter.lower()
         if (clickable := self.by_label.get(self.typed)) is not None:
@@ -304,7 +303,7 @@ class Hints:
 
     @property
     def help_parts(self) -> tuple[str, ...]:
-        """Parts of the help text that is shown with the hints."""
+        """Parts of the help text about the hints."""
         letters = "type two letters" if len(self.by_label) > _MOST_SINGLE_LETTERS else "type a letter"
         if self.typed:
             letters = f"type one more letter after {self.typed}"
@@ -316,8 +315,8 @@ class Hints:
         return ("a–z", "follow link"), ("A–Z", "open in browser"), ("escape", "cancel")
 
     def with_labels(self, strip: Strip, row: int, line: Line, margin: int, styles: Styles, base_style: Style) -> Strip:
-        """Return the strip of a row with labels at its links and other text dimmed. `line` is the line that the row
-        shows after `margin` blank cells."""
+        """Return the strip of a row with labels at its links and other text dimmed. `line` is the line in the row,
+        after `margin` blank cells."""
         labelled_ids = {id(each.clickable) for each in self.by_label.values()}
         faded, link = base_style + styles.faded + _PLAIN, base_style + styles.text + _PLAIN + Style(dim=False)
         links_in_row = [each for each in self.clickables if each.line == row and id(each.clickable) in labelled_ids]
@@ -337,7 +336,7 @@ class Hints:
 
 
 def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
-    """Yield True for each cell that a label may cover: a blank or the bullet of a list item."""
+    """Yield True for each cell that a label may cover (a blank or a bullet), else False."""
     for text, _, clickable, is_decoration, _ in line.pieces:
         if is_decoration and clickable is None and text.strip() in bullets:
             yield from repeat(True, cells(text))
@@ -347,15 +346,14 @@ def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
 
 
 def place_label(free: Sequence[bool], start: int, end: int, label: str) -> tuple[int, str]:
-    """Return the column and the text of a label for the link in cells `start` to `end`. The label goes before the first
-    word of the link, with a blank on either side. Without enough free cells, it covers the beginning of the word, up to
-    `end`."""
+    """Return the column and the text of the label of a link in the cells `start` to `end`. The label is before the
+    first word, between blanks. Without free cells, it covers the beginning of the word."""
     size = len(label)
     first = next((cell for cell in range(start, min(end, len(free))) if not free[cell]), start)
     found = (room for room in range(size + 3) if first - room < 1 or not free[first - room - 1])
     room = next(found, size + 3)
     if room and room != first:
-        room -= 1  # A blank before the label, which is not needed in the first column.
+        room -= 1  # A blank before the label is not needed in the first column.
     if room > size:
         before = " " if room > size + 1 else ""
         return first - size - 1 - len(before), f"{before}{label} "
@@ -371,7 +369,7 @@ def _link_texts(block: Block, target: str) -> Iterator[str]:
 
 
 class Clickables(PanePart):
-    """Clickable spans of a pane: links, expandable blocks, tabs, files, images and buttons."""
+    """Clickable spans of a pane, such as links, tabs, files and buttons, and their link hints."""
 
     def __init__(
         self, viewport: Viewport, cursor: BlockCursor, open_clickable: Callable[[ClickableSpan, bool], None]
@@ -382,7 +380,7 @@ class Clickables(PanePart):
 
     @property
     def hints(self) -> Hints | None:
-        """Link hints on the page. None if no hints are shown."""
+        """Link hints on the screen. None if no hints are shown."""
         return self._hints
 
     @hints.setter
@@ -399,7 +397,7 @@ class Clickables(PanePart):
         self.hints = None
 
     def visible(self) -> list[ClickableSpan]:
-        """Return the visible clickable spans. Their `line` counts rows of the pane."""
+        """Return the visible clickable spans. Their `line` is the row in the pane."""
         viewport = self.viewport
         covered = viewport.contents.sticky_rows(viewport.top)
         spans = []
@@ -413,11 +411,11 @@ class Clickables(PanePart):
         return spans
 
     def block_of(self, clickable: ClickableSpan) -> Block | None:
-        """Return the block of a visible clickable span. None if the span is outside all blocks."""
+        """Return the block of a visible clickable span. None outside of blocks."""
         unit, _, line = self.viewport.visible_rows[clickable.line]
         return self.viewport.contents.block_at(line, clickable.start - self.viewport.contents.margin_of(unit))
 
-    def at_cursor(self) -> list[ClickableSpan]:
+    def in_selected_block(self) -> list[ClickableSpan]:
         """Return the visible clickable spans of the selected block."""
         span = self.cursor.current()
         return (
@@ -436,14 +434,14 @@ class Clickables(PanePart):
             )
             for _, _, line in self.viewport.visible_rows
         ]
-        # A line may break at a space or inside a word. The text of the block says which.
+        # A line may break at a space or inside a word, so the text of the block is compared.
         block = self.block_of(clickable)
         texts = _link_texts(block, clickable.target) if block is not None else ()
         shown = "".join("".join(rows).split())
         return next((text for text in texts if text.replace(" ", "") == shown), " ".join(" ".join(rows).split()))
 
-    def open_one(self, clickables: list[ClickableSpan], *, in_browser: bool = False) -> None:
-        """Open the link if all spans belong to one link, else show hints at the links."""
+    def open_or_show_hints(self, clickables: list[ClickableSpan], *, in_browser: bool = False) -> None:
+        """Open the link if all spans belong to one link. Otherwise, show hints at the links."""
         if len({id(clickable.clickable) for clickable in clickables}) == 1:
             self._open(clickables[0], in_browser)
         else:
@@ -459,10 +457,10 @@ class Clickables(PanePart):
             explain(self.viewport.widget, "No links on this part of the page.")
 
     def show_hints(self, clickables: list[ClickableSpan], *, in_browser: bool = False) -> None:
-        """Show hints at some links. Lower-case letters open a link in Octavo, capital letters in the browser. With
-        `in_browser`, all letters open it in the browser."""
+        """Show hints at `clickables`. Lower-case letters open a link in Octavo, and capital letters in the browser.
+        With `in_browser`, all letters open it in the browser."""
         if not self.viewport.widget.has_focus:
-            self.viewport.widget.focus()  # The letters of hints are typed in the pane.
+            self.viewport.widget.focus()  # The pane receives the letters.
         self.hints = Hints(clickables, in_browser=in_browser)
         self.viewport.repaint()
 
@@ -472,7 +470,7 @@ class Clickables(PanePart):
             self.viewport.repaint()
 
     def press(self, event: Key) -> bool:
-        """Handle a key while hints are shown. Return False if none are shown."""
+        """Handle a key while hints are shown. Return False without hints."""
         hints, letter = self.hints, event.character or ""
         if hints is None:
             return False
@@ -509,7 +507,7 @@ class Clickables(PanePart):
     # Painting
 
     def with_hints(self, strip: Strip, row: int) -> Strip:
-        """Return the strip of a row with link hints on it, and other text dimmed."""
+        """Return the strip of a row with link hints, and other text dimmed."""
         if self.hints is None:
             return strip
         viewport, (unit, _, line) = self.viewport, self.viewport.visible_rows[row]
@@ -517,8 +515,8 @@ class Clickables(PanePart):
         return self.hints.with_labels(strip, row, line, margin, viewport.text_styles, viewport.base_style)
 
     def help_row(self) -> tuple[int, Strip] | None:
-        """Return the number of a row without links, and the help for hints as its strip. None without hints, or if every
-        row has a link."""
+        """Return a row without links, and the strip with the help about hints. None without hints or without such a
+        row."""
         if self.hints is None:
             return None
         rows_with_links, height = self.hints.rows, self.viewport.widget.size.height

@@ -1,4 +1,4 @@
-"""Contents of a diff view: the changes of a page, split or unified, with the threads between the lines."""
+"""Contents of a diff view: the changes of a page, in split or unified layout, with threads between the lines."""
 
 from __future__ import annotations
 
@@ -28,47 +28,47 @@ from octavo.tui.render.virtual_lines import KEPT_WHOLE, LaidUnits, UnitLayout, l
 from octavo.tui.terminal.polite_thread import Work, thread
 from octavo.tui.widgets.text_widgets import empty_lines
 
-WIDEST = 108
-"""Maximum width of a side in cells."""
+MAX_WIDTH = 108
+"""Maximum width of one version in cells."""
 SPLIT_FROM = 140
-"""Columns that a terminal needs for a split diff."""
+"""Minimum width of the terminal for a split diff, in cells."""
 SPLIT_BY_DEFAULT_FROM = 200
-"""Number of columns from which a terminal splits diffs, until the user chooses a layout."""
+"""Width of the terminal, in cells, from which diffs are split until you choose a layout."""
 
 DiffLayout = Literal["changes", "sides", "new", "old"]
 NoteKind = Literal["loading", "failed", "description"]
-"""What the note of a page says: the changes are loading, could not be loaded, or are described in the note."""
+"""Kind of a note: the changes are loading, could not be loaded, or are described by the note."""
 PAGE_ROW = "page"
-"""Kind of the block for the heading row of a page in the diff. It is no block of the page."""
+"""Kind of block that stands for the heading of a page in a diff of several pages."""
 
 
 class PageSection:
-    """A page in a diff: its comparison and its threads. In a diff of several pages, also its heading, and its changes or
-    a note in their place."""
+    """A page in a diff, with its comparison and threads. In a diff of several pages, also its heading, and a note if
+    there are no changes to show."""
 
     def __init__(self, key: str) -> None:
         self.key = key
         self.position_key = key
-        """Key of the reading position on the page."""
+        """Key under which the reading position on the page is stored."""
         self.heading = PageHeading(key, "")
         self.is_folded = False
         self.note = ""
-        """Text that is shown instead of the changes, for example while they are loading."""
+        """Text in place of the changes, for example while they are loading."""
         self._note_kind: NoteKind = "description"
         self.compared: PageComparison | None = None
         self.documents: tuple[Document, Document] | None = None
-        """Both versions of the page. None while a newer diff is loading, during which comments are disabled."""
+        """Old and new version of the page. None while a newer diff is loading: comments are then disabled."""
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
         """Threads by block key."""
         self.context_size = ContextSize()
         self.diff = DiffUnits()
-        """Units of the changes. Empty if there is only a note."""
+        """Changes as units. Empty if there is only a note."""
         self._heading_unit: DiffUnit | None = None
         self._note_unit: DiffUnit | None = None
 
     @property
     def is_loaded(self) -> bool:
-        """True if the current versions are compared, even if there are no changes."""
+        """True if the current versions are compared, even without changes."""
         return self.documents is not None
 
     @property
@@ -77,7 +77,7 @@ class PageSection:
 
     @property
     def is_missing(self) -> bool:
-        """True if the changes are not loaded, or could not be loaded."""
+        """True if the changes are loading or could not be loaded."""
         return not self.is_loaded and self._note_kind != "description"
 
     @property
@@ -86,17 +86,17 @@ class PageSection:
         return self.compared.size if self.compared is not None else 0
 
     def set_note(self, note: str, kind: NoteKind) -> None:
-        """Set the text that is shown if there are no changes to show."""
+        """Set the text that is shown in place of missing changes."""
         self.note, self._note_kind = note, kind
 
     def show_note(self, note: str, kind: NoteKind) -> None:
-        """Replace the changes by a note."""
+        """Replace the changes with a note."""
         self.compared, self.diff = None, DiffUnits()
         self.set_note(note, kind)
 
     def rows(self, *, is_first: bool) -> Sequence[DiffUnit]:
-        """Return a unit for the heading, and a unit for the note if the expanded section has no changes to show. A unit
-        that did not change is the same object as before, so that its lines are kept."""
+        """Return the unit of the heading, and of the note in an expanded section without changes. An unchanged unit is
+        the same object as before, so its lines are kept."""
         heading = DiffUnit("page", Block(PAGE_ROW, key=f"{PAGE_ROW} {self.key}"), page=self.heading, is_tight=is_first)
         heading_unit = self._heading_unit
         if heading_unit is None or heading_unit.page != heading.page or heading_unit.is_tight != heading.is_tight:
@@ -110,8 +110,7 @@ class PageSection:
         return [heading_unit, self._note_unit]
 
     def find(self, block: Block) -> tuple[PageComparison, Document] | None:
-        """Return the comparison of the page, and the version that contains `block`. None if the block is on another
-        page."""
+        """Return the comparison of the page and the version with `block`. None if the block is on another page."""
         compared, whole = self.compared, whole_block(block)
         if compared is None:
             return None
@@ -121,47 +120,47 @@ class PageSection:
 
 
 class DiffContents(Contents):
-    """Changes of a page: unified, split, or only one version of a rewritten page."""
+    """Changes of a page, unified or split, or one version of a rewritten page."""
 
     def __init__(self, pane: Reader) -> None:
         self.pane = pane
         self._page = PageSection("")
         self.shows_source = False
-        self.wants_source = False
-        """True if the user wants to see the source. Until its diff is built, the diff of blocks stays visible."""
+        self.prefers_source = False
+        """True if the user chose the source diff. The rendered diff stays visible until the source diff is built."""
         self.by_risk = False
-        """True if the most important changes are visited first."""
+        """True if the user chose to visit the most important changes first."""
         self.only_meaning = False
-        """True if changes that do not affect the meaning of the page are hidden."""
+        """True if changes without effect on the meaning are hidden."""
         self.is_merge_preview = False
-        """True for the preview of a merge result, in which comments are disabled."""
-        self.threads_elsewhere = False
+        """True for the preview of a merge result, where comments are disabled."""
+        self.has_threads_elsewhere = False
         """True if other pages have open threads."""
         self.has_page_before = self.has_page_after = False
-        """True if the change request has another page that K or J opens."""
+        """True if the change request has a page before or after this one."""
         self.shown_diff = DiffUnits()
-        """Units of the lines that are shown."""
+        """Changes whose lines are shown."""
         self.built_diff = DiffUnits()
-        """Units that were built last. They become `shown_diff` when `reset_lines` shows them, which waits until the pane
-        has a width."""
+        """Changes that were built last. They replace `shown_diff` when the lines are replaced, which waits until the
+        pane has a width."""
         self.is_building = False
-        """True while units are being built."""
+        """True while a diff is being built."""
         self.source_changes = DiffUnits()
-        """Changes of the Markdown source, while they are shown."""
+        """Changes of the Markdown source. Filled while the source diff is shown."""
         self.built_layout: DiffLayout = "changes"
-        """Layout of the units that were built last, or are being built. The visible units may have another layout."""
-        self.deferred = deferred_content(diagrams=False)  # Diagrams are compared as text.
+        """Layout of the diff that was built last or is being built. The visible diff may have another layout."""
+        self.deferred = deferred_content(diagrams=False)  # Diagrams are shown as text.
         self.layout: DiffLayout = "changes"
         self._prefers_split: bool | None = None
-        """True if the user last chose the split layout. None before the first choice."""
+        """True if the user chose the split layout last, False for another layout. None before the first choice."""
 
     @property
     def page(self) -> PageSection:
-        """The page that commands act on. It has no comparison if no page is shown."""
+        """Page that commands act on. Without a shown page, a section without comparison."""
         return self._page
 
     def open(self, page: PageSection) -> None:
-        """Replace the page. The units of the new page are built later."""
+        """Replace the page. Its changes are built later."""
         self._page = page
 
     @property
@@ -185,7 +184,7 @@ class DiffContents(Contents):
 
     @property
     def layouts(self) -> tuple[DiffLayout, ...]:
-        """Layouts that are possible now, in the order of the `|` key."""
+        """Layouts that can be chosen now, in the order of the `|` key."""
         compared = self.page.compared
         is_rewritten = compared is not None and compared.diff.size.is_rewritten and not self.shows_source
         is_wide = self.pane.app.size.width >= SPLIT_FROM
@@ -199,13 +198,13 @@ class DiffContents(Contents):
 
     @property
     def current_layout(self) -> DiffLayout:
-        """Layout that is shown."""
+        """Chosen layout if the terminal is wide enough, else `changes`."""
         wanted: DiffLayout = self.layout if not self.shows_source else "sides" if self._is_split else "changes"
         return wanted if wanted in self.layouts else "changes"
 
     def choose_layout(self) -> None:
-        """Choose the layout of an opened page: the new version of a rewritten page, else the layout that the user chose
-        last. Before the first choice, the width of the terminal decides."""
+        """Choose the layout of an opened page: the new version if the page is rewritten, else the last choice of the
+        user. Before that, the width of the terminal decides."""
         compared = self.page.compared
         is_rewritten = compared is not None and compared.diff.size.is_rewritten
         self.layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
@@ -217,7 +216,7 @@ class DiffContents(Contents):
 
     @property
     def why_no_other_layout(self) -> str | None:
-        """Return why there is no other layout to choose. None if there is one."""
+        """Return the reason why no other layout can be chosen. None if one can be chosen."""
         if len(self.layouts) > 1:
             return None
         return f"The split view needs {SPLIT_FROM} columns. This terminal has only {self.pane.app.size.width}."
@@ -228,13 +227,13 @@ class DiffContents(Contents):
         return self.shown_diff.units
 
     def take_units(self) -> Sequence[DiffUnit]:
-        self.shown_diff = self.built_diff  # Only here: the lines and `shown_diff` must change together.
+        self.shown_diff = self.built_diff  # Set only here, because `shown_diff` and the lines must change together.
         return self.units()
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
         is_split, most_width = self.current_layout == "sides", max(24, width - 4)
         side_widths = SideWidths.for_width(
-            min(2 * WIDEST + SIDE_GAP if is_split else WIDEST, most_width), split=is_split
+            min(2 * MAX_WIDTH + SIDE_GAP if is_split else MAX_WIDTH, most_width), split=is_split
         )
         styles, deferred, source_of = self.pane.viewport.text_styles, self.deferred, self.block_markdown
 
@@ -253,7 +252,7 @@ class DiffContents(Contents):
         return self.page.size
 
     def diff_to_build(self) -> DiffUnits:
-        """Return the diff to show. Its units are made later, by `DiffUnits.build`."""
+        """Return the diff to show. `DiffUnits.build` builds its units later."""
         layout, page = self.current_layout, self.page
         self.built_layout = layout
         if page.compared is not None and self.shows_source:
@@ -263,12 +262,12 @@ class DiffContents(Contents):
         return self.changes_of(page)
 
     def changes_of(self, page: PageSection) -> DiffUnits:
-        """Return the changes of a page. Their units are made later, by `DiffUnits.build`."""
+        """Return the changes of a page. `DiffUnits.build` builds their units later."""
         if page.compared is None:
             return DiffUnits()
         return build_diff(
             page.compared.diff,
-            deepcopy(page.context_size),  # A thread reads the copy while the user may change the original.
+            deepcopy(page.context_size),  # A background thread reads the copy while the user may change the original.
             page.threads,
             page.heading.title,
             side_by_side=self.current_layout == "sides",
@@ -292,7 +291,7 @@ class DiffContents(Contents):
 
     @property
     def visits_by_risk(self) -> bool:
-        """True if `n` goes to the most important change first. The source diff keeps the order of the page."""
+        """True if `n` goes to the most important change first. Always False in the source diff."""
         return self.by_risk and not self.shows_source
 
     @property
@@ -301,7 +300,7 @@ class DiffContents(Contents):
 
     @property
     def page_diff(self) -> DiffUnits:
-        """Units of the diff of the page under the cursor."""
+        """Changes of the page under the cursor."""
         return self.shown_diff
 
     @property
@@ -320,7 +319,7 @@ class DiffContents(Contents):
         return diff_cursor_bar(line, block_ids)
 
     def reachable_spans(self, spans: list[BlockSpan]) -> list[BlockSpan]:
-        # Scrolling never selects a block of the old version. Keys that move the cursor do.
+        # Scrolling never selects a block of the old version, but keys do.
         selected = self.pane.cursor.selected[1] if self.pane.cursor.selected is not None else None
         return [span for span in spans if span.block is selected or not self.is_old(span.block)] or spans
 
@@ -333,7 +332,7 @@ class DiffContents(Contents):
 
     @property
     def all_threads(self) -> list[ThreadSummary]:
-        """All threads that may be visible."""
+        """Threads that may be visible."""
         return [each for row in self.page.threads.values() for each in row]
 
     @property
@@ -350,37 +349,36 @@ class DiffContents(Contents):
 
 
 class _Build:
-    """A diff whose units are being built."""
+    """Diff that is being built."""
 
     def __init__(self, changes: DiffUnits, layout: UnitLayout | None) -> None:
         self.changes, self._layout = changes, layout
-        self.laid: LaidUnits | None = None
+        self.laid_units: LaidUnits | None = None
         self.is_done = threading.Event()
 
     def steps(self) -> Iterator[object]:
-        """Build the units and lay them out. Yields after each unit."""
+        """Build and render the units. Yields after each unit."""
         yield from self.changes.build()
         if self._layout is not None:
-            self.laid = yield from lay_out_units(self._layout, self.changes.units, range(len(self.changes.units)))
+            self.laid_units = yield from lay_out_units(self._layout, self.changes.units, range(len(self.changes.units)))
         self.is_done.set()
 
 
 class DiffBuilder:
-    """Builds the units of a diff. The previous units stay visible until all are built."""
+    """Builds the units of a diff. The earlier diff stays visible until all units are built."""
 
     def __init__(
         self, pane: Reader, contents: DiffContents, show_units: Callable[[DiffUnits, LaidUnits | None], None]
     ) -> None:
-        """`show_units` is called with all built units. Its second argument has the lines that the background thread
-        laid out, or None for a short diff."""
+        """`show_units` is called with the built diff, and with the lines from the background thread. These are None for
+        a short diff."""
         self.pane, self.contents, self._show_units = pane, contents, show_units
         self._build: _Build | None = None
         self._work: Work | None = None
         self._on_shown: Callable[[], object] | None = None
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
-        """Build all units, and call `on_shown` when they are shown. Without `on_shown`, the callback of an unfinished
-        build is called."""
+        """Build all units, and call `on_shown` when they are shown. None keeps the callback of an unfinished build."""
         self._on_shown = on_shown or self._on_shown
         self.stop()
         changes, size = self.contents.diff_to_build(), self.contents.size
@@ -399,12 +397,12 @@ class DiffBuilder:
         self._build, self._work, self.contents.is_building = None, None, False
 
     def cancel(self) -> None:
-        """Cancel building, and discard the callback `on_shown`."""
+        """Stop building, and drop `on_shown`."""
         self.stop()
         self._on_shown = None
 
     def drop_units(self) -> None:
-        """Show no units, and cancel building."""
+        """Remove all lines, and cancel building."""
         self.cancel()
         self.contents.shown_diff = self.contents.built_diff = DiffUnits()
         self.pane.viewport.remove_lines()
@@ -421,7 +419,7 @@ class DiffBuilder:
     def _show(self, build: _Build) -> None:
         self._build, self._work, self.contents.is_building = None, None, False
         on_shown, self._on_shown = self._on_shown, None
-        self._show_units(build.changes, build.laid)
+        self._show_units(build.changes, build.laid_units)
         if on_shown is not None:
             on_shown()
         self.pane.run_waiting_commands()

@@ -1,6 +1,4 @@
-"""Navigation in a diff: the position at which a page is opened, and the commands that go to changes and threads.
-Changes are visited in the order of the page, or the most important first.
-"""
+"""Navigation in a diff: the position of an opened page, and the commands that go to changes and threads."""
 
 from __future__ import annotations
 
@@ -28,26 +26,24 @@ from octavo.tui.widgets.short_texts import plural
 
 
 def change_at(units: Sequence[DiffUnit], index: int) -> int:
-    """Return the index of the last unit that begins a change, at or above the unit `index`. -1 if there is none."""
+    """Return the index of the nearest unit at or above `index` that begins a change. -1 if none does."""
     return next(
         (position for position in range(min(index, len(units) - 1), -1, -1) if units[position].change_number >= 0), -1
     )
 
 
 def change_indexes(units: Sequence[DiffUnit], *, by_risk: bool) -> list[int]:
-    """Return the indexes of the units of all changes, in the order in which `n` visits them. The order is never by risk in
-    a source diff, because the kinds of its changes are unknown."""
+    """Return the indexes of the units that begin a change, in the order of `n`. A source diff is never ordered by risk,
+    because the kinds of its changes are unknown."""
     indexes = [at for at, unit in enumerate(units) if unit.change_number >= 0]
     has_kinds = all(units[at].kinds for at in indexes)
     return sorted(indexes, key=lambda at: risk_order(units[at].kinds)) if by_risk and has_kinds else indexes
 
 
 def following_changes(units: Sequence[DiffUnit], index: int, step: int, *, by_risk: bool) -> list[int]:
-    """Return the indexes of the units whose changes follow the unit `index`, nearest first. With `step` -1, return those
-    that precede it. With `by_risk`, the changes are in the order of importance.
-
-    `index` is -1 to start above all units, and `len(units)` to start below them.
-    """
+    """Return the indexes of the units that begin the changes after the unit `index`, nearest first. `step` -1 returns
+    the changes before it. `index` is -1 above all units, and `len(units)` below them. With `by_risk`, more important
+    changes come before others."""
     order = change_indexes(units, by_risk=by_risk)
     if not by_risk or not 0 <= index < len(units):
         return [at for at in order if at > index] if step > 0 else [at for at in reversed(order) if at < index]
@@ -59,8 +55,8 @@ def following_changes(units: Sequence[DiffUnit], index: int, step: int, *, by_ri
 
 
 def position_text(diff: DiffUnits, index: int, *, by_risk: bool) -> str:
-    """Return the number of the change at or above a unit, such as `change 2 of 7`, or `7 changes` above the first
-    change. By risk, the kind of the change follows. Empty without changes."""
+    """Return the number of the change at or above a unit, such as `change 2 of 7`. Returns `7 changes` above the first
+    change, and an empty text without changes. By risk, the kind of the change is added."""
     if not diff.count:
         return ""
     here = change_at(diff.units, index)
@@ -74,16 +70,16 @@ def position_text(diff: DiffUnits, index: int, *, by_risk: bool) -> str:
 
 
 _MOST_SLICES = 6
-"""Maximum number of slices that are searched for a block. Laying out all slices of a block may take seconds."""
+"""Maximum number of slices to search for a block, because rendering all slices may take seconds."""
 
 
 NOT_BLOCKS = frozenset(("fold", "note", "change", "thread", "page"))
-"""Kinds of selectable rows of a diff that are not blocks of the page."""
+"""Kinds of selectable rows in a diff that are not blocks of the page."""
 
 
 @dataclass
 class OtherThreadRequested(Message):
-    """The user wants to go to an open thread on a later page, or on an earlier page if `step` is -1."""
+    """Requests an open thread on a later page, or on an earlier page if `step` is -1."""
 
     step: int
 
@@ -95,50 +91,48 @@ class DiffNavigation:
         self.pane, self.contents, self.cursor = pane, contents, pane.cursor
         self.builder = DiffBuilder(pane, contents, self.show_units)
         self.positions: dict[str, ReadingPosition] = {}
-        """Last reading positions by page key."""
+        """Last reading positions, by `PageSection.position_key`."""
         self._shown_comparison: PageComparison | None = None
-        """Comparison that the visible units show."""
+        """Comparison that is shown."""
         self._thread_blocks: dict[str, str] = {}
-        """Key of the block of each visible thread. If a selected thread disappears, the cursor selects its block."""
+        """Block key of each thread, by thread key. If the selected thread disappears, its block is selected."""
         self._is_waiting_for_lines = False
-        """True while an opened page has no lines yet, so its position is still to be restored."""
+        """True while an opened page has no lines, so its position is not restored yet."""
         self._opening_position: tuple[Block, LinePosition] | None = None
-        """Selected block and top line after the page was opened."""
+        """Selected block and first visible line after the page was opened."""
         self._is_opened_at_change = False
-        """True if the page was opened at its first change, and not at a restored position."""
+        """True if the page was opened at its first change or thread, and not at a restored position."""
         self._thread_to_select = ""
-        """Key of the thread to select when the page has lines."""
+        """Key of the thread to select when the page has lines. Empty for none."""
 
     @property
     def position_text(self) -> str:
-        """Selected change, such as `change 2 of 7`. Empty if there are no changes."""
+        """Number of the selected change, such as `change 2 of 7`. Empty without changes."""
         selected = self.cursor.current()
         unit = selected.unit_index if selected is not None else 0
         return position_text(self.contents.shown_diff, unit, by_risk=self.contents.visits_by_risk)
 
     @property
-    def scope(self) -> range:
+    def page_range(self) -> range:
         """Indexes of the units of the page under the cursor."""
         return range(len(self.contents.shown_diff.units))
 
-    def edge(self, step: int) -> int:
-        """Return the index of the unit before the first block of the page, or after the last if `step` is -1."""
+    def edge_index(self, step: int) -> int:
+        """Return the unit index before the first block of the page, or after the last block if `step` is -1."""
         return -1 if step > 0 else len(self.pane.viewport.virtual_lines)
 
     def build_all(self) -> None:
         """Build the units of all pages again."""
         self.builder.build()
 
-    def open_row(self, unit_index: int, target: str) -> bool:
-        """Expand or collapse the page whose heading was clicked. Return False if `target` is not the
-        target of that heading."""
+    def toggle_heading(self, unit_index: int, target: str) -> bool:
+        """Expand or collapse the page with the clicked heading. Return False if `target` is not that heading."""
         return False
 
     # Opening a page
 
     def open_page(self) -> None:
-        """Go to the last position on this page, else to the first change or open thread. If there are no lines yet,
-        wait for them."""
+        """Go to the last position on this page, else to the first change or thread. Wait if there are no lines yet."""
         self._is_waiting_for_lines = True
         if len(self.pane.viewport.virtual_lines):
             self._restore()
@@ -155,7 +149,7 @@ class DiffNavigation:
         fold = self._fold_hiding(block) if block is not None else None
         if fold is not None:
             self._is_waiting_for_lines = True
-            self._expand(fold)  # The position is restored after the units are built again.
+            self._expand(fold)  # Restores the position after the next build.
             return
         span = self._find_span(block) if block is not None else None
         if position is None or span is None:
@@ -166,13 +160,13 @@ class DiffNavigation:
         self.cursor.select(span, scroll_to=None)
         height, rows = span.last - span.first + 1, self.pane.viewport.row_count
         if position is not None:
-            self.pane.viewport.show_in_row(span.start, position.below)
+            self.pane.viewport.show_in_row(span.start, position.row)
         elif self.pane.viewport.row_of(span.start) + min(height, rows // 2) > rows:
             self.pane.viewport.show_in_row(span.start, max(2, min(rows // 3, rows - height)))
         self._opening_position = (span.block, self.pane.viewport.top)
 
     def store_position(self) -> None:
-        """Store the reading position on this page, if the user has moved."""
+        """Store the reading position on this page if the user has moved."""
         if self.cursor.selected is None or self.contents.shows_source or self._is_unmoved:
             return
         if (selected := self.cursor.current()) is not None:
@@ -181,24 +175,24 @@ class DiffNavigation:
             )
 
     def _current_block(self, block: Block) -> Block:
-        """Return the block with the same key in the current comparison, or `block` itself if there is none."""
+        """Return the block with the same key in the current comparison, else `block` itself."""
         if self.contents.page.compared is None or block.kind in NOT_BLOCKS or block.key in self.contents.thread_keys:
             return block
         return self.contents.page.compared.find(block.key) or block
 
     def _fold_hiding(self, block: Block) -> DiffUnit | None:
-        """Return the unit of collapsed blocks that hides a block. None if the block is visible."""
+        """Return the unit of collapsed lines that hides `block`. None if `block` is visible."""
         units = self.contents.shown_diff.units
-        return next((units[at] for at in self.scope if units[at].hidden_blocks and units[at].hides(block)), None)
+        return next((units[at] for at in self.page_range if units[at].hidden_blocks and units[at].hides(block)), None)
 
     def _expand(self, fold: DiffUnit, on_shown: Callable[[], object] | None = None) -> None:
-        """Expand collapsed lines, then call `on_shown`."""
+        """Expand the collapsed lines of `fold`, then call `on_shown`."""
         self.contents.page.context_size.expanded.update(block.key for block in fold.hidden_blocks)
         self.builder.build(on_shown)
 
     @property
     def _is_unmoved(self) -> bool:
-        """True if the selected block and the top are the same as after the page was opened."""
+        """True if the selected block and the scroll position have not changed since the page was opened."""
         selected = self.cursor.selected[1] if self.cursor.selected is not None else None
         return (
             self._opening_position is not None
@@ -208,14 +202,14 @@ class DiffNavigation:
 
     @property
     def is_unmoved_since_opening(self) -> bool:
-        """True until the user moves on an opened page. Also while the page has no lines yet."""
+        """True until the user moves on an opened page, also before the page has lines."""
         return self._is_waiting_for_lines or self._is_unmoved
 
     # Laying out
 
-    def show_units(self, units: DiffUnits, laid: LaidUnits | None) -> None:
-        """Show the units that were built, and keep the selected block in its row. `laid` has the lines that the
-        background thread laid out."""
+    def show_units(self, units: DiffUnits, laid_units: LaidUnits | None) -> None:
+        """Show a built diff, and keep the selected block in its row. `laid_units` has the lines from the background
+        thread."""
         selected, is_same = self.cursor.current(), self._shown_comparison is self.contents.page.compared
         self._shown_comparison = self.contents.page.compared
         is_thread = selected is not None and selected.block.kind == "thread"
@@ -223,46 +217,46 @@ class DiffNavigation:
         self._thread_blocks = {each.key: key for key, row in self.contents.page.threads.items() for each in row}
         self.contents.built_diff = units
         if selected is not None and not is_same:
-            # The new comparison has other blocks.
+            # The new comparison has other block objects.
             selected = selected._replace(block=self._current_block(selected.block))
         if self.is_unmoved_since_opening:
-            self.pane.reset_lines(laid=laid)
+            self.pane.reset_lines(laid_units=laid_units)
         else:
-            self._lay_out_around(selected, thread_block, laid)
+            self._lay_out_around(selected, thread_block, laid_units)
         self.pane.find_bar.content_changed()
         self.pane.refresh_bindings()
         self.pane.viewport.notify_moved()
 
-    def _lay_out_around(self, selected: BlockSpan | None, thread_block: str, laid: LaidUnits | None) -> None:
-        """Replace all lines and keep the selected block in its row. If it is a thread that no longer exists, select the
-        block with the key `thread_block` instead."""
+    def _lay_out_around(self, selected: BlockSpan | None, thread_block: str, laid_units: LaidUnits | None) -> None:
+        """Replace all lines and keep the selected block in its row. If the selected thread is gone, select the block
+        with the key `thread_block`."""
         row = self.pane.viewport.row_of(selected.start) if selected is not None else 0
-        self.pane.reset_lines(laid=laid)
+        self.pane.reset_lines(laid_units=laid_units)
         if selected is None:
             return
         span = self._find_span(selected.block)
         if span is None and thread_block:
             span = self._find_span(self._current_block(Block("", key=thread_block)))
         if span is not None:
-            if self.cursor.selected is not None:  # With None, the cursor follows the first visible block.
+            if self.cursor.selected is not None:  # None selects the first visible block.
                 self.cursor.selected = (span.unit_index, span.block)
             self.pane.viewport.show_in_row(span.start, row)
             if self.pane.viewport.covered_rows:
-                self.cursor.scroll_into_view()  # New replies of the thread may be below the rows that are visible now.
+                self.cursor.scroll_into_view()  # New replies in the thread may be out of view.
 
     def _find_span(self, block: Block) -> BlockSpan | None:
-        """Return the span of a block, else of a block with the same key. None if neither is visible."""
+        """Return the span of `block`, else of a block with the same key. None if there is neither."""
         same_key: BlockSpan | None = None
         tries = _MOST_SLICES
         contains_by_id: dict[int, bool] = {}
 
         def contains(top: Block) -> bool:
-            if id(top) not in contains_by_id:  # Cached: all slices of a table have the same block.
+            if id(top) not in contains_by_id:  # All slices of a table have the same block.
                 contains_by_id[id(top)] = top.has(block.key)
             return contains_by_id[id(top)]
 
         is_page_block = block.kind and block.kind not in NOT_BLOCKS  # Rows such as notes have no source lines.
-        for unit in self.scope:
+        for unit in self.page_range:
             each = self.contents.shown_diff.units[unit]
             if is_page_block:
                 is_here = any(may_contain(top, block) and contains(top) for top in each.blocks)
@@ -281,32 +275,30 @@ class DiffNavigation:
     # Threads, changes and collapsed lines
 
     def go_to_next_thread(self, step: int) -> None:
-        """Go to the next or previous open thread, also on other pages."""
+        """Go to the next open thread, or to the previous one if `step` is -1, also on other pages."""
         if self.contents.shows_source and self.contents.has_open_threads:
             explain(self.pane, "The source diff shows no threads. Press \\ to switch to the rendered diff.")
         elif not len(self.pane.viewport.virtual_lines) or not self.go_to_thread(step):
             self.pane.post_message(OtherThreadRequested(step))
 
     def go_to_thread(self, step: int, *, from_edge: bool = False) -> bool:
-        """Go to the next or previous open thread from the selected block on. Return False if there is none.
-
-        With `from_edge`, start at the beginning or the end of the page. A page that was opened at its first change also
-        starts at the beginning, because the first thread may be above the change.
-        """
+        """Go to the next open thread of the page, or to the previous one if `step` is -1. Return False without such a
+        thread. With `from_edge`, start at the beginning or the end of the page. A page that is still at its first
+        change also starts at the beginning, because a thread may be above the change."""
         selected = self.cursor.selected_span() if not from_edge else None
         is_at_first_change = self._is_opened_at_change and self._is_unmoved
         if selected is not None and step > 0 and is_at_first_change and selected.block.kind != "thread":
             selected = None
-        start, block = (selected.unit_index, selected.block) if selected is not None else (self.edge(step), None)
+        start, block = (selected.unit_index, selected.block) if selected is not None else (self.edge_index(step), None)
         span = self._next_thread(start, block, step)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
         return span is not None
 
     def go_to_finding(self, step: int) -> bool:
-        """Go to the next or previous finding of the checks. Return False if there is none."""
+        """Go to the next finding, or to the previous one if `step` is -1. Return False without such a finding."""
         selected = self.cursor.selected_span()
-        start, block = (selected.unit_index, selected.block) if selected is not None else (self.edge(step), None)
+        start, block = (selected.unit_index, selected.block) if selected is not None else (self.edge_index(step), None)
         spans = self._thread_rows(start, block, step)
         span = next((span for span in spans if span.block.key.startswith(FINDING_PREFIX)), None)
         if span is not None:
@@ -314,7 +306,7 @@ class DiffNavigation:
         return span is not None
 
     def select_thread(self, key: str) -> bool:
-        """Select the thread `key`, once there are lines. Return False if it is not on this page."""
+        """Select the thread `key` as soon as there are lines. Return False if the thread is not on this page."""
         if (
             not len(self.pane.viewport.virtual_lines)
             and not self.contents.shows_source
@@ -328,34 +320,33 @@ class DiffNavigation:
         return span is not None
 
     def _next_thread(self, unit_index: int, block: Block | None, step: int) -> BlockSpan | None:
-        """Return the next open thread after a block, or the previous one if `step` is negative. None if there is none."""
+        """Return the next open thread after `block`, or the previous one if `step` is -1. None without such a
+        thread."""
         spans = self._thread_rows(unit_index, block, step)
         return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 
     def _thread_rows(self, unit_index: int, block: Block | None, step: int) -> Iterator[BlockSpan]:
-        """Yield the selectable rows after a block, or before it if `step` is negative, in units that have threads."""
-        units, scope = self.contents.shown_diff.units, self.scope
+        """Yield the selectable rows after `block`, or before `block` if `step` is -1, in units with threads."""
+        units, page_range = self.contents.shown_diff.units, self.page_range
         return self.cursor.spans_from(
-            unit_index, block, step, lambda index: index in scope and bool(units[index].threads)
+            unit_index, block, step, lambda index: index in page_range and bool(units[index].threads)
         )
 
     def go_to_change(self, step: int) -> None:
-        """Go to the next or previous change. During a search, go to the next or previous match.
-
-        Start at the selected block, or at the edge of the page if no block is selected.
-        """
+        """Go to the next change, or to the previous one if `step` is -1. During a search, go to a match instead. Start
+        at the selected block, else at the edge of the page."""
         if self.pane.find_bar.needle:
             self.pane.find_bar.step(step)
             return
         selected = self.cursor.selected_span()
-        span = self._change_from(selected.unit_index if selected is not None else self.edge(step), step)
+        span = self._change_from(selected.unit_index if selected is not None else self.edge_index(step), step)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
         else:
             self.go_beyond(step)
 
     def go_beyond(self, step: int) -> None:
-        """Tell the user that there is no further change in the direction of `step`."""
+        """Tell the user that the page has no further change in the direction of `step`."""
         order = " by risk" if self.contents.visits_by_risk else ""
         ordinal, is_more, hint = (
             ("last", self.contents.has_page_after, " Press J for the next page.")
@@ -365,14 +356,13 @@ class DiffNavigation:
         explain(self.pane, f"This is the {ordinal} change on this page{order}.{hint if is_more else ''}")
 
     def _change_from(self, unit_index: int, step: int) -> BlockSpan | None:
-        """Return the next change after a unit, or the previous one if `step` is negative. None if there is none."""
+        """Return the next change after a unit, or the previous one if `step` is -1. None without such a change."""
         return self._change_among(self.contents.shown_diff.units, 0, unit_index, step)
 
     def _change_among(self, units: Sequence[DiffUnit], start: int, at: int, step: int) -> BlockSpan | None:
-        """Return the next change after `units[at]`, or the previous one if `step` is negative. None if there is none.
-
-        `start` is the index of `units[0]` in the pane. The span has all lines of the unit. Its block is of the new version
-        if possible, because most comments are about the new version."""
+        """Return all lines of the next change after `units[at]`, or of the previous one if `step` is -1. None without
+        such a change. Its block is of the new version if possible, because most comments are about that version.
+        `start` is the index of `units[0]` in the pane."""
         following = following_changes(units, at, step, by_risk=self.contents.visits_by_risk)
         spans = next(filter(None, (self.cursor.spans_of(start + index) for index in following)), None)
         if not spans:
@@ -383,9 +373,9 @@ class DiffNavigation:
         )
 
     def open_fold(self, key: str) -> None:
-        """Expand the collapsed lines with the key `key`, and select their first block."""
+        """Expand the collapsed lines `key`, and select their first block."""
         units = self.contents.shown_diff.units
-        blocks = ((at, units[at].block) for at in self.scope)
+        blocks = ((at, units[at].block) for at in self.page_range)
         at = next((at for at, block in blocks if block is not None and block.key == key), None)
         if at is None:
             return
@@ -393,20 +383,20 @@ class DiffNavigation:
         self._expand(units[at], partial(self.select_block, units[at].hidden_blocks[0]))
 
     def toggle_order(self) -> None:
-        """Switch between the order of the page and the order by risk. By risk, go to the most important change."""
+        """Switch between page order and order by risk. By risk, go to the most important change."""
         self.contents.by_risk = not self.contents.by_risk
         if self.contents.by_risk and (first := self._change_from(-1, 1)) is not None:
             self.cursor.select(first, scroll_to="third")
         self.pane.viewport.notify_moved()
 
     def toggle_meaningless_changes(self) -> None:
-        """Hide or show the changes that do not affect the meaning of the page."""
+        """Hide or show the changes without effect on the meaning of the page."""
         self.contents.only_meaning = not self.contents.only_meaning
         selected = self.cursor.current()
         self.builder.build(partial(self._select_near, selected.start) if selected is not None else None)
 
     def _select_near(self, row: LinePosition) -> None:
-        """Select the change at or after a row if the selected block is hidden now."""
+        """If the selected block is hidden now, select the change at or after `row`."""
         selected = self.cursor.selected
         if selected is None or self._find_span(selected[1]) is not None:
             return
@@ -417,7 +407,7 @@ class DiffNavigation:
             self.cursor.select(span, scroll_to="third")
 
     def show_more_context(self) -> None:
-        """Expand the selected unchanged lines, otherwise show more unchanged lines everywhere."""
+        """Expand the selected unchanged lines, else show more unchanged lines around all changes."""
         selected = self.cursor.current()
         if selected is not None and selected.block.kind == "fold":
             self.open_fold(selected.block.key)
@@ -426,7 +416,7 @@ class DiffNavigation:
         self.builder.build()
 
     def show_less_context(self) -> None:
-        """Show fewer unchanged lines."""
+        """Show fewer unchanged lines around all changes."""
         self.contents.page.context_size.decrease()
         self.builder.build()
 
@@ -435,12 +425,12 @@ class DiffNavigation:
         self.build_all()
 
     def toggle_source(self) -> None:
-        """Switch between the diff of the Markdown source and the diff of blocks."""
-        self.contents.wants_source = not self.contents.wants_source
+        """Switch between the source diff and the rendered diff."""
+        self.contents.prefers_source = not self.contents.prefers_source
         self.build_source()
 
     def build_source(self) -> None:
-        """Build the diff of the Markdown source, then show the diff that the user wants."""
+        """Build the source diff, then show the diff that the user chose."""
         if (compared := self.contents.page.compared) is not None:
             self.pane.run_worker(self._build_source(compared), group="source", exclusive=True)
 
@@ -449,8 +439,8 @@ class DiffNavigation:
         if compared is not self.contents.page.compared:
             return
         self.contents.source_changes = changes
-        if self.contents.shows_source is not self.contents.wants_source:
-            self.contents.shows_source = self.contents.wants_source
+        if self.contents.shows_source is not self.contents.prefers_source:
+            self.contents.shows_source = self.contents.prefers_source
             self.cursor.selected = None
             self.builder.drop_units()
             self.open_page()
@@ -462,13 +452,13 @@ class DiffNavigation:
             self.cursor.select(span, scroll_to=None)
 
     def go_to_anchor(self, anchor: str) -> bool:
-        """Go to the block of the new version that `anchor` names. Return False if there is none."""
+        """Go to the block of the new version with this anchor. Return False without such a block."""
         anchors = anchored_blocks(self.contents.page.compared.new) if self.contents.page.compared is not None else {}
         if (name := match_anchor(anchor.lstrip("#"), anchors)) is None:
             return False
         block = anchors[name]
         if self.contents.shows_source or self.contents.current_layout == "old":
-            self.contents.shows_source = self.contents.wants_source = False
+            self.contents.shows_source = self.contents.prefers_source = False
             self.contents.layout = "changes"
             self.builder.build(partial(self._go_to_heading, block))
             return True
@@ -501,7 +491,7 @@ def _why_rendered_only(_: object, navigation: DiffNavigation) -> str | None:
 
 
 def _why_no_thread(_: object, navigation: DiffNavigation) -> str | None:
-    if navigation.contents.threads_elsewhere or navigation.contents.has_open_threads:
+    if navigation.contents.has_threads_elsewhere or navigation.contents.has_open_threads:
         return None
     hint = "" if navigation.pane.block_commands.why_no_comment_here() else " Press c to comment on the selected block."
     return f"No open threads here.{hint}"
@@ -511,7 +501,7 @@ def _allows_comments(_: object, navigation: DiffNavigation) -> bool:
     return not navigation.contents.is_merge_preview
 
 
-CHANGES: Commands[DiffNavigation] = Commands(
+CHANGE_COMMANDS: Commands[DiffNavigation] = Commands(
     "diff",
     (
         Command("next_change", "n", "Next change", "Go to the next change or match",
@@ -531,7 +521,7 @@ DIFF_THREAD_COMMANDS: Commands[DiffNavigation] = Commands(
     ),
     find=lambda view: view.navigation,
 )  # fmt: skip
-ORDER: Commands[DiffNavigation] = Commands(
+ORDER_COMMANDS: Commands[DiffNavigation] = Commands(
     "diff",
     (
         Command("risk_order", "S", "Sort by risk", "Switch between the order of the page and by risk",
@@ -542,7 +532,7 @@ ORDER: Commands[DiffNavigation] = Commands(
     find=lambda view: view.navigation,
 )  # fmt: skip
 """Commands on the order of changes and on hidden changes."""
-LAYOUT: Commands[DiffNavigation] = Commands(
+LAYOUT_COMMANDS: Commands[DiffNavigation] = Commands(
     "diff",
     (
         Command("unfold", "equals_sign", "More context", "Show more unchanged lines",

@@ -1,4 +1,4 @@
-"""`DiffView` shows the changes of a page, with the threads between the lines."""
+"""`DiffView` shows the changes of a page, with threads between the lines."""
 
 from __future__ import annotations
 
@@ -18,11 +18,18 @@ from octavo.documents.blocks import Block
 from octavo.tui.core.view import View
 from octavo.tui.reader.block_cursor import LINK_HINTS, PANNING
 from octavo.tui.reader.diff_contents import DiffContents, DiffLayout, PageSection
-from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREAD_COMMANDS, LAYOUT, NOT_BLOCKS, ORDER, DiffNavigation
+from octavo.tui.reader.diff_navigation import (
+    CHANGE_COMMANDS,
+    DIFF_THREAD_COMMANDS,
+    LAYOUT_COMMANDS,
+    NOT_BLOCKS,
+    ORDER_COMMANDS,
+    DiffNavigation,
+)
 from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.multi_page_diff import MultiPageContents, MultiPageNavigation
 from octavo.tui.reader.reading_pane import (
-    AT_CURSOR,
+    BLOCK_COMMANDS,
     MOTION_COMMANDS,
     READ_ON_KEY,
     BlockCommands,
@@ -45,10 +52,10 @@ if TYPE_CHECKING:
     from octavo.tui.render.virtual_lines import LaidUnits
 
 CLEAR_AFTER = 0.3
-"""Seconds until the previous page disappears while another page is loading."""
+"""Seconds after which the previous page disappears if the next page is still loading."""
 _LAYOUT_NAMES: dict[DiffLayout, str] = {"changes": "", "sides": "split", "new": "new version", "old": "old version"}
 _MERGE_PREVIEW_KEYS = ("diff.next_change", "diff.unfold")
-"""Ids of the first commands in the key bar for the preview of a merge result."""
+"""Ids of the first commands in the key bar of a preview of a merge result."""
 
 
 def _why_empty(view: DiffView) -> str:
@@ -59,7 +66,7 @@ _unless_empty = partial(unless_empty, name="diff", no_target=_why_empty)
 
 
 _BLOCK_COMMANDS = (
-    AT_CURSOR.with_changed(
+    BLOCK_COMMANDS.with_changed(
         "comment",
         help="Comment on the block, or reply to its thread",
         title_now=lambda _, block: "Reply" if block.is_thread else None,
@@ -71,32 +78,32 @@ _BLOCK_COMMANDS = (
 
 
 class DiffBlockCommands(BlockCommands):
-    """Commands for the selected block of a diff, of the old or the new version."""
+    """Commands for the selected block of a diff, which may be of the old version."""
 
     pane: DiffView
 
     @property
     def side(self) -> Literal["old", "new"]:
-        """Version of the selected block. Unchanged blocks belong to the new version."""
+        """Version of the selected block: `new` for unchanged blocks."""
         selected = self.pane.cursor.current()
         return "old" if selected is not None and self.pane.contents.is_old(selected.block) else "new"
 
     @property
     def is_outside_page(self) -> bool:
-        """True if the selected row is not a block of the page."""
+        """True if the selected row is neither a block of the page nor a thread."""
         selected = self.pane.cursor.current()
         return selected is not None and selected.block.kind in NOT_BLOCKS - {"thread"}
 
     @property
     def is_thread(self) -> bool:
-        """True if a thread is selected, not a block."""
+        """True if a thread is selected."""
         selected = self.pane.cursor.current()
         return selected is not None and selected.block.kind == "thread"
 
     @property
     def nearest_block(self) -> Block | None:
-        """The selected block if it is a block of the page, else a block of the same unit. None if there is none. In a
-        source diff, the block has only the number of the changed line."""
+        """Selected block of the page, else a block of the same unit. None if the unit has no block. In a source diff, a
+        block with the number of the changed line only."""
         selected = self.pane.cursor.current()
         if selected is None:
             return None
@@ -118,13 +125,13 @@ class DiffBlockCommands(BlockCommands):
 
 
 class DiffLoadingState(LoadingState):
-    """Loading message of a diff view. During the first `CLEAR_AFTER` seconds, the previous page stays visible."""
+    """Loading message of a diff view. The previous page stays visible for `CLEAR_AFTER` seconds."""
 
     def __init__(self, pane: DiffView) -> None:
         super().__init__(pane)
         self.pane = pane
         self._next_subject = ""
-        """Name of the page that is loading while the previous page is visible."""
+        """Name of the page that is loading."""
         self._clear_delay = Delay(pane)
 
     def show_loading(self, subject: str) -> None:
@@ -138,7 +145,7 @@ class DiffLoadingState(LoadingState):
         super().show_loading(self._next_subject)
 
     def fail(self, subject: str, cause: str) -> None:
-        """Show an error and its cause instead of the previous page."""
+        """Replace the previous page with an error and its cause."""
         if self.pane.contents.has_content:
             self.pane.clear()
         super().fail(subject, cause)
@@ -149,7 +156,7 @@ class DiffLoadingState(LoadingState):
 
 
 class DiffView(Reader):
-    """Shows the changes of a page: `show` takes a comparison."""
+    """View of the changes of a page, which `show` sets."""
 
     CONTEXT: ClassVar[str] = "diff"
     HELP: ClassVar[str] = (
@@ -165,11 +172,11 @@ class DiffView(Reader):
     )
     HIT_COMMANDS: ClassVar[tuple[str, ...]] = ("diff.next_change", "diff.prev_change")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        _unless_empty(CHANGES),
+        _unless_empty(CHANGE_COMMANDS),
         DIFF_THREAD_COMMANDS,
         _unless_empty(_BLOCK_COMMANDS.only("comment", "open")),
-        _unless_empty(ORDER),
-        _unless_empty(LAYOUT),
+        _unless_empty(ORDER_COMMANDS),
+        _unless_empty(LAYOUT_COMMANDS),
         FIND.only("filter")
         .with_changed("filter", help="Find text in the diff", shown=False)
         .for_target(
@@ -192,7 +199,7 @@ class DiffView(Reader):
 
     @dataclass
     class RepliesRequested(Message):
-        """Visible threads have replies that are not loaded. `keys` are the ids of the threads."""
+        """Visible threads have replies that are not loaded. `keys` has the IDs of the threads."""
 
         keys: tuple[str, ...]
 
@@ -204,8 +211,8 @@ class DiffView(Reader):
         several_pages: bool = False,
         id: str | None = None,
     ) -> None:
-        """With `merge_preview`, the view previews a merge result and comments are disabled. With `several_pages`, it
-        shows the sections of `MultiPageNavigation`."""
+        """With `merge_preview`, the view previews a merge result, and comments are disabled. With `several_pages`, the
+        view shows the sections of a `MultiPageNavigation`."""
         super().__init__(ascii=ascii, id=id)
         self.navigation: DiffNavigation
         if several_pages:
@@ -219,13 +226,13 @@ class DiffView(Reader):
         self.state: DiffLoadingState = DiffLoadingState(self)
         self._was_outside_page = False
         self._requested_replies: set[str] = set()
-        """Threads whose replies were requested."""
+        """IDs of the threads whose replies were requested."""
 
     # Interface for screens
 
     @property
     def status_text(self) -> str:
-        """Position and state of the shown diff, for the status line, such as `change 2 of 7 · 2 threads`."""
+        """Text for the status line, such as `change 2 of 7 · 2 threads`."""
         parts = [text] if (text := self.navigation.position_text) else []
         if self.contents.only_meaning and not self.contents.shows_source:
             parts.append(f"only meaning, {self.contents.page_diff.hidden.total()} hidden")
@@ -247,14 +254,14 @@ class DiffView(Reader):
         key: str = "",
         threads: Mapping[str, Sequence[ThreadSummary]] | None = None,
     ) -> None:
-        """Show a comparison. With an unchanged `key`, the position and expanded lines are kept. With another key, the
-        page opens at its last position. `threads` is as in `set_threads`. None keeps the threads of the same page."""
+        """Show a comparison. The same `key` as before keeps the position and the expanded lines. Another `key` opens
+        the last position on that page. `threads` is as in `set_threads`; None keeps the threads of the same page."""
         contents, page = self.contents, self.contents.page
         before = page.compared if key == page.position_key else None
         same = before is not None
         was_awaited = self.state.shows_loading
         if not same and not was_awaited:
-            self.waiting_commands = ()  # Drop the commands for another page.
+            self.waiting_commands = ()  # These commands are for another page.
         self.state.clear()
         if before is not None and compared.has_same_texts(before) and title == page.heading.title:
             if threads is not None:
@@ -266,7 +273,7 @@ class DiffView(Reader):
                 cache.clear_requests()
             page = PageSection(key)
             contents.open(page)
-            contents.shows_source = contents.wants_source = False
+            contents.shows_source = contents.prefers_source = False
         page.compared, page.heading = compared, PageHeading(key, title)
         if not same:
             contents.choose_layout()
@@ -276,13 +283,13 @@ class DiffView(Reader):
             self.navigation.open_page()
         if threads is not None:
             page.threads = threads
-        if same and (contents.shows_source or contents.wants_source):
+        if same and (contents.shows_source or contents.prefers_source):
             self.navigation.build_source()
         else:
             self.navigation.builder.build()
 
     def set_threads(self, threads: Mapping[str, Sequence[ThreadSummary]]) -> None:
-        """Show threads below their blocks, by block key. Threads with the key "" are at the top."""
+        """Show `threads` below their blocks, by block key. Threads with an empty key are at the top."""
         if threads != self.contents.page.threads:
             self.contents.page.threads = threads
             self.navigation.builder.build()
@@ -304,13 +311,13 @@ class DiffView(Reader):
     def is_waiting_for_lines(self) -> bool:
         return super().is_waiting_for_lines or (self.contents.is_building and not len(self.viewport.virtual_lines))
 
-    def reset_lines(self, *, position: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        """Replace all lines. If the diff needs another layout, begin to build its units instead."""
+    def reset_lines(self, *, position: ReadingPosition | None = None, laid_units: LaidUnits | None = None) -> None:
+        """Replace all lines. If the diff needs another layout, build the diff instead."""
         if self.contents.built_layout != self.contents.current_layout and not self.contents.is_building:
-            self.navigation.build_all()  # The terminal has become too narrow or wide enough for two sides.
+            self.navigation.build_all()  # The new width of the terminal needs another layout.
             return
         is_unmoved = self.navigation.is_unmoved_since_opening
-        super().reset_lines(position=position, laid=laid)
+        super().reset_lines(position=position, laid_units=laid_units)
         if is_unmoved:
             self.navigation.open_page()
 
@@ -321,7 +328,7 @@ class DiffView(Reader):
         incomplete_keys = {
             thread.key for thread in self.contents.all_threads if thread.reply_count > len(thread.shown_replies)
         }
-        # A thread without replies is not marked as requested, so that its first reply is requested when it arrives.
+        # Threads without missing replies are not marked as requested, because a reply may arrive later.
         if wanted := (visible_keys & incomplete_keys) - self._requested_replies:
             self._requested_replies |= wanted
             self.post_message(self.RepliesRequested(tuple(wanted)))
@@ -330,7 +337,9 @@ class DiffView(Reader):
 
     def open_clickable(self, clickable: ClickableSpan, in_browser: bool) -> None:
         rows = self.viewport.visible_rows
-        if clickable.line < len(rows) and self.navigation.open_row(rows[clickable.line].unit_index, clickable.target):
+        if clickable.line < len(rows) and self.navigation.toggle_heading(
+            rows[clickable.line].unit_index, clickable.target
+        ):
             return
         if clickable.kind == "fold" and clickable.target.startswith("fold "):
             self.navigation.open_fold(clickable.target)
@@ -357,7 +366,7 @@ class DiffView(Reader):
 
 
 class DiffPreviewScreen(View):
-    """A page as it will be, compared with the page as it is. A banner says what is compared and what to press next."""
+    """Preview of a changed page, as a diff with a banner. The banner says what is compared and what to press next."""
 
     MODE = "changes"
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = PurePath(__file__).with_name("diff_preview.tcss")
@@ -379,7 +388,7 @@ class DiffPreviewScreen(View):
         self.show_position()
 
     def show_banner(self, note: str, next_step: str, why_not: str | None) -> None:
-        """Show a note, and the next step or the reason why it is not possible."""
+        """Show `note`, then `next_step`, or the reason `why_not` if the next step is not possible."""
         step = Content.styled(next_step, "$success") if why_not is None else Content.styled(why_not, "$warning")
         banner = Content.assemble((" PREVIEW ", "bold $primary"), f" {note} · ", step)
         self.query_one("#banner", Static).update(banner)

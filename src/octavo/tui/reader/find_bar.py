@@ -1,5 +1,4 @@
-"""Find in page: the find bar, its matches and its commands. Also text selected with the mouse. It is copied without
-borders and bullets."""
+"""Find in page: the find bar, the matches and the commands. Also text that is selected with the mouse."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ from octavo.tui.render.styled_lines import Line, cells
 from octavo.tui.widgets.commands import Command, Commands
 
 FIRST_SEARCH_SECONDS = 0.012
-"""Seconds of search before the next frame. The search continues between keys."""
+"""Seconds of search before the next frame. Then the search continues between keys."""
 
 
 def _why_no_match(_: object, find_bar: FindBar) -> str | None:
@@ -47,19 +46,19 @@ def _why_no_match(_: object, find_bar: FindBar) -> str | None:
 
 
 class FindBar(PanePart):
-    """Search in a pane. Its last row is the find bar with the number of matches."""
+    """Search in a pane. The find bar is the last row of the pane."""
 
     def __init__(self, viewport: Viewport, cursor: BlockCursor) -> None:
         super().__init__(viewport)
         self.cursor = cursor
         self._typed: str | None = None
-        """Text in the find bar while it has the focus, else None."""
+        """Text in the find bar. None while the bar does not have the focus."""
         self._spans: dict[int, tuple[list[Line], list[MatchSpan]]] = {}
-        """Visible matches of each unit, with its lines in which they were found."""
+        """Visible matches by unit index, after the lines in which they were found."""
         self._text_finder: BlockTextFinder | None = None
-        self._position_before = START
+        self._top_before = START
         """Top of the pane when the find bar was opened."""
-        self._selected_before = cursor.selected
+        self._selected_before_search = cursor.selected
         self._current = (-1, -1)
         self._end_search()
 
@@ -69,21 +68,21 @@ class FindBar(PanePart):
         """Matches found so far."""
         self._match: Match | None = None
         self._search: Iterator[Match | None] | None = None
-        """Iterator over the rest of the search. None if the search is complete."""
+        """Rest of the search. None if the search is complete."""
         self._update_rows()
         self._goes_to_first_match = False
         """True until the search has scrolled to its first match."""
         self._waiting_steps = 0
-        """Number of steps to the next match to repeat when the whole page is parsed. Negative for steps back."""
+        """Number of steps to later matches to make when the whole page is parsed. Negative for steps back."""
         self._waiting_top = START
-        """Top of the viewport when `_waiting_steps` was last set. If the user scrolls, the steps are dropped."""
+        """Top of the pane when `_waiting_steps` was set. The steps are dropped if the user scrolls."""
 
     def page_changed(self, *, was_awaited: bool = False) -> None:
-        """End the search, because another page is shown. If the find bar is open, or if the page `was_awaited` in an
-        empty pane, the text is searched on the new page."""
+        """End the search when another page is shown. The new page is searched if the find bar is open, or if the page
+        `was_awaited` in an empty pane."""
         needle = self.needle if was_awaited or self._typed is not None else ""
         self._end_search()
-        self._position_before, self._selected_before = START, None
+        self._top_before, self._selected_before_search = START, None
         self._text_finder, self._spans = None, {}
         self.needle, self._goes_to_first_match = needle, bool(needle)
         self._update_rows()
@@ -92,8 +91,8 @@ class FindBar(PanePart):
 
     @property
     def search_status(self) -> str:
-        """State of the search for the status line, for example `3 of 12`. Empty without a search. A `+` after the
-        number of matches means that there may be more."""
+        """State of the search, such as `3 of 12` or `2000+ found`. A `+` means that there may be more. Empty without a
+        search."""
         if not self.needle:
             return ""
         is_complete = self._search is None and not self.is_text_loading
@@ -109,18 +108,18 @@ class FindBar(PanePart):
 
     @property
     def is_text_loading(self) -> bool:
-        """True while a part of the searched text is not loaded or not parsed."""
+        """True while some text of the page is not loaded or not parsed."""
         contents = self.viewport.contents
         return contents.has_more_to_search or not contents.is_fully_parsed or self.viewport.widget.is_waiting_for_lines
 
     def begin(self) -> None:
         """Open the find bar."""
         self._typed = ""
-        self._position_before, self._selected_before = self.viewport.top, self.cursor.selected
+        self._top_before, self._selected_before_search = self.viewport.top, self.cursor.selected
         self._find_bar_changed()
 
     def find(self, needle: str) -> None:
-        """Highlight all matches of `needle`, and go to the first match after the position at which the find bar was
+        """Highlight all matches of `needle`. Go to the first match from the position at which the find bar was
         opened."""
         self.needle = needle
         self._spans = {}
@@ -144,7 +143,7 @@ class FindBar(PanePart):
         self.viewport.continue_work()
 
     def _continue_search(self, seconds: float) -> None:
-        """Search for about `seconds`, or longer until the search can pause."""
+        """Search for about `seconds`."""
         until, known_count = time.thread_time() + seconds, len(self.matches)
         search, matches = self._search, list(self.matches)
         while search is not None:
@@ -165,9 +164,9 @@ class FindBar(PanePart):
                 self.step(steps)
 
     def _go_to_first_match(self, known_count: int) -> None:
-        """Go to the first match below the top at which the find bar was opened, else to the first match of the page.
-        The first `known_count` matches were checked before."""
-        start_unit = self._position_before.unit_index
+        """Go to the first match from the position at which the find bar was opened, else to the first match of the
+        page. Skip `known_count` matches that were checked before."""
+        start_unit = self._top_before.unit_index
         match_to_select = next((match for match in self.matches[known_count:] if match.unit_index >= start_unit), None)
         is_complete = self._search is None and not self.viewport.contents.has_more_to_search
         if match_to_select is None and is_complete:
@@ -180,11 +179,11 @@ class FindBar(PanePart):
 
     @property
     def has_work(self) -> bool:
-        """True while a part of the page is not searched yet."""
+        """True while the search is incomplete."""
         return self._search is not None
 
     def work_for(self, seconds: float) -> None:
-        """Continue the search for about `seconds`, and show the matches found so far."""
+        """Continue the search for about `seconds`, and show the new matches."""
         self._continue_search(seconds)
         if self._search is None and self._match is not None and self._match not in self.matches:
             self._match = None
@@ -192,12 +191,12 @@ class FindBar(PanePart):
         self.viewport.notify_moved()
 
     def step(self, step: int) -> None:
-        """Go to the next match, or to the previous one if `step` is negative. After the last match comes the first.
-        While the rest of the page is loading, steps beyond the last match wait for it, and steps back cancel them."""
+        """Go to the next match, or to the previous one if `step` is -1, around the ends of the page. While the page is
+        loading, a step beyond the last match waits, and a step back cancels it."""
         self._goes_to_first_match = False
         if self.viewport.top != self._waiting_top:
             self._waiting_steps = 0
-        first = -1 if step > 0 else 0  # If no match is selected, go to the first match, or back to the last one.
+        first = -1 if step > 0 else 0  # Without a selected match, the next step reaches the first or last match.
         index = self.matches.index(self._match) if self._match in self.matches else first
         is_last = step > 0 and index == len(self.matches) - 1
         if self._waiting_steps or (self.is_text_loading and (is_last or not self.matches)):
@@ -209,7 +208,7 @@ class FindBar(PanePart):
     def _go_to_match(self, match: Match) -> None:
         self.viewport.contents.expand_to(match)
         lines = self.viewport.virtual_lines.lines(match.unit_index)
-        line, parts = self._parts_of(match, lines)
+        line, parts = self._line_and_spans_of(match, lines)
         nth = parts[0].nth if parts else -1
         block = self.viewport.contents.block_at(lines[line], parts[0].start if parts else 0) if lines else None
         if block is not None:
@@ -224,12 +223,10 @@ class FindBar(PanePart):
         self.viewport.repaint()
         self.viewport.notify_moved()
 
-    def _parts_of(self, match: Match, lines: Sequence[Line]) -> tuple[int, list[MatchSpan]]:
-        """Return the line of a match in the lines of its unit, and the spans that show the match.
-
-        Text that wraps in a cell of a table is not found on the lines, because the cells of a row are side by side.
-        So the spans of a match in a table are only those on the lines of its row, and there may be none.
-        """
+    def _line_and_spans_of(self, match: Match, lines: Sequence[Line]) -> tuple[int, list[MatchSpan]]:
+        """Return the line of a match in its unit, and the spans that show the match. In a table, these are spans on the
+        lines of its row. Empty if the match wraps in a cell: lines hold several cells side by side, so such text is not
+        found."""
         matches = self.viewport.contents.visible_matches(
             [each for each in self.matches if each.unit_index == match.unit_index]
         )
@@ -257,12 +254,12 @@ class FindBar(PanePart):
 
     @property
     def unit_of_match(self) -> int:
-        """Index of the unit with the selected match. -1 if there is none."""
+        """Index of the unit with the selected match. -1 without a selected match."""
         return self._match.unit_index if self._match is not None else -1
 
     def content_changed(self, *, unit_of_match: int = -1) -> None:
-        """Search again after the content changed. `unit_of_match` is the new index of the unit with the selected match.
-        -1 if the index is the same."""
+        """Search again after the content changed. `unit_of_match` is the new index of the unit with the selected match,
+        or -1 for the same index."""
         if self._match is not None and unit_of_match >= 0:
             self._match = self._match._replace(unit_index=unit_of_match)
             self._current = unit_of_match, self._current[1]
@@ -274,7 +271,7 @@ class FindBar(PanePart):
                 self._match = None
 
     def lines_changed(self) -> None:
-        self._spans = {}  # Frees the lines.
+        self._spans = {}  # Frees the old lines.
 
     def _find_bar_changed(self) -> None:
         self._update_rows()
@@ -287,7 +284,7 @@ class FindBar(PanePart):
 
     @property
     def typing_keys(self) -> tuple[tuple[str, str], ...]:
-        """Keys for the key bar while the find bar has focus. Empty otherwise."""
+        """Keys for the key bar while the find bar has the focus. Empty otherwise."""
         if self._typed is None:
             return ()
         steps = (("enter", "done"), ("down", "next match"), ("up", "previous match")) if self._typed else ()
@@ -309,8 +306,8 @@ class FindBar(PanePart):
                 self._typed = None
                 if event.key == "escape" or not text:
                     self.find("")
-                    self.viewport.go_to(self._position_before)
-                    self.cursor.selected = self._selected_before
+                    self.viewport.go_to(self._top_before)
+                    self.cursor.selected = self._selected_before_search
                     self.viewport.notify_moved()
                 self._find_bar_changed()
             case "down" | "ctrl+n":
@@ -329,14 +326,14 @@ class FindBar(PanePart):
         self.find(text)
 
     def paste(self, text: str) -> bool:
-        """Insert pasted text into the find bar. Return False if the bar does not have focus."""
+        """Insert pasted text into the find bar. Return False if the bar does not have the focus."""
         if self._typed is None:
             return False
         self._set_typed(self._typed + safe_line(text))
         return True
 
     def close(self) -> None:
-        """Close the find bar, but keep the matches highlighted. Called when the pane loses the focus."""
+        """Close the find bar, but keep the matches highlighted."""
         self._typed = None
         self._find_bar_changed()
 
@@ -356,7 +353,7 @@ class FindBar(PanePart):
         self.viewport.bar_rows = 1 if self.needle or self._typed is not None else 0
 
     def bar_row(self) -> tuple[int, Strip] | None:
-        """Return the row number and the strip of the find bar. None if the bar is closed."""
+        """Return the row and the strip of the find bar. None if the bar is closed."""
         if not self.viewport.bar_rows:
             return None
         if self._typed is None:
@@ -383,23 +380,23 @@ FIND: Commands[FindBar] = Commands(
 
 
 FIRST_COLLECT_SECONDS = 0.015
-"""Maximum number of seconds for which selected text is collected at once. Then it is collected between keys."""
+"""Seconds for which selected text is collected at once. After that, it is collected between keys."""
 
 
 class CopyPending(SkipAction):
-    """The selected text is not collected yet. It is copied later."""
+    """Raised if the selected text will be copied later."""
 
 
 class CopiesWhenReady(Screen[None]):
-    """Screen whose panes may need time to collect selected text. It copies the text when it is complete."""
+    """Screen that copies long selected text later."""
 
     def action_copy_text(self) -> None:
-        with suppress(CopyPending):  # The pane notifies the user.
+        with suppress(CopyPending):  # The pane has told the user.
             super().action_copy_text()
 
 
 class SelectionCollector:
-    """Collects the text of a selection."""
+    """Collects the text of a selection, a part at a time."""
 
     def __init__(self, selection: Selection, virtual_lines: Lines) -> None:
         self.selection, self.virtual_lines = selection, virtual_lines
@@ -418,10 +415,9 @@ class SelectionCollector:
         return "\n".join(self._texts)
 
     def collect(self, margin_of: Callable[[int], int], seconds: float) -> bool:
-        """Collect text for about `seconds`. Return True when all is collected: at the end of the selection or of the
-        lines, or when the clipboard takes no more."""
+        """Collect text for about `seconds`. Return True at the end of the selection or of the lines, or at the size
+        limit of the clipboard."""
         until, virtual_lines = time.perf_counter() + seconds, self.virtual_lines
-        # The clipboard takes no more than COPIED_BYTES.
         while self._next < len(virtual_lines) and self._next <= self._last and self._size <= COPIED_BYTES:
             unit, self._next = self._next, self._next + 1
             start = self._start if unit == self._first else None
@@ -436,20 +432,20 @@ class SelectionCollector:
         return True
 
     @property
-    def needs_more(self) -> bool:
-        """True if the selection continues below the last existing line."""
+    def needs_more_lines(self) -> bool:
+        """True if the selection continues below the last line."""
         return self._last >= len(self.virtual_lines) and self._size <= COPIED_BYTES
 
 
 class TextSelection(PanePart):
-    """Selected text of a pane."""
+    """Text in a pane that is selected with the mouse."""
 
     def __init__(self, viewport: Viewport) -> None:
         super().__init__(viewport)
         self._collector: SelectionCollector | None = None
 
     def with_selection(self, strips: list[Strip], line: int) -> list[Strip]:
-        """Return strips with the selected text highlighted. `line` is the line number of the first strip."""
+        """Return the strips with highlighted selected text. `line` is the line number of the first strip."""
         selection = self.viewport.widget.text_selection
         if selection is None:
             return strips
@@ -457,8 +453,8 @@ class TextSelection(PanePart):
         return [_highlight(strip, selection, y, style) for y, strip in enumerate(strips, line)]
 
     def selected_text(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the selected text and a line end, as Textual expects. None if the pane has no lines. If collecting
-        takes long, raise CopyPending: `work_for` copies the text later."""
+        """Return the selected text and a line break, as Textual expects. None if the pane has no lines. Raises
+        CopyPending if `work_for` will copy the text later."""
         seconds = FIRST_COLLECT_SECONDS if isinstance(self.viewport.widget.screen, CopiesWhenReady) else math.inf
         if self._collect(selection, seconds):
             collector, self._collector = self._collector, None
@@ -468,7 +464,7 @@ class TextSelection(PanePart):
         raise CopyPending
 
     def _collect(self, selection: Selection, seconds: float) -> bool:
-        """Collect selected text for a number of seconds. Return True once it is complete."""
+        """Collect selected text for about `seconds`. Return True when the text is complete."""
         collector, contents = self._collector, self.viewport.contents
         if (
             collector is None
@@ -477,21 +473,21 @@ class TextSelection(PanePart):
         ):
             collector = self._collector = SelectionCollector(selection, self.viewport.virtual_lines)
         done = collector.collect(contents.margin_of, seconds)
-        return done and (contents.is_fully_parsed or not collector.needs_more)
+        return done and (contents.is_fully_parsed or not collector.needs_more_lines)
 
     def cancel_copy(self) -> None:
-        """Cancel an unfinished copy because the user leaves the page, and say so."""
+        """Cancel an unfinished copy and tell the user, who leaves the page."""
         if self._collector is not None:
             self._collector = None
             explain(self.viewport.widget, "Nothing was copied: you left the page before the selection was loaded.")
 
     @property
     def has_work(self) -> bool:
-        """True while selected text is collected and the page is fully parsed."""
+        """True if collecting selected text can continue, because the page is parsed."""
         return self._collector is not None and self.viewport.contents.is_fully_parsed
 
     def work_for(self, seconds: float) -> None:
-        """Collect selected text for a number of seconds, and copy it once it is complete."""
+        """Collect selected text for about `seconds`, and copy the text when it is complete."""
         selection = self.viewport.widget.text_selection
         if self._collector is None or selection != self._collector.selection:
             self._collector = None  # The user has changed the selection.

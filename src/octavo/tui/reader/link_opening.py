@@ -1,4 +1,4 @@
-"""Opens the links of a page in the app or in the browser, and loads the titles of link targets outside the space."""
+"""Opens the links of a page in Octavo or in the browser, and loads the titles of their targets."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ _text_dialog = lazy("octavo.tui.reader.page_dialogs:TextDialog")
 
 
 _MOST_SPECIFICATIONS = 8
-"""Maximum number of cached OpenAPI specifications. Each may take some megabytes."""
+"""Maximum number of cached OpenAPI specifications of some megabytes each."""
 
 
 class ShownPage(NamedTuple):
-    """A page that is shown, with its view, its space and the page tree, which are needed to open its links."""
+    """Shown page with what is needed to open its links: the view, the space and the page tree."""
 
     shell: Shell
     view: PageView
@@ -73,7 +73,7 @@ class ShownPage(NamedTuple):
 
 
 def set_link_targets(shown: ShownPage) -> None:
-    """Set where the links of a page get their titles, images and OpenAPI specifications."""
+    """Set where the titles, images and OpenAPI specifications of a page come from."""
     shell, view, space, tree, page = shown
     if space is None or tree is None or page is None:
         return
@@ -110,11 +110,11 @@ def set_link_targets(shown: ShownPage) -> None:
         return
     deferred.targets = LinkTargets(context, page.id, deferred.titles, title_of_space)
     if before is not None and before.page_id == page.id and before.context.tree != tree:
-        view.reset_lines()  # Visible links still have the old titles.
+        view.reset_lines()  # The visible links have old titles.
 
 
 def show_new_specifications(shown: ShownPage) -> None:
-    """Show OpenAPI specifications that were loaded again since the page was shown."""
+    """Show OpenAPI specifications that were loaded again after the page was shown."""
     deferred, version = shown.view.contents.deferred, shown.shell.session.live.specifications_parsed
     if deferred.specifications is not None and deferred.specifications_of and deferred.specifications_of[1] != version:
         set_link_targets(shown)
@@ -122,7 +122,7 @@ def show_new_specifications(shown: ShownPage) -> None:
 
 
 def reload_link_titles(shown: ShownPage) -> None:
-    """Request all titles again, including those that could not be loaded before."""
+    """Load all titles again, including those that could not be loaded."""
     deferred = shown.view.contents.deferred
     deferred.titles = deferred.specifications = deferred.thumbnails = deferred.targets = None
     set_link_targets(shown)
@@ -132,8 +132,7 @@ def reload_link_titles(shown: ShownPage) -> None:
 async def _specification(
     session: Session, at: OrganizationRef, location: SpaceRef, query: str | links.Target
 ) -> Specification:
-    """Return the OpenAPI specification with a slug, or the specification that a link on a page of `location` leads
-    to."""
+    """Return the OpenAPI specification with the slug `query`, or to which a link on a page of `location` leads."""
     found: Specification
     if isinstance(query, str):
         found = await _load_by_slug(session.live, at, query)
@@ -145,7 +144,7 @@ async def _specification(
 async def find_title(
     live: Live, query: TitleQuery, organization: Organization | None, *, is_folder: bool = False
 ) -> LinkTitle | None:
-    """Return the title of a link target. None if it has none, or could not be loaded."""
+    """Return the title of a link target. None if there is none, or if it could not be loaded."""
     target = query.target
     try:
         match target:
@@ -179,7 +178,7 @@ async def find_title(
             return LinkTitle(location=NOT_AVAILABLE_OFFLINE)
         return LinkTitle(problem=f"The {_KIND_NAMES.get(type(target), 'page')} was deleted, or you do not have access.")
     except (ApiError, ValueError):
-        return None  # The link keeps its own text.
+        return None  # The link keeps its text.
     return None
 
 
@@ -209,14 +208,14 @@ async def _title_of_space_link(live: Live, target: links.SpaceLink) -> LinkTitle
 
 @dataclass
 class PageRequested(Message):
-    """The user followed a link to another page of the open space."""
+    """Requests another page of the open space, to which the user followed a link."""
 
     page: str
     anchor: str
 
 
 def follow_link(shown: ShownPage, message: LinkFollowed) -> None:
-    """Open a link of the page that is shown."""
+    """Open a link on the shown page."""
     app = shown.shell
     if message.kind == "page":
         open_link(app, "" if app.session.is_embedded else page_url(shown.page), "page")
@@ -268,8 +267,8 @@ def _space_ref(shown: ShownPage) -> SpaceRef | None:
 def open_target(
     app: Shell, target: links.Target, *, href: str = "", text: str = "", at: ContentRef | None = None
 ) -> None:
-    """Open a link that leaves the page, or tell the user why it cannot be opened. `href` is the link as written. Linked
-    files are downloaded from `at`."""
+    """Open a link to another page, or explain why it cannot be opened. `href` is the link as written. Linked files are
+    downloaded from `at`."""
     if _is_outside_folder(app, target):
         if "://" in href:
             confirm_link(app, href, text=text)
@@ -306,7 +305,7 @@ def open_target(
 
 
 def _is_outside_folder(app: Shell, target: links.Target) -> bool:
-    """Return True if a link of an open folder leads outside the folder."""
+    """Return True if a link leads outside the open folder. False if a server is open."""
     match target:
         case _ if app.session.kind != "folder":
             return False
@@ -318,15 +317,15 @@ def _is_outside_folder(app: Shell, target: links.Target) -> bool:
 
 
 class PageTarget(NamedTuple):
-    """A page of the open space, and an anchor on it."""
+    """Page of the open space, and an anchor on the page."""
 
     page: str
     anchor: str
 
 
 def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
-    """Return the target of a link page if it is a page of this space. Otherwise return None, and open the target or
-    explain why it is not followed."""
+    """Return the target of the link page `page` if it is in this space. None for another target, which is opened, or if
+    the link is not followed."""
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
         case "page" | "anchor" if not target.get("space"):
@@ -353,8 +352,8 @@ def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
 
 
 def _with_hash(anchor: object) -> str:
-    """Return `#` and the anchor, or "" without an anchor. The `#` marks a link: if the page has no such anchor, the
-    user is told."""
+    """Return the anchor after `#`. Empty without an anchor. The `#` stands for a followed link, so the user is told if
+    the anchor does not exist."""
     return f"#{anchor}" if anchor else ""
 
 
@@ -362,7 +361,7 @@ def _with_hash(anchor: object) -> str:
 
 
 def copy_url(shown: ShownPage, message: CopyUrlRequested) -> None:
-    """Copy the URL of a link, or of the page that is shown."""
+    """Copy the URL of a link or of the shown page."""
     if message.kind == "page":
         address, subject = "" if shown.shell.session.is_embedded else page_url(shown.page), "page"
     else:
@@ -375,7 +374,7 @@ def copy_url(shown: ShownPage, message: CopyUrlRequested) -> None:
 
 
 def link_url(shown: ShownPage, href: str) -> str:
-    """Return the URL of a link's target. Empty if there is none."""
+    """Return the URL to which a link leads. Empty if there is none."""
     page, workspace = shown.page, shown.shell.workspace
     target = _resolve(shown, href)
     match target:
@@ -429,8 +428,8 @@ async def show_reusable_content(
     deferred: DeferredContent,
     follow: Callable[[LinkFollowed], None],
 ) -> None:
-    """Show reusable content in a dialog, from the first of `pages` that contains it. If none does, copy the path of its
-    file. Views of page source use this, because the source does not contain the text."""
+    """Show reusable content in a dialog, from the first of `pages` with that content. If none has it, copy the path of
+    its file. Used where the page shows its source, without the content."""
     screen = app.screen
     for operation in pages:
         with explained(f"Could not load the reusable content {target.path}"):

@@ -1,4 +1,4 @@
-"""Files that a page links to: images and OpenAPI specifications, downloaded with limits and decoded by a child
+"""Images and OpenAPI specifications that a page links to. They are downloaded with limits and decoded by a child
 process."""
 
 from __future__ import annotations
@@ -35,42 +35,44 @@ IMAGE_BYTES = 15 << 20
 """Maximum size of an image in bytes."""
 DOWNLOAD_SECONDS = 10.0
 """Maximum duration of an image download in seconds."""
-DECODE_SECONDS, DECODE_MEMORY = 5.0, 768 << 20
-"""Seconds and bytes of memory that the decoder of an image may use."""
+DECODE_SECONDS = 5.0
+"""Seconds that the decoder of an image may take."""
+DECODE_MEMORY = 768 << 20
+"""Bytes of memory that the decoder of an image may use."""
 MOST_CELLS = 8_000
-"""Maximum number of cells of an image that is drawn with half blocks. More cells take too long to paint."""
+"""Maximum number of cells of an image that is drawn with half blocks. More cells would be slow to paint."""
 _HEADER_BYTES = 4096
 """Maximum size of the header that the decoder writes before the pixels, in bytes."""
 _TOO_MUCH_MEMORY, _INCOMPLETE = "decoding the image needs too much memory", "the file could not be decoded completely"
 
 
 class ImageUnavailable(Exception):
-    """An image cannot be shown. The message says why."""
+    """Raised if an image cannot be shown. The message says why."""
 
 
 @dataclass(frozen=True)
 class ImageLocation:
-    """Location of an image."""
+    """Where an image is loaded from."""
 
     url: str
     name: str
     file: File | None = None
-    """File of the space. None for an external image."""
+    """File in the space. None for an external image."""
 
     @property
     def host(self) -> str:
-        """Host of an external image. Empty for a file of the space."""
+        """Host of an external image. Empty for a file in the space."""
         return "" if self.file is not None else urlsplit(self.url).netloc
 
     @property
     def cache_key(self) -> str:
-        """Key of the image in the cache. For a file of the space, it lacks the query of the URL, because the signature
-        in it changes."""
+        """Key of the image in the cache. For a file in the space, without the query of the URL, because the query has a
+        signature that changes."""
         return self.url if self.file is None else f"{self.file.id} {self.file.size} {self.url.partition('?')[0]}"
 
 
 async def locate_image(session: Session, at: ContentRef, target: links.Target) -> ImageLocation:
-    """Return the location of an image on a page. Raises ImageUnavailable or ApiError if it cannot be loaded."""
+    """Return the location of the image `target` on a page. Raises ImageUnavailable or ApiError."""
     match target:
         case links.FileLink(name=name):
             file = await file_of(session.live, at, target)
@@ -90,12 +92,12 @@ async def locate_image(session: Session, at: ContentRef, target: links.Target) -
 
 
 async def cached_image(session: Session, location: ImageLocation) -> bytes | None:
-    """Return the cached bytes of an image. None if it is not cached."""
+    """Return the bytes of an image. None if the image is not cached."""
     return await asyncio.to_thread(session.live.cache.read_derived, f"image {location.cache_key}")
 
 
 async def download_image(session: Session, location: ImageLocation) -> bytes:
-    """Download an image and cache it. Raise ImageUnavailable or ApiError if it cannot be downloaded."""
+    """Download an image and store it in the cache. Raises ImageUnavailable or ApiError."""
     try:
         async with asyncio.timeout(DOWNLOAD_SECONDS):
             content = await _download(session, location.url, IMAGE_BYTES)
@@ -117,8 +119,8 @@ async def _download(session: Session, url: str, limit: int) -> bytes:
 async def scale_image(
     data: bytes, columns: int, rows: int, background: tuple[int, int, int], *, pixel_scale: int = 1
 ) -> ScaledPicture:
-    """Decode an image in a child process, and scale it to fit `columns` and `rows`. A cell has two pixels, one above
-    the other, or `pixel_scale` times as many in each direction."""
+    """Decode an image in a child process and scale it to `columns` and `rows`. A cell shows two pixels, one above the
+    other. `pixel_scale` multiplies the pixels in each direction."""
     width, height = max(1, columns) * pixel_scale, max(1, rows) * 2 * pixel_scale
     while width * height > 2 * MOST_CELLS * pixel_scale * pixel_scale:
         width, height = width * 19 // 20, height * 19 // 20
@@ -139,8 +141,8 @@ async def scale_image(
 
 
 class _Header(BaseModel):
-    """Header that the child process writes before the pixels. Untrusted, because a malicious image may control that
-    process."""
+    """Header that the child process writes before the pixels. Untrusted, because a malicious image may control the
+    child process."""
 
     problem: SafeLine = ""
     format: SafeLine = ""
@@ -152,7 +154,7 @@ class _Header(BaseModel):
 
 
 def parse_picture(output: bytes) -> ScaledPicture:
-    """Return the image in the output of the child process. If there is none, its `problem` says why."""
+    """Return the image in the output of the child process. `problem` of the result says why there is none."""
     head, found, pixels = output.partition(b"\n")
     try:
         header = _Header.model_validate_json(head) if found else _Header(problem=_TOO_MUCH_MEMORY)
@@ -185,20 +187,24 @@ def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache
                 data or await download_image(session, location), thumb.columns, thumb.rows, background
             )
         except (ImageUnavailable, ApiError):
-            return None  # Without a thumbnail, the frame shows the name of the image.
+            return None  # The frame then shows the name of the image.
 
     return AsyncCache(find, capacity=50)
 
 
-FILE_BYTES, PARSE_SECONDS, PARSE_MEMORY = 4 << 20, 20.0, 512 << 20
-"""Maximum size of an OpenAPI file in bytes, and the seconds and bytes of memory that its parser may use."""
-_MOST_READ = 32 << 20
-"""Maximum number of bytes that are read from the child process. It resolves references, so a specification may be
-larger than its file."""
+SPECIFICATION_BYTES = 4 << 20
+"""Maximum size of an OpenAPI file in bytes."""
+PARSE_SECONDS = 20.0
+"""Seconds that the parser of an OpenAPI file may take."""
+PARSE_MEMORY = 512 << 20
+"""Bytes of memory that the parser of an OpenAPI file may use."""
+_MAX_OUTPUT = 32 << 20
+"""Maximum number of bytes of a parsed OpenAPI file. The file may be smaller, because references are resolved."""
 
 
 async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specification:
-    """Load the specification with a slug from the organization. If it cannot be loaded, `error` says why."""
+    """Load the specification with this slug from the organization. `error` of the result says why it could not be
+    loaded."""
     try:
         found = await live.cached_or_fetch(openapi.GetLatestContent(at=at, spec_slug=slug))
     except NotFound:
@@ -217,8 +223,8 @@ async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specificat
 async def load_from_link(
     session: Session, at: OrganizationRef, location: ContentRef | None, target: links.Target
 ) -> Specification:
-    """Load the specification of a link: a file of the space `location`, or what the organization imported from the URL.
-    If it cannot be loaded, `error` says why."""
+    """Load the specification behind a link: a file in the space `location`, or what the organization imported from the
+    URL. `error` of the result says why it could not be loaded."""
     match target:
         case links.UrlLink(url=url):
             address = url
@@ -246,14 +252,14 @@ async def _specification_in_space(session: Session, location: ContentRef, target
     file = await file_of(session.live, location, target)
     if file is None or not file.download_url:
         return Specification(error=f"The OpenAPI file {target.name} was deleted.")
-    return await parse_file(await _download(session, file.download_url, FILE_BYTES), file.name or target.name)
+    return await parse_file(await _download(session, file.download_url, SPECIFICATION_BYTES), file.name or target.name)
 
 
 async def parse_file(content: bytes, named: str, *, seconds: float = PARSE_SECONDS) -> Specification:
-    """Parse an OpenAPI file. If it cannot be parsed, `error` of the result says why."""
+    """Parse an OpenAPI file. `named` is its name in messages. `error` of the result says why it could not be parsed."""
     try:
         result = await run_bounded(
-            "read_specification", content, seconds=seconds, memory=PARSE_MEMORY, max_bytes=_MOST_READ
+            "read_specification", content, seconds=seconds, memory=PARSE_MEMORY, max_bytes=_MAX_OUTPUT
         )
     except OSError as failure:
         return Specification(
@@ -286,7 +292,7 @@ def _assemble(lines: bytes) -> dict[str, Any] | str:
                 parent = parent.setdefault(name, {})
             parent[names[-1]] = value
     except (ValueError, TypeError, AttributeError):
-        # A malicious file may control the child process, so its output can have any shape.
+        # A malicious file may control the child process, so the output can have any shape.
         return "The file could not be parsed."
     return content
 

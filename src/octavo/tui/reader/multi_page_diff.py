@@ -1,7 +1,5 @@
-"""The diff of several pages: a `DiffView` with a section for each page, one below the other, each below a heading.
-
-The units of all sections form one sequence. All commands act on the page under the cursor.
-"""
+"""The diff of several pages in a `DiffView`: one section below the other, each with a heading. All commands act on the
+page under the cursor."""
 
 from __future__ import annotations
 
@@ -30,27 +28,27 @@ if TYPE_CHECKING:
 
 
 class MultiPageContents(DiffContents):
-    """Changes of several pages. Its `page` is the page under the cursor, or an empty page without a cursor."""
+    """Changes of several pages. `page` is the page under the cursor, else an empty page."""
 
     def __init__(self, pane: Reader) -> None:
         super().__init__(pane)
         self.sections: tuple[PageSection, ...] = ()
-        """The sections to show. Until the lines are replaced, the pane shows `_shown_sections`."""
+        """Sections to show. The pane shows `_shown_sections` until its lines are replaced."""
         self._shown_sections: tuple[PageSection, ...] = ()
         """Sections whose lines the pane shows."""
         self._built_sections: tuple[PageSection, ...] = ()
         self.starts: tuple[int, ...] = (0,)
-        """Index of the heading unit of each section, and then the number of all units."""
+        """Unit index of the heading of each section, then the number of all units."""
         self.built_starts: tuple[int, ...] = (0,)
-        """Value of `starts` for `built_diff`."""
+        """New value of `starts`, used when the lines are replaced."""
 
     def section_at(self, unit_index: int) -> PageSection | None:
-        """Return the section with a unit. None if there is none."""
+        """Return the section with the unit `unit_index`. None outside of sections."""
         at = bisect_right(self.starts, unit_index) - 1
         return self._shown_sections[at] if 0 <= at < len(self._shown_sections) else None
 
     def range_of(self, section: PageSection) -> range:
-        """Return the indexes of the units of a section. Empty if the section has no lines yet."""
+        """Return the unit indexes of a section. Empty if the section has no lines yet."""
         if section not in self._shown_sections:
             return range(0)
         at = self._shown_sections.index(section)
@@ -105,8 +103,8 @@ class MultiPageContents(DiffContents):
         found = next(filter(None, (each.find(block) for each in self.sections)), None)
         return block_source(found[1].source, block) if found is not None else ""
 
-    def join(self) -> None:
-        """Join the headings and changes of all sections for the next layout. Collapsed sections have only a heading."""
+    def join_sections(self) -> None:
+        """Join the headings and changes of all sections for the next layout. Collapsed sections have only headings."""
         starts, joined = [], DiffUnits()
         for section in self.sections:
             starts.append(len(joined.units))
@@ -121,7 +119,7 @@ class MultiPageContents(DiffContents):
     def changes_of(self, page: PageSection) -> DiffUnits:
         changes = super().changes_of(page)
         remaining = changes.remaining
-        changes.remaining = (unit for unit in remaining if unit.kind != "title")  # The heading already has the title.
+        changes.remaining = (unit for unit in remaining if unit.kind != "title")  # The heading has the title.
         return changes
 
 
@@ -137,19 +135,19 @@ class SectionBuilder(DiffBuilder):
         show_units: Callable[[DiffUnits, LaidUnits | None], None],
         keep_selected: Callable[[BlockSpan, int], None],
     ) -> None:
-        """`keep_selected` is called with the selected block and its row after the lines were replaced. It selects the
-        block again and scrolls it to that row."""
+        """After the lines were replaced, `keep_selected` is called with the selected block and its row, to select the
+        block again in that row."""
         super().__init__(pane, contents, show_units)
         self._keep_selected = keep_selected
         self._builds: dict[str, DiffUnits] = {}
-        """Diffs of long pages that a background thread is building, by the key of the page."""
+        """Diffs that a background thread is building, by page key."""
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
         self.rebuild((self.contents.page,), on_shown)
 
     def show_sections(self, sections: Sequence[PageSection] | None = None) -> None:
-        """Replace the lines by those of `sections`, or of the current sections if it is None. The selected block stays
-        in its row, and units that are unchanged keep their lines."""
+        """Show `sections`. None shows the current sections again. The selected block stays in its row, and unchanged
+        units keep their lines."""
         contents, viewport, cursor = self.contents, self.pane.viewport, self.pane.cursor
         selected = cursor.current()
         page = contents.page
@@ -168,12 +166,12 @@ class SectionBuilder(DiffBuilder):
         )
         if sections is not None:
             contents.sections = tuple(sections)
-        contents.join()
+        contents.join_sections()
         anchor, cursor.selected = None, None
         if position is not None and top_section in contents.sections:
             start, stop = contents.built_starts[contents.sections.index(top_section) :][:2]
             anchor = position._replace(unit_index=min(start + offset, stop - 1))
-        viewport.reset_lines(position=anchor, laid=viewport.background.lines_for(contents.built_diff.units))
+        viewport.reset_lines(position=anchor, laid_units=viewport.background.lines_for(contents.built_diff.units))
         if selected is not None and (page_range := contents.range_of(page)):
             cursor.selected = (page_range.start, Block(PAGE_ROW, key=f"{PAGE_ROW} {page.key}"))
             self._keep_selected(selected, row)
@@ -185,7 +183,7 @@ class SectionBuilder(DiffBuilder):
         viewport.notify_moved()
 
     def rebuild(self, sections: Sequence[PageSection], on_shown: Callable[[], object] | None = None) -> None:
-        """Build the changes of sections again, and show them. Long sections are built in a thread. `on_shown` is called
+        """Build and show the changes of `sections` again. Long sections are built in a thread. `on_shown` is called
         after each long section, or once if all are short."""
         self.contents.built_layout = self.contents.current_layout
         for section in sections:
@@ -209,14 +207,14 @@ class SectionBuilder(DiffBuilder):
         await asyncio.to_thread(changes.complete)
         if self._builds.get(section.key) is changes:
             del self._builds[section.key]
-            if section.compared is compared:  # Else a note has replaced the changes.
+            if section.compared is compared:  # Otherwise, a note has replaced the changes.
                 section.diff = changes
             self.show_sections()
             if on_shown is not None:
                 on_shown()
 
     def fold(self, section: PageSection, *, is_folded: bool) -> None:
-        """Collapse a page to its heading, or expand it."""
+        """Collapse a page to its heading if `is_folded`, else expand the page."""
         if section.is_folded is not is_folded:
             section.is_folded = is_folded
             section.heading = replace(section.heading, is_folded=is_folded)
@@ -233,7 +231,7 @@ class SectionBuilder(DiffBuilder):
 
 
 class MultiPageNavigation(DiffNavigation):
-    """Navigation in the changes and threads of the page under the cursor, and from page to page."""
+    """Navigation in the page under the cursor, and from page to page."""
 
     contents: MultiPageContents
     builder: SectionBuilder
@@ -242,7 +240,7 @@ class MultiPageNavigation(DiffNavigation):
         super().__init__(pane, contents)
         self.builder = SectionBuilder(pane, contents, self.show_units, self.keep_selected)
         self.retry: Callable[[PageSection], bool] = lambda section: False
-        """Loads a page again, if it could not be loaded. Else returns False."""
+        """Function that loads a failed page again. Returns False if loading has not failed."""
 
     @property
     def position_text(self) -> str:
@@ -251,18 +249,18 @@ class MultiPageNavigation(DiffNavigation):
         return position_text(page.diff, unit, by_risk=self.contents.visits_by_risk)
 
     @property
-    def scope(self) -> range:
+    def page_range(self) -> range:
         return self.contents.range_of(self.contents.page)
 
-    def edge(self, step: int) -> int:
-        return self.scope.start if step > 0 else self.scope.stop
+    def edge_index(self, step: int) -> int:
+        return self.page_range.start if step > 0 else self.page_range.stop
 
     @property
     def is_unmoved_since_opening(self) -> bool:
         return False
 
     def open_page(self) -> None:
-        """Do nothing. `restore` restores the position when the page is loaded."""
+        """Do nothing, because `restore` restores the position after the page has loaded."""
 
     def _body_start(self, section: PageSection) -> int:
         return self.contents.range_of(section).start + 1
@@ -271,8 +269,8 @@ class MultiPageNavigation(DiffNavigation):
         return self._change_in(self.contents.page, unit_index, step)
 
     def _change_in(self, section: PageSection, unit_index: int, step: int) -> BlockSpan | None:
-        """Return the next change of a section after a unit, or the previous one if `step` is negative. None if there is
-        none, or if the section is collapsed."""
+        """Return the next change in a section after a unit, or the previous one if `step` is -1. None without such a
+        change, or if the section is collapsed."""
         if section.is_folded:
             return None
         start, units = self._body_start(section), section.diff.units
@@ -299,7 +297,7 @@ class MultiPageNavigation(DiffNavigation):
             self.go_to_heading(section)
 
     def go_to_heading(self, section: PageSection) -> None:
-        """Scroll to the heading of a page and select it."""
+        """Select the heading of a page, and scroll to the heading."""
         unit = self.contents.range_of(section)
         if not unit:
             return
@@ -331,12 +329,12 @@ class MultiPageNavigation(DiffNavigation):
     def build_all(self) -> None:
         self.builder.rebuild(self.contents.sections)
 
-    def open_row(self, unit_index: int, target: str) -> bool:
+    def toggle_heading(self, unit_index: int, target: str) -> bool:
         section = self.contents.section_at(unit_index)
         if section is None:
             return False
         if section is not self.contents.page and (spans := self.cursor.spans_of(unit_index)):
-            self.cursor.select(spans[0], scroll_to=None)  # The user clicked on another page than that under the cursor.
+            self.cursor.select(spans[0], scroll_to=None)  # The click was on another page.
         if target != f"{PAGE_ROW} {section.key}":
             return False
         if section.is_folded or not self.retry(section):
@@ -344,33 +342,33 @@ class MultiPageNavigation(DiffNavigation):
         return True
 
     def store_position(self) -> None:
-        if self.contents.page.is_loaded:  # Before that, the stored position is still to be restored.
+        if self.contents.page.is_loaded:  # Otherwise, the stored position is not restored yet.
             super().store_position()
 
     def restore(self, section: PageSection) -> None:
-        """Restore the last reading position on the page under the cursor: the selected block and its row."""
+        """Restore the reading position on a page if it is the page under the cursor."""
         if (position := self.positions.get(section.position_key)) is not None:
             self._restore_position(section, position)
 
     def _restore_position(self, section: PageSection, position: ReadingPosition) -> None:
         if section is not self.contents.page or self.pane.viewport.is_outdated:
-            return  # A pane without width keeps its earlier lines, in which the block stays collapsed.
+            return  # A pane without width has earlier lines, where the block stays collapsed.
         block = self._current_block(Block("", key=position.block))
         if (fold := self._fold_hiding(block)) is not None:
             self._expand(fold, partial(self._restore_position, section, position))
         elif (span := self._find_span(block)) is not None:
             self.cursor.select(span, scroll_to=None)
-            self.pane.viewport.show_in_row(span.start, position.below)
+            self.pane.viewport.show_in_row(span.start, position.row)
 
     def keep_selected(self, selected: BlockSpan, row: int) -> None:
-        """Select a block after its section was built again, and scroll it to `row`. If the block no longer exists,
-        select a visible block of the page."""
+        """Select a block again in row `row` after its section was built. If the block is gone, select a visible block
+        of the page."""
         span = self._find_span(self._current_block(selected.block))
         if span is not None:
             self.cursor.select(span, scroll_to=None)
             self.pane.viewport.show_in_row(span.start, row)
             return
-        scope = self.scope
-        in_view = (each for each in self.cursor.visible_spans() if each.unit_index in scope)
-        if (span := next(in_view, None) or next(iter(self.cursor.spans_of(scope.start)), None)) is not None:
+        page_range = self.page_range
+        in_view = (each for each in self.cursor.visible_spans() if each.unit_index in page_range)
+        if (span := next(in_view, None) or next(iter(self.cursor.spans_of(page_range.start)), None)) is not None:
             self.cursor.select(span, scroll_to=None)

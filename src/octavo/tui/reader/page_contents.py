@@ -1,5 +1,5 @@
-"""Contents of a page view: units of a page or of its Markdown source, with thread marks, sticky table heads, and the
-age of each block in the gutter."""
+"""Contents of a page view: a page or its Markdown source, with thread marks, sticky table heads and the ages of
+blocks."""
 
 from __future__ import annotations
 
@@ -38,28 +38,28 @@ from octavo.tui.widgets.text_widgets import empty_lines
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
 
-_WIDTH = 5
-"""Width of the gutter in cells: an age such as `17w+`, and a space."""
+_GUTTER_WIDTH = 5
+"""Width of the gutter in cells, for an age such as `17w+` and a space."""
 _BAR_WIDTH = 2
-"""Width in cells of the bar of the selected block, between the gutter and the text."""
+"""Width of the cursor bar in cells. The bar is between the gutter and the text."""
 _NO_AGES: Mapping[str, str] = MappingProxyType({})
 
 
 class AgeGutter:
-    """Gutter with the ages of the blocks of a page. The user can show and hide it."""
+    """Gutter left of the text with the ages of blocks, which the user can hide."""
 
     def __init__(self, viewport: Viewport, cursor: BlockCursor) -> None:
         self._viewport, self._cursor = viewport, cursor
         self._ages: Mapping[str, str] | None = None
-        """The ages by block key. None if the gutter is hidden."""
+        """Ages by block key. None if the gutter is hidden."""
 
     @property
     def width(self) -> int:
         """Width in cells. 0 if the gutter is hidden."""
-        return 0 if self._ages is None else _WIDTH
+        return 0 if self._ages is None else _GUTTER_WIDTH
 
     def show(self, ages: Mapping[str, str] = _NO_AGES) -> None:
-        """Show the gutter with ages such as `6d`, by block key. Blocks without an age have an empty gutter."""
+        """Show `ages` such as `6d`, by block key. The gutter is empty beside other blocks."""
         was_hidden, self._ages = self._ages is None, ages
         if was_hidden:
             self._viewport.reset_lines()
@@ -72,28 +72,29 @@ class AgeGutter:
             self._viewport.reset_lines()
 
     def with_age(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
-        """Return the strip of a line with the age of the block that begins there. A wide block may cover the age."""
+        """Return the strip of a line with the age of the block that begins on this line. A wide block leaves no room
+        for an age."""
         if not self._ages or line.block is None:
             return strip
         first_lines = {id(span.block): span.first for span in self._cursor.spans_of(unit_index)}
         keys = [block.key for block in line_blocks(line) if first_lines.get(id(block)) == number]
         age = next((self._ages[key] for key in keys if key in self._ages), "")
-        start = self._viewport.contents.margin_of(unit_index) - _BAR_WIDTH - _WIDTH
+        start = self._viewport.contents.margin_of(unit_index) - _BAR_WIDTH - _GUTTER_WIDTH
         if not age or start < 0:
             return strip
         styles = self._viewport.text_styles
-        return overlay_text(strip, start, age.rjust(_WIDTH - 1), self._viewport.base_style + styles.muted)
+        return overlay_text(strip, start, age.rjust(_GUTTER_WIDTH - 1), self._viewport.base_style + styles.muted)
 
 
 class PageThreads:
-    """Open threads and unsent drafts of a page, by block."""
+    """Marks of the open threads and unsent drafts on a page."""
 
     def __init__(self, viewport: Viewport, cursor: BlockCursor) -> None:
         self.viewport, self.cursor = viewport, cursor
         self.marks = ThreadMarks()
         self.drafts = ThreadMarks()
         self.is_loading = False
-        """True while threads of the page are still loading."""
+        """True while threads on the page are loading."""
 
     def set(
         self,
@@ -103,8 +104,8 @@ class PageThreads:
         *,
         is_loaded: bool,
     ) -> None:
-        """Set the open threads (or their number) and the number of drafts, by block key. `blocks` are the blocks of the
-        page. `is_loaded` is False if more threads of the page may arrive."""
+        """Set the open threads (or their number) and the number of drafts, by block key. `blocks` are those of the
+        page. `is_loaded` is False while threads are loading."""
         self.is_loading = not is_loaded
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
@@ -122,12 +123,12 @@ class PageThreads:
         self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
 
     def block_at(self, span: BlockSpan) -> Block | None:
-        """Return the first visible block with an open thread whose mark is at `span`. None if there is none."""
+        """Return the first visible block with an open thread that is marked at `span`. None without such a block."""
         return next(iter(self.marked_blocks(span, hidden=False)), None)
 
     def marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
-        """Return the blocks with open threads whose mark is at `span`: the visible blocks, or with `hidden` the
-        collapsed ones. They are the block of the span or inside it."""
+        """Return the blocks with open threads that are marked at `span`, inside its block: the visible ones, or the
+        collapsed ones if `hidden`."""
         paths = self.paths_by_block(span.unit_index, self.marks).get(span.block.key, ())
         return [path[-1] for path in paths if self.viewport.folds.hides(path) == hidden]
 
@@ -139,8 +140,8 @@ class PageThreads:
         return marks.paths_at(spans, unit.block, unit.slice)
 
     def with_mark(self, strip: Strip, unit_index: int, number: int, line: Line, line_width: int) -> Strip:
-        """Return the strip of a line with the mark for the threads and drafts of the blocks that begin there. The mark
-        is to the right of the text, which is `line_width` cells wide."""
+        """Return the strip of a line with the mark of the threads and drafts on blocks that begin on this line. The
+        mark is right of the text, which is `line_width` cells wide."""
         if not (self.marks or self.drafts) or line.block is None:
             return strip
         first_lines = {id(span.block): span.first for span in self.cursor.spans_of(unit_index)}
@@ -160,13 +161,12 @@ class PageThreads:
         )
 
     def _count(self, keys: Sequence[str], unit_index: int, marks: ThreadMarks) -> int:
-        """Return the number of threads or drafts whose marks are at the blocks `keys`."""
         paths = self.paths_by_block(unit_index, marks)
         return sum(marks.counts[path[-1].key] for key in keys for path in paths.get(key, ()))
 
 
 def _mark_texts(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
-    """Return the texts that a mark may have, the longest first."""
+    """Return the possible texts of a mark, from long to short, such as `● 2  ✎ draft` and `●✎`."""
     if not drafts:
         return f"{dot} {threads}", f"{dot}{threads}", dot
     draft_text = f"{pen} draft" if drafts == 1 else f"{pen} {drafts} drafts"
@@ -176,36 +176,35 @@ def _mark_texts(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
 
 
 LINE_WIDTHS = (76, 100, 0)
-"""Maximum widths of a text line in cells: narrow, wide, and 0 for the whole pane. With 0, code does not wrap."""
+"""Maximum widths of a line in cells that the user can choose. 0 is the whole pane, where code does not wrap."""
 PageHead = tuple[str, str]
 """Title and description of a page."""
 
 
 class PageContents(Contents):
-    """A page, the parsed beginning of a page, or its Markdown source."""
+    """Page or its parsed beginning, rendered or as Markdown source."""
 
     def __init__(self, viewport: Viewport, threads: PageThreads) -> None:
         self.viewport, self.threads = viewport, threads
         self.ages = AgeGutter(viewport, threads.cursor)
         self.document: Document | None = None
         self.markdown: str | None = None
-        """Markdown of the page as the server sent it. The source of `document` is sanitized. None until the whole page
-        is parsed."""
+        """Markdown of the page as the server sent it, not sanitized. None until the whole page is parsed."""
         self.key = ""
-        """Key of the page that is shown."""
+        """Key of the shown page."""
         self.head: PageHead = ("", "")
         self.page_units: Sequence[PageUnit] = ()
         """Units of the parsed part of the page."""
         self.deferred = deferred_content()
         self.shows_source = False
         self.source_block: Block | None = None
-        """Block that was selected when the source was opened."""
+        """Block that was selected when the source was shown."""
         self._source_units: list[PageUnit] | None = None
         """Units of the Markdown source. None until they are needed."""
         self._line_width_index = 0
         self._margins: dict[int, int] = {}
-        self._head = NO_HEAD
-        """Sticky table head of the frame that is being painted."""
+        self._sticky_head = NO_HEAD
+        """Sticky table head in the frame that is being painted."""
 
     @property
     def has_content(self) -> bool:
@@ -227,7 +226,7 @@ class PageContents(Contents):
                 styles,
                 folds,
                 render_block,
-                # In a narrow pane, a wide block may take the cells that are reserved for the count of a thread mark.
+                # In a narrow pane, a wide block may take the cells for the number of a thread mark.
                 available_width=room if width >= 60 else max(room, width - 4),
                 never_wraps_code=wraps_no_code,
                 deferred=deferred,
@@ -267,7 +266,7 @@ class PageContents(Contents):
             yield from self.document.walk()
 
     def footnote(self, label: str) -> Block | None:
-        """Return the footnote with a label. None if there is none."""
+        """Return the footnote with a label. None if it does not exist."""
         notes = (note for block in self.walk() if block.kind == "footnotes" for note in block.children)
         return next((note for note in notes if note.attrs.get("label") == label), None)
 
@@ -299,7 +298,7 @@ class PageContents(Contents):
     def margin_of(self, unit_index: int) -> int:
         margin = self._margins.get(unit_index)
         if margin is None:
-            # All slices of a table have the margin of the first, which has the head.
+            # All slices of a table have the same margin as its first slice.
             first = self.slices_of_block(unit_index)[0]
             widest = max((line.width for line in self.viewport.virtual_lines.lines(first)), default=0)
             wide = widest > self.line_width
@@ -339,19 +338,19 @@ class PageContents(Contents):
         return len(sticky_head(self.viewport, top).lines)
 
     def before_painting(self) -> None:
-        self._head = sticky_head(self.viewport, self.viewport.top)
+        self._sticky_head = sticky_head(self.viewport, self.viewport.top)
 
     def with_marks(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
         strip = self.ages.with_age(strip, unit_index, number, line)
         return self.threads.with_mark(strip, unit_index, number, line, self.line_width)
 
     def with_sticky_head(self, strip: Strip, row: int) -> Strip:
-        if row >= len(self._head.lines):
+        if row >= len(self._sticky_head.lines):
             return strip
-        styles, margin = self.viewport.text_styles, self.margin_of(self._head.unit_index)
-        strip = paint_line(self._head.lines[row], margin, strip.cell_length, self.viewport.base_style)
+        styles, margin = self.viewport.text_styles, self.margin_of(self._sticky_head.unit_index)
+        strip = paint_line(self._sticky_head.lines[row], margin, strip.cell_length, self.viewport.base_style)
         style = Style(underline=True) if styles.mono else styles.panel
-        return restyle(strip, [(margin, margin + self._head.width + 1, style)])
+        return restyle(strip, [(margin, margin + self._sticky_head.width + 1, style)])
 
     # Find in page
 
@@ -377,9 +376,8 @@ class PageContents(Contents):
 
 
 def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: bool) -> list[Block]:
-    """Return `blocks` below a block with the title and description of the page. A first heading that repeats the title
-    is left out. Without a title, return `blocks` unchanged. Return no blocks if the page `is_complete` and has only a
-    title."""
+    """Return `blocks` below a block with the title and description of the page, without a first heading that repeats
+    the title. Without a title, `blocks` are unchanged. Empty if the page `is_complete` and has only a title."""
     title, description = head
     if not title:
         return list(blocks)
@@ -391,7 +389,7 @@ def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: b
 
 
 def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
-    """Return the first block of a page if it is a heading of level 1 that repeats the title of the page, else None."""
+    """Return the first block of a page if it is a level-1 heading that repeats the title. None otherwise."""
     first = blocks[0] if blocks else None
     if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
         return None
@@ -399,8 +397,8 @@ def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
 
 
 def blocks_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return the blocks of lines in the order of the page, each with its first and last line. All blocks of a column
-    precede those of the next column."""
+    """Return the blocks on `lines` in page order, each after its first and last line. The blocks of a column precede
+    those of the next column."""
     if not any(isinstance(line, SplitLine) for line in lines):
         return block_ranges(lines)
     ranges = [
@@ -425,11 +423,11 @@ def blocks_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
 
 
 _MOST_HEAD_LINES = 4
-"""Maximum number of lines of a sticky table head. A head never takes more than a quarter of the visible rows either."""
+"""Maximum number of lines of a sticky table head, which also takes at most a quarter of the rows."""
 
 
 class TableHead(NamedTuple):
-    """Head of a table, shown in the first rows of the pane while rows of the table are at the top."""
+    """Sticky head of a table, shown in the first rows of the pane above rows of the table."""
 
     unit_index: int
     lines: Sequence[Line]
@@ -440,21 +438,21 @@ NO_HEAD = TableHead(0, (), 0)
 
 
 def blocks_around(viewport: Viewport, span: BlockSpan) -> list[Block]:
-    """Return the blocks around a selectable block, outermost first, and the block itself."""
+    """Return the blocks around a selectable block and the block itself, outermost first."""
     unit = viewport.virtual_lines.units[span.unit_index]
     return [whole_block(each) for each in path_to_block(unit.content, span.block.key)] or [span.block]
 
 
 def table_of(viewport: Viewport, span: BlockSpan) -> Block | None:
-    """Return the table that contains a row. None if the block is not a row."""
+    """Return the table of a row. None if the block is not a row."""
     if span.block.kind != "row":
         return None
     return next((block for block in reversed(blocks_around(viewport, span)) if block.kind == "table"), None)
 
 
 def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
-    """Return the head of the table that has a row at `top`. `NO_HEAD` if there is no such table, or if its head is
-    visible anyway or too high."""
+    """Return the sticky head of the table with a row at `top`. `NO_HEAD` if there is no such table, or if its head is
+    visible or too high."""
     if not len(viewport.virtual_lines):
         return NO_HEAD
     unit, line = top
@@ -477,8 +475,8 @@ def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
 
 
 def _unit_with_head(viewport: Viewport, unit_index: int) -> int:
-    """Return the index of the unit with the head of the table that a unit begins with. Return `unit_index` if it begins
-    with another block, or if the table is not in slices."""
+    """Return the index of the unit with the head of the sliced table with which a unit begins. `unit_index` if there is
+    no such table."""
     bounds = _table_bounds(viewport, unit_index)
     if bounds is None:
         return unit_index
@@ -490,7 +488,7 @@ def _unit_with_head(viewport: Viewport, unit_index: int) -> int:
 
 
 def _table_bounds(viewport: Viewport, unit_index: int) -> SliceBounds | None:
-    """Return the bounds of the table slice that a unit begins with. None if it begins with another block."""
+    """Return the bounds of the table slice with which a unit begins. None for another block."""
     block = viewport.virtual_lines.units[unit_index].slice
     while block is not None and block.kind != "table":
         at = viewport.folds.chosen_tab(block) if block.kind == "tabs" else 0

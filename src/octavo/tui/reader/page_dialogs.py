@@ -1,4 +1,4 @@
-"""Dialogs over a page for text such as a footnote, for a table row, and for an image."""
+"""Dialogs over a page that show text such as a footnote, a table row, or an image."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _fit_height(view: PageView, least: int) -> None:
 
 
 class TextDialog(Dialog[LinkFollowed | None]):
-    """Dialog with text, such as a footnote. Its result is the link that the user opened in it, or None."""
+    """Dialog with text, such as a footnote. The result is the link that the user opened, or None."""
 
     CSS_PATH = dialog_styles(__file__, "page_dialogs.tcss")
     CONTEXT: ClassVar[str] = "note dialog"
@@ -98,26 +98,25 @@ class TextDialog(Dialog[LinkFollowed | None]):
         self.dismiss(message)
 
 
-_TITLE = 60
+_MAX_TITLE_LENGTH = 60
 
 
 class TableRowResult(NamedTuple):
-    """Result of the dialog for a table row: the row that was shown last, and the link or comment that the user
-    requested."""
+    """Result of the dialog for a table row: the row that was shown last, and the requested link or comment."""
 
     row: Block
     opened: ClickableSpan | None = None
     text: str = ""
-    """Text of the link."""
+    """Text of the opened link."""
     in_browser: bool = False
     comment: bool = False
 
 
-def open_row(page: PageView, table: Block, row: Block) -> None:
-    """Show a table row in a dialog over its page."""
+def open_table_row(page: PageView, table: Block, row: Block) -> None:
+    """Show a table row in a dialog. On close, select the last shown row on the page, and open the requested link or
+    comment."""
 
     def on_closed(result: TableRowResult) -> None:
-        """Select the row that the dialog showed last, then open the requested link or comment."""
         page.navigation.go_to_block(result.row.key, "near")
         if result.opened is not None:
             page.links.open(result.opened, in_browser=result.in_browser, text=result.text)
@@ -143,7 +142,7 @@ ROW: Commands[TableRowDialog] = Commands(
 
 
 class TableRowDialog(Dialog[TableRowResult | None]):
-    """Dialog for a table row, with one or more lines per field. `J` and `K` go to the next and the previous row."""
+    """Dialog for a table row, with one or more lines per field."""
 
     CSS_PATH = dialog_styles(__file__, "page_dialogs.tcss")
     CONTEXT: ClassVar[str] = "table row"
@@ -178,7 +177,8 @@ class TableRowDialog(Dialog[TableRowResult | None]):
         document = document_of_row(self.table, self._row)
         first = next((text for cell in self._row.children if (text := " ".join(plain_text(cell.runs).split()))), "Row")
         self.query_one(DialogFrame).set_border_texts(
-            first if len(first) <= _TITLE else f"{first[:_TITLE]}…", f"row {number} of {len(rows)}"
+            first if len(first) <= _MAX_TITLE_LENGTH else f"{first[:_MAX_TITLE_LENGTH]}…",
+            f"row {number} of {len(rows)}",
         )
         self._view.show(document, key=self._row.key or str(number))
         self.call_after_refresh(_fit_height, self._view, 3)
@@ -200,27 +200,27 @@ class TableRowDialog(Dialog[TableRowResult | None]):
         self.dismiss(TableRowResult(self._row, comment=True))
 
     def step(self, step: int) -> None:
-        """Show the next or the previous row of the table."""
+        """Show the next row of the table, or the previous one if `step` is -1. The first row follows the last."""
         rows = self.table.children
         at = next((index for index, row in enumerate(rows) if row is self._row), 0)
         self._row = rows[(at + step) % len(rows)]
         self._draw()
 
     def close(self) -> None:
-        """Close the dialog and select its row on the page."""
+        """Close the dialog, and select the shown row on the page."""
         self.dismiss(TableRowResult(self._row))
 
 
 RESIZE_DELAY = 0.15
-"""Seconds after a resize before the image is drawn in its new size."""
+"""Seconds after a resize before the image is drawn again."""
 
 
 _LOADING = Content.styled("Loading the image…", "$octavo-muted")
-"""Message that is shown until the location of the image is known."""
+"""Message until the location of the image is known."""
 
 
 class ImageCanvas(Widget):
-    """Widget with a centered image, or with a message."""
+    """Widget with a centered image or message."""
 
     def __init__(self) -> None:
         super().__init__(id="canvas")
@@ -290,7 +290,7 @@ PICTURE: Commands[ImageScreen] = Commands(
 
 
 class ImageScreen(Dialog[None]):
-    """Shows an image of a page. Keys go to the next and previous image of the page."""
+    """Dialog with an image of a page. Keys go to the other images of the page."""
 
     shell = cached_property(shell_of)
 
@@ -306,7 +306,7 @@ class ImageScreen(Dialog[None]):
         super().__init__()
         self.pictures, self.targets, self.index = pictures, targets, index
         self.location: ImageLocation | None = None
-        """Location of the image. None until it is known."""
+        """Where the image is loaded from. None until this is known."""
         self._data: bytes | None = None
         self.needs_permission = False
         """True until the user allows Octavo to load the external image."""
@@ -317,7 +317,7 @@ class ImageScreen(Dialog[None]):
 
     @property
     def src(self) -> str:
-        """URL of the image, which may depend on whether the theme is dark."""
+        """URL of the image for the dark or the light theme."""
         return self.picture.source_for(dark=self.app.current_theme.dark)
 
     def body(self) -> ComposeResult:
@@ -397,7 +397,7 @@ class ImageScreen(Dialog[None]):
             self._data, width, height, self.canvas.styles.background.rgb, pixel_scale=pixel_scale
         )
         self._show_facts(scaled)
-        # Decoding takes long, so the old image stays visible until now.
+        # The old image stays visible while the new one is decoded.
         await self.query("#painted").remove()
         if scaled.problem:
             self._show_error(scaled.problem)
@@ -414,7 +414,7 @@ class ImageScreen(Dialog[None]):
             self.run_worker(self._draw(), group="picture", exclusive=True)
 
     def _why_not_drawable(self) -> str | None:
-        """Return why images cannot be shown here. None if they can be shown."""
+        """Return the reason why images cannot be shown here. None if they can be shown."""
         hint = "Press o to open the image in the browser, or w to save it."
         if self.shell.settings.ascii:
             return f"Images are not shown in ASCII mode. {hint}"
@@ -445,11 +445,11 @@ class ImageScreen(Dialog[None]):
     # Actions
 
     def load(self) -> None:
-        """Load the external image, because the user has allowed this."""
+        """Load the external image. The user has allowed this."""
         self._show(allowed=True)
 
     def step(self, step: int) -> None:
-        """Show the next or the previous image of the page."""
+        """Show the next image of the page, or the previous one if `step` is -1. The first image follows the last."""
         self.index = (self.index + step) % len(self.pictures)
         self._show()
 
@@ -472,7 +472,7 @@ class ImageScreen(Dialog[None]):
 
 
 def show_image(app: Shell, view: PageView, src: str) -> None:
-    """Show the image `src` of a page, with the other images of the page."""
+    """Show the image `src` of a page in a dialog, which also shows the other images of the page."""
     targets, document = view.contents.deferred.targets, view.document
     if targets is None or document is None:
         return

@@ -1,4 +1,4 @@
-"""Loading of a page in the background thread. The first screen is shown before the whole page is parsed."""
+"""Loads a page in the background thread. The first screen is shown before the whole page is parsed."""
 
 from __future__ import annotations
 
@@ -23,56 +23,53 @@ from octavo.tui.render.virtual_lines import LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.terminal.polite_thread import Work, expect_frame, thread
 
 FIRST_BLOCKS = 24
-"""Number of blocks on the first screen."""
+"""Minimum number of blocks on the first screen of a long page."""
 FIRST_SCREEN_WAIT = 0.06
-"""Maximum number of seconds for which the thread parses on until the first screen has the block to scroll to. Also the
-maximum number of seconds for which the previous frame stays visible if the first screen is not ready."""
+"""Maximum number of seconds to wait for the block to scroll to. If the first screen is late, the previous frame stays
+visible for as long."""
 _FREED_AT_ONCE = 4
 
 
 class PageLoaded(Message):
-    """The whole page is parsed and shown. Its heights may still be estimated. Not posted if a refresh brings the same
-    page again."""
+    """The whole page is parsed and shown. Not posted if a refresh brings the same page again."""
 
 
 class ParsedPage(NamedTuple):
-    """A parsed page or its first screen, split into units."""
+    """Parsed page or its first screen, split into units."""
 
     document: Document
     units: list[PageUnit]
-    laid: LaidUnits | None = None
-    """Units that the background thread laid out. None if the pane had no width."""
+    laid_units: LaidUnits | None = None
+    """Heights and lines from the background thread. None if the thread rendered no units."""
     anchors: Mapping[str, str] | None = None
     """Result of `anchors_above`. None if it is not computed yet."""
 
 
 class PageParse:
-    """The parsing of a page, in the background thread if the page is long. Sets `first_screen` and `whole_page` when they
-    are ready."""
+    """Parser of a page, which runs in the background thread for a long page. Sets `first_screen` and `whole_page`."""
 
     def __init__(
         self, markdown: str, head: PageHead, key: str, restore_key: str, folds: Folds, *, needs_first_screen: bool
     ) -> None:
         """`restore_key` is the key of the block to scroll to, which the first screen should contain.
-
-        Without `needs_first_screen`, only `whole_page` is set: the page is short, or its earlier version stays visible
-        until the whole page is parsed."""
+        `needs_first_screen` is False for a short page, or if an earlier version of the page is visible. Only
+        `whole_page` is then set."""
         self.needs_first_screen = needs_first_screen
         self.markdown, self.head, self.key, self.folds = markdown, head, key, folds
         self.layout: UnitLayout | None = None
-        """Layout for the background thread. None if that thread does not lay out the page."""
+        """Layout with which the background thread renders the page. None if the thread only parses."""
         self._restore_key = restore_key
         self._units: list[PageUnit] = []
         self._split_count = 0
-        """Number of blocks that have been split into units."""
+        """Number of blocks that are split into units."""
         self.first_screen: ParsedPage | None = None
         """Beginning of the page. None until it is parsed."""
         self.whole_page: ParsedPage | None = None
-        self.has_first = threading.Event()
-        """Set once the first screen or the whole page is ready."""
+        self.is_ready = threading.Event()
+        """Set when the first screen or the whole page is ready."""
 
     def steps(self) -> Iterator[None]:
-        """Parse the page and lay it out. Yields after each block, and after each unit that was split or laid out."""
+        """Parse and render the page. Yields after each block, and after each unit that was split or rendered."""
         parse = IncrementalParse(self.markdown)
         until = time.perf_counter() + FIRST_SCREEN_WAIT
         first_count = FIRST_BLOCKS
@@ -85,21 +82,21 @@ class PageParse:
             yield
         page = yield from self._split(parse)
         if self.first_screen is None and self.needs_first_screen:
-            self._set_first_screen(page)  # The page has few blocks, of which one may be long.
+            self._set_first_screen(page)  # The page has few blocks, but a block may be long.
             yield
         page = page._replace(anchors=anchors_above(page.document))
         if self.layout is not None:
-            page = page._replace(laid=(yield from lay_out_units(self.layout, page.units, range(len(page.units)))))
+            page = page._replace(laid_units=(yield from lay_out_units(self.layout, page.units, range(len(page.units)))))
         self.whole_page = page
-        self.has_first.set()
+        self.is_ready.set()
 
     def _set_first_screen(self, page: ParsedPage) -> None:
         self.first_screen = page
-        expect_frame()  # The next steps would slow down the painting of the first screen.
-        self.has_first.set()
+        expect_frame()  # Further steps would slow down the painting of the first screen.
+        self.is_ready.set()
 
     def _split(self, parse: IncrementalParse) -> Generator[None, None, ParsedPage]:
-        """Split the blocks that were parsed since the last call into units, and return the page."""
+        """Split newly parsed blocks into units, and return the page with all units."""
         blocks, split_count, self._split_count = parse.blocks, self._split_count, len(parse.blocks)
         if split_count:
             units = split_into_units(blocks[split_count:], blocks[split_count - 1])
@@ -135,8 +132,8 @@ class PageLoader:
             self.navigation.restore_if_parsed()
 
     def load(self, markdown: str, head: PageHead, key: str) -> None:
-        """Show the first screen of a page, then the whole page. A page with the same `key` stays visible until the
-        whole page is parsed."""
+        """Show the first screen of a page, then the whole page. An earlier version with the same `key` stays visible
+        until the whole page is parsed."""
         document = self.contents.document if key == self.contents.key else None
         if document is not None and markdown == self.contents.markdown:
             self._show_same(document, head)
@@ -158,7 +155,7 @@ class PageLoader:
                 parse.layout = self.pane.viewport.background.prepare(parse.folds, len(markdown))
             self._work = thread.begin(self.parse_and_show(parse), self.pane.viewport.raise_later)
             if not is_shown:
-                thread.wait(parse.has_first)
+                thread.wait(parse.is_ready)
         if parse.whole_page is not None:
             self._work = None
             self._show_whole(parse.whole_page, head, key, parse.folds)
@@ -171,7 +168,7 @@ class PageLoader:
             self._show(parse.first_screen or ParsedPage(EMPTY_PAGE, []), head, key, parse.folds, is_complete=False)
 
     def parse_and_show(self, parse: PageParse) -> Iterator[None]:
-        """Parse a page in the background thread, and show it on the event loop."""
+        """Parse a page in the background thread, and show the page on the event loop. Yields after each step."""
         is_first_shown = False
         for _ in parse.steps():
             if parse.first_screen is not None and not is_first_shown:
@@ -187,7 +184,7 @@ class PageLoader:
             return
         was_awaited = pane.state.shows_loading
         if not same and not was_awaited:
-            pane.waiting_commands = ()  # Drop the commands for another page.
+            pane.waiting_commands = ()  # These commands are for another page.
         pane.state.clear()
         if not same:
             self.navigation.pending_jump = self.navigation.pending_jump if contents.document is None else None
@@ -203,17 +200,17 @@ class PageLoader:
         contents.head, contents.markdown = head, document.source if is_complete else None
         self._show_units(page, is_complete=is_complete)
         if self.navigation.pending_jump is not None and not same:
-            # The jump was requested before the first page was shown.
+            # The jump was requested before a page was shown.
             self.navigation.go_to_anchor(self.navigation.pending_jump.anchor)
 
     def _show_units(self, page: ParsedPage, *, is_complete: bool) -> None:
-        """Replace the lines by those of a parsed page, and keep the reading position."""
+        """Show a parsed page, and keep the reading position."""
         pane, contents = self.pane, self.contents
         contents.document, contents.page_units, contents.is_fully_parsed = page.document, page.units, is_complete
         contents.discard_source_units()
         self.navigation.set_anchors(page.document, page.anchors)
         self.threads.mark_document(page.document)
-        pane.reset_lines(laid=page.laid)
+        pane.reset_lines(laid_units=page.laid_units)
         pane.find_bar.content_changed()
         pane.refresh_bindings()
         pane.viewport.notify_moved()
@@ -223,7 +220,7 @@ class PageLoader:
         self._finish()
 
     def _finish(self) -> None:
-        """Restore positions and post `PageLoaded` after the whole page is shown."""
+        """After the whole page is shown, restore positions, run waiting commands and post `PageLoaded`."""
         self.navigation.follow_pending_jump()
         self.navigation.restore_if_parsed()
         self.navigation.restore_again()
@@ -233,7 +230,7 @@ class PageLoader:
         self.pane.post_message(PageLoaded())
 
     def go_to_end(self) -> None:
-        """Scroll to the end. Repeat this when the whole page is shown, if the user has not moved."""
+        """Scroll to the end, again when the whole page is shown if the user has not moved."""
         self.pane.cursor.go_to_edge(at_end=True)
         if self.is_loading:
             self.navigation.repeat_when_parsed(partial(self.pane.cursor.go_to_edge, at_end=True))
@@ -245,7 +242,7 @@ class PageLoader:
         self.navigation.cancel_waiting_moves()
 
     def free_page(self) -> None:
-        """Free the page that was shown, in the background thread, because this is slow for a long page."""
+        """Free the shown page in the background thread, because freeing a long page is slow."""
         if (document := self.contents.document) is not None and len(document.source) > SHORT_PAGE:
             freed: list[object] = [
                 *document.blocks,
@@ -253,7 +250,7 @@ class PageLoader:
                 *self.contents.page_units,
             ]
             free = partial(thread.begin, _free(freed), self.pane.viewport.raise_later, soon=False)
-            self.pane.call_later(free)  # Called later, because the pane still refers to the blocks now.
+            self.pane.call_later(free)  # The pane has references to the blocks until then.
         self.navigation.forget_page()
 
     @property
@@ -261,13 +258,13 @@ class PageLoader:
         return self._current is not None
 
     def _show_first_screen(self, parse: PageParse) -> None:
-        """Show the first screen, unless `load` has shown it."""
+        """Show the first screen if `load` has not shown it."""
         if parse is self._current and parse.first_screen is not None and not self.contents.page_units:
             self._show_units(parse.first_screen, is_complete=False)
             self.pane.run_waiting_commands()
 
     def _show_rest(self, parse: PageParse) -> None:
-        """Show the rest of the page below its first screen."""
+        """Show the whole page, or the rest below the first screen."""
         page, contents, pane = parse.whole_page, self.contents, self.pane
         if parse is not self._current or page is None:
             return
@@ -282,10 +279,10 @@ class PageLoader:
             self.threads.mark_document(page.document)
             if contents.shows_source:
                 self.navigation.show_whole_source()
-            elif shown_count and page.laid is not None:
-                pane.viewport.background.use_laid_units(page.laid, page.units[shown_count:])
+            elif shown_count and page.laid_units is not None:
+                pane.viewport.background.use_laid_units(page.laid_units, page.units[shown_count:])
             else:
-                pane.reset_lines(laid=page.laid)
+                pane.reset_lines(laid_units=page.laid_units)
             pane.viewport.update_scroll_bar()
             pane.find_bar.content_changed()
         contents.markdown = parse.markdown

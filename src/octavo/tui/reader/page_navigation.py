@@ -1,5 +1,5 @@
-"""Moves to headings, anchors and threads of a page, switches between the page and its source, and restores reading
-positions. If the target is not parsed yet, the move is made later."""
+"""Moves to headings, anchors and threads of a page, shows the Markdown source, and restores reading positions. A move
+beyond the parsed part is made later."""
 
 from __future__ import annotations
 
@@ -26,60 +26,60 @@ from octavo.tui.render.layout_context import path_to_block
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
 
 _MOST_SLICES = 4
-"""Maximum number of slices that are searched for a block. Laying out all slices of a block may take seconds."""
+"""Maximum number of slices to search for a block, because rendering all slices may take seconds."""
 
 _THREADS_LOADING = StillLoading("The threads on this page are still loading.")
 
 
 class PendingJump(NamedTuple):
-    """A jump to a heading, block or footnote that is not parsed yet."""
+    """Jump to a heading, block or footnote that is not parsed yet."""
 
     anchor: str
     """Anchor, block key or footnote label."""
     requested_at: ReadingPosition
-    """Reading position when the jump was requested. The jump is dropped if the user has moved since."""
+    """Reading position when the jump was requested. The jump is dropped if the user has moved since then."""
     by_link: bool = False
-    """True if the jump follows a link. Then the user is told if the target does not exist."""
+    """True if the jump follows a link. A missing target is then reported."""
     show: Callable[[Block | None], None] | None = None
-    """Called with the footnote, or with None if the page has no such footnote."""
+    """Function that is called with the footnote. Called with None if the page has no such footnote."""
 
 
 class PageNavigation:
-    """Moves to headings, anchors, blocks and threads of the page in a `PageView`, and restores reading positions. A
-    move beyond the part that is parsed is repeated when the whole page is parsed."""
+    """Moves to headings, anchors, blocks and threads of a `PageView`, and restores reading positions."""
 
     def __init__(self, pane: Reader, contents: PageContents, threads: PageThreads) -> None:
         self.pane, self.contents, self.cursor, self.threads = pane, contents, pane.cursor, threads
         self.position_to_restore: tuple[str, ReadingPosition] | None = None
-        """Key of the page to return to, and the position to restore. None if nothing is to be restored."""
+        """Key of a page, and the position to restore there. None if there is nothing to restore."""
         self._position_when_requested = ReadingPosition()
         """Reading position when `restore_later` was called."""
         self._unfinished_restore: tuple[ReadingPosition, ReadingPosition] | None = None
-        """Position to restore when the whole page is parsed, and the position of the user, who may move before that."""
+        """Position to restore when the whole page is parsed, then the position of the user at the request. Nothing is
+        restored if the user has moved."""
         self.is_latest = True
-        """False while a newer version of the page is loading: an anchor that is missing here may be there."""
+        """False while a newer version of the page is loading, which may have a missing anchor."""
         self.pending_jump: PendingJump | None = None
         self._waiting_moves: list[Callable[[], object]] = []
-        """Moves beyond the part of the page that is parsed."""
+        """Moves to repeat when the whole page is parsed."""
         self._waiting_position = ReadingPosition()
-        """Reading position when these moves were requested."""
+        """Reading position when `_waiting_moves` were requested."""
         self._anchor_cache: tuple[Document, Mapping[str, str]] | None = None
 
     def forget_page(self) -> None:
-        """Forget positions of the page that was shown."""
+        """Forget the waiting moves and positions of the shown page."""
         self._unfinished_restore = self._anchor_cache = None
         self.cancel_waiting_moves()
 
-    # Moves beyond the part of the page that is parsed
+    # Moves beyond the parsed part of the page
 
     def repeat_when_parsed(self, move: Callable[[], object]) -> None:
-        """Repeat a move when the whole page is parsed, if the user has not moved by then."""
+        """Repeat `move` when the whole page is parsed. Dropped if the user moves before that."""
         self._waiting_moves = [*self.waiting_moves(), move]
         self._waiting_position = self.position()
 
     def defer_after_waiting_moves(self, step: int, move: Callable[[], object]) -> bool:
-        """Return True if a move down must wait, because earlier moves wait until the page is parsed. The move is then
-        repeated after them. A move up never waits, and cancels the moves that wait."""
+        """Return True if `move` was deferred: it goes down, and earlier moves wait for the rest of the page. A move up
+        (negative `step`) cancels the waiting moves."""
         if step < 0:
             self.cancel_waiting_moves()
         elif self.waiting_moves():
@@ -88,24 +88,24 @@ class PageNavigation:
         return False
 
     def waiting_moves(self) -> list[Callable[[], object]]:
-        """Return the moves to repeat. Empty if the user has moved meanwhile."""
+        """Return the moves to repeat. Empty if the user has moved."""
         return [] if self.position().has_moved(self._waiting_position) else self._waiting_moves
 
     def cancel_waiting_moves(self) -> None:
-        """Drop the moves that wait until the whole page is parsed."""
+        """Drop the moves that wait for the rest of the page."""
         self._waiting_moves = []
 
     # Headings and blocks
 
     def set_anchors(self, document: Document, anchors: Mapping[str, str] | None) -> None:
-        """Set the result of `anchors_above`, which takes 11 ms for a page of 1 MB. With None, it is computed when it is
-        needed."""
+        """Set the result of `anchors_above` for a page. None computes the result when it is needed, which takes 11 ms
+        for a page of 1 MB."""
         self._anchor_cache = (document, anchors) if anchors is not None else None
 
     @property
     def current_anchor(self) -> str:
-        """Anchor of the last heading at or above the selected block. Empty if there is none. At the end of a scrolled
-        page, the last visible block counts as selected, because its heading cannot scroll to the top."""
+        """Anchor of the last heading at or above the selected block. Empty without a heading. At the end of a page, the
+        last visible block counts, because its heading cannot scroll to the top."""
         document, span = self.contents.document, self.cursor.current()
         if document is None or span is None:
             return ""
@@ -117,7 +117,7 @@ class PageNavigation:
         return self._anchor_cache[1].get(span.block.key, "")
 
     def go_to_heading(self, step: int) -> None:
-        """Select the next heading, or the previous heading if `step` is negative."""
+        """Select the next heading, or the previous heading if `step` is -1."""
         if self.defer_after_waiting_moves(step, lambda: self.go_to_heading(step)):
             return
         units = self.pane.viewport.virtual_lines.units
@@ -132,9 +132,8 @@ class PageNavigation:
             self.repeat_when_parsed(lambda: self.go_to_heading(step))
 
     def go_to_anchor(self, anchor: str) -> bool:
-        """Go to the heading or the block that `anchor` names, or to the top if `anchor` is empty.
-
-        Return False if there is no such heading or block, or if it is not parsed yet."""
+        """Go to the heading or block with this anchor. An empty anchor goes to the top. Return False if the anchor is
+        missing or not parsed yet."""
         wanted = anchor.lstrip("#")
         document = self.contents.document
         self.cancel_waiting_moves()
@@ -151,7 +150,7 @@ class PageNavigation:
         anchors = anchored_blocks(document)
         name = match_anchor(wanted, anchors)
         if name != wanted and not self.contents.is_fully_parsed:
-            name = None  # The rest of the page may have a block with exactly this anchor.
+            name = None  # The rest of the page may have exactly this anchor.
         block = anchors[name] if name is not None else None
         if block is not None and block is repeated_title(document.blocks, self.contents.head):
             self._go_to_top()
@@ -180,7 +179,8 @@ class PageNavigation:
         self.pane.viewport.notify_moved()
 
     def go_to_block(self, key: str, scroll_to: ScrollTo | None = "top") -> bool:
-        """Select a block and scroll to it, and expand blocks that hide it. Return False if there is no such block."""
+        """Select the block `key`, scroll to the block, and expand blocks that hide it. Return False if the block does
+        not exist."""
         if self.contents.shows_source:
             self.toggle_source()
         tries = _MOST_SLICES
@@ -190,7 +190,7 @@ class PageNavigation:
                 continue
             if self.pane.viewport.folds.expand_path(path):
                 self.pane.viewport.lay_out_again(unit)
-            # Some blocks are not selectable: select a block inside or around them.
+            # If the block is not selectable, a block around or inside is selected.
             around = {block.key for block in path if block.key}
             inside = {block.key for block in path[-1].walk() if block.key}
             spans = self.cursor.spans_of(unit)
@@ -208,7 +208,7 @@ class PageNavigation:
 
     @property
     def why_no_thread(self) -> str | None:
-        """Return why there is no thread to go to. None if there is one."""
+        """Return the reason why the page has no open thread. None if it has threads."""
         if self.threads.marks:
             return None
         if not self.contents.is_fully_parsed:
@@ -216,7 +216,8 @@ class PageNavigation:
         return _THREADS_LOADING if self.threads.is_loading else "No block on this page has an open thread."
 
     def go_to_thread(self, step: int) -> None:
-        """Select the next or previous block with an open thread, and expand blocks that hide it."""
+        """Select the next block with an open thread, or the previous one if `step` is -1. Expand blocks that hide
+        it."""
         found = self._find_thread(step)
         if found is None:
             more, key, other = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")
@@ -242,13 +243,13 @@ class PageNavigation:
 
     @property
     def current_position(self) -> ReadingPosition:
-        """Reading position and expanded blocks, to restore when this page is opened again."""
+        """Reading position and expanded blocks, to restore when the page is opened again."""
         if self._unfinished_restore is not None and not self.position().has_moved(self._unfinished_restore[1]):
             return self._unfinished_restore[0]
         return self.position()._replace(folds=self.pane.viewport.folds.copy())
 
     def restore(self, saved: ReadingPosition) -> None:
-        """Restore a reading position, or wait until that part of the page is parsed."""
+        """Restore a reading position as soon as that part of the page is parsed."""
         viewport = self.pane.viewport
         has_other_folds = saved.folds is not None and saved.folds.state != viewport.folds.state
         if saved.folds is not None and has_other_folds:
@@ -267,7 +268,7 @@ class PageNavigation:
                 self.cursor.select(span, scroll_to=None)
 
     def restore_again(self) -> None:
-        """Restore the position again after the whole page is parsed, unless the user has moved."""
+        """After the whole page is parsed, restore the position again if the user has not moved."""
         unfinished, self._unfinished_restore = self._unfinished_restore, None
         if unfinished is not None and not self.position().has_moved(unfinished[1]):
             self._restore_now(unfinished[0])
@@ -285,7 +286,7 @@ class PageNavigation:
 
     @property
     def history_position(self) -> ReadingPosition | None:
-        """Selected block and its row, to restore later. None at the top of the page."""
+        """Selected block and its row, to restore on going back. None at the top of the page."""
         wanted = self.position_to_restore
         if wanted is not None and wanted[0] == self.contents.key and not self._has_moved_since_request:
             return wanted[1]
@@ -300,7 +301,7 @@ class PageNavigation:
         return ReadingPosition(span.block.key, self.pane.viewport.row_of(span.start))
 
     def restore_later(self, key: str, position: ReadingPosition | None) -> None:
-        """Restore a position on the page `key` when the page is shown and parsed up to there."""
+        """Restore a position on the page `key` when that part of the page is parsed. None restores nothing."""
         self.position_to_restore = (key, position) if position is not None else None
         self._position_when_requested = ReadingPosition()
 
@@ -309,7 +310,7 @@ class PageNavigation:
         return self.position().has_moved(self._position_when_requested)
 
     def restore_if_parsed(self) -> None:
-        """Restore the position of `restore_later`, if the page is parsed up to there and the user has not moved."""
+        """Restore the position of `restore_later` if that part is parsed and the user has not moved."""
         if self.position_to_restore is None or not len(self.pane.viewport.virtual_lines):
             return
         page, position = self.position_to_restore
@@ -328,23 +329,23 @@ class PageNavigation:
                 and count_lines(lines, LinePosition(span.unit_index, span.last), rows) < rows
             ):
                 self.position_to_restore, self.cursor.selected = (page, position), cursor
-                return  # The block cannot scroll to its old row before more lines follow it.
-            self.pane.viewport.show_in_row(span.start, min(max(position.below, span.first - span.last), rows - 1))
+                return  # The block cannot scroll to its old row until more lines follow.
+            self.pane.viewport.show_in_row(span.start, min(max(position.row, span.first - span.last), rows - 1))
 
     # Jumps to content that is not parsed yet
 
     def call_with_footnote(self, label: str, show: Callable[[Block | None], None]) -> None:
-        """Call `show` with a footnote when it is parsed, or with None if the page has no such footnote. Never called if
-        the user moves before that."""
+        """Call `show` with a footnote as soon as it is parsed, or with None if the page has no such footnote. Never
+        called if the user moves before that."""
         if (note := self.contents.footnote(label)) is not None or self.contents.is_fully_parsed:
             show(note)
-        else:  # Wait: footnotes are at the end of a page, which is not parsed yet.
+        else:  # Footnotes are at the end of a page, which is not parsed yet.
             self.pending_jump = PendingJump(label, self.position(), show=show)
             explain(self.pane, STILL_LOADING)
 
     def report_missing(self, anchor: str) -> None:
-        """Tell the user that the page has no heading for a link, or that Octavo does not know where the heading is. If
-        a jump to the heading is pending, wait for the rest of the page first."""
+        """Tell the user that the anchor of a link is missing or cannot be located. Wait for the rest of the page if a
+        jump to the anchor is pending."""
         name, document = anchor.lstrip("#"), self.contents.document
         if self.pending_jump is not None and self.pending_jump.anchor == name:
             self.pending_jump = self.pending_jump._replace(by_link=True)
@@ -354,7 +355,7 @@ class PageNavigation:
             explain(self.pane, f"Octavo does not know where “{name}” is on this page.")
 
     def follow_pending_jump(self) -> None:
-        """Go to the target of a pending jump, if it is parsed now and the user has not moved."""
+        """Go to the target of the pending jump if the user has not moved."""
         jump, self.pending_jump = self.pending_jump, None
         if jump is None or self.position().has_moved(jump.requested_at):
             return
@@ -388,8 +389,8 @@ class PageNavigation:
             self.pane.refresh_bindings()
 
     def _source_line(self) -> int:
-        """Return the number of the source line at the top, counted from 0. On the rendered page, return the first line
-        of the unit at the top."""
+        """Return the number of the source line at the top of the pane, from 0. On the rendered page, the first line of
+        the unit at the top."""
         if not len(self.pane.viewport.virtual_lines):
             return 0
         unit, line = self.pane.viewport.top
@@ -397,14 +398,14 @@ class PageNavigation:
         return block.lines[0] + (line if self.contents.shows_source else 0)
 
     def _unit_at_source_line(self, line: int) -> tuple[int, int]:
-        """Return the index of the unit with a source line, and the first line of that unit. Lines below the last unit,
-        such as definitions of links, belong to it."""
+        """Return the index of the unit with the source line `line`, and its first line. The last unit also has all
+        further lines."""
         spans = [unit.content.lines for unit in self.contents.units()]
         last = (len(spans) - 1, spans[-1][0]) if spans else (0, 0)
         return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), last)
 
     def show_whole_source(self) -> None:
-        """Show the source of the whole page instead of its beginning."""
+        """Show the source of the whole page instead of the beginning."""
         self.contents.discard_source_units()
         line = self._source_line()
         unit_index, first = self._unit_at_source_line(line)

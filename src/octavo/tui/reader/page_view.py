@@ -1,4 +1,4 @@
-"""`PageView` shows a page: parsed blocks, thread marks and links. `show_page` shows a page from the server."""
+"""`PageView` shows a page with thread marks and links. `show_page` shows a page from the server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,14 @@ from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.page_contents import PageContents, PageThreads, blocks_around, table_of
 from octavo.tui.reader.page_loading import PageLoader
 from octavo.tui.reader.page_navigation import HEADING_COMMANDS, PAGE_THREAD_COMMANDS, SOURCE_COMMANDS, PageNavigation
-from octavo.tui.reader.reading_pane import AT_CURSOR, MOTION_COMMANDS, READ_ON_KEY, BlockCommands, Reader, unless_empty
+from octavo.tui.reader.reading_pane import (
+    BLOCK_COMMANDS,
+    MOTION_COMMANDS,
+    READ_ON_KEY,
+    BlockCommands,
+    Reader,
+    unless_empty,
+)
 from octavo.tui.reader.viewport import explain
 from octavo.tui.render.deferred import LinkDestination, link_destination
 from octavo.tui.render.layout import CopyUrlRequested, LinkFollowed
@@ -45,17 +52,17 @@ _curl_command = lazy("octavo.tui.render.openapi:curl_command")
 _read_document = lazy("octavo.documents.json_document:read_document")
 
 _URL_KINDS = ("link", "file", "image")
-"""Kinds of clickable spans with a URL."""
+"""Kinds of clickable spans that have a URL."""
 
 
 class PageLinks:
-    """Opens the links, tabs and expandable blocks of a page."""
+    """Links, tabs and expandable blocks of a page."""
 
     def __init__(self, pane: PageView) -> None:
         self.pane, self.contents, self.clickables = pane, pane.contents, pane.clickables
 
     def open(self, clickable: ClickableSpan, *, in_browser: bool, text: str) -> None:
-        """Expand a block, switch a tab or go to an anchor. Post `LinkFollowed` for other links, and for all links if
+        """Expand a block, switch a tab or go to an anchor. Post `LinkFollowed` for other links, and for all links
         `in_browser`. `text` is the text of the link."""
         target = clickable.target
         match clickable.kind:
@@ -89,7 +96,7 @@ class PageLinks:
                 return
 
     def _select_tab(self, name: str) -> None:
-        """Select the tab `name` in every group that has it. Tell the user if none has."""
+        """Select the tab `name` in every group with this tab. Tell the user if there is none."""
         wanted = fold(name).strip()
         tabs = (tab for block in self.contents.walk() if block.kind == "tabs" for tab in block.children)
         found = next((tab for tab in tabs if wanted in (tab_slug(tab), _title(tab))), None)
@@ -100,29 +107,29 @@ class PageLinks:
         self.pane.reset_lines()
 
     def open_in_browser(self) -> None:
-        """Open the link of the selected block in the browser. If it has several links, show hints. If it has none, open
-        the page."""
+        """Open the link of the selected block in the browser, or show hints at several links. Without a link, open the
+        page."""
         if clickables := self._links_of_block():
-            self.clickables.open_one(clickables, in_browser=True)
+            self.clickables.open_or_show_hints(clickables, in_browser=True)
         else:
             self.pane.post_message(LinkFollowed("", True, "page"))
 
     def copy_url(self) -> None:
-        """Copy the URL of the only link of the selected block, otherwise the URL of the page."""
+        """Copy the URL of the only link of the selected block. With more or no links, copy the URL of the page."""
         clickables = self._links_of_block()
         is_one_link = len({id(each.clickable) for each in clickables}) == 1
         target, kind = (clickables[0].target, clickables[0].kind) if is_one_link else ("", "page")
         self.pane.post_message(CopyUrlRequested(target, kind))
 
     def _links_of_block(self) -> list[ClickableSpan]:
-        return [each for each in self.clickables.at_cursor() if each.kind in _URL_KINDS]
+        return [each for each in self.clickables.in_selected_block() if each.kind in _URL_KINDS]
 
 
 def _title(tab: Block) -> str:
     return fold(str(tab.attrs.get("title") or "")).strip()
 
 
-LINK_ADDRESSES: Commands[PageLinks] = Commands(
+LINK_URL_COMMANDS: Commands[PageLinks] = Commands(
     "page",
     (
         Command("yank_url", "Y", "Copy link", "Copy the link in the block, or a link to the page",
@@ -138,7 +145,7 @@ NOT_IN_EXCERPT = "This key works only on a page. Press esc to close this dialog.
 
 
 class ExcerptSettings(NamedTuple):
-    """Settings of a page view that shows a part of a page, such as a footnote or a table row, with fewer commands."""
+    """Settings of a page view that shows an excerpt, such as a footnote or a table row, with fewer commands."""
 
     first_commands: tuple[str, ...]
     """Ids of the first commands in the key bar."""
@@ -147,7 +154,7 @@ class ExcerptSettings(NamedTuple):
     can_change_width: bool = True
     """True if the text width can be changed."""
     open_clickable: Callable[[ClickableSpan, bool], None] | None = None
-    """Opens a clickable span instead of the view. The second argument is True for the browser."""
+    """Function that opens a clickable span in place of the view, in the browser if the second argument is True."""
 
 
 def _why_empty(page: PageView) -> str:
@@ -180,7 +187,7 @@ WIDTH: Commands[PageView] = Commands(
 
 
 class PageBlockCommands(BlockCommands):
-    """Commands for the selected block of a page. Opening a table row shows it in a dialog."""
+    """Commands for the selected block of a page. A table row opens in a dialog."""
 
     pane: PageView
 
@@ -191,7 +198,7 @@ class PageBlockCommands(BlockCommands):
         elif (
             (target := span.block.attrs.get("target"))
             and span.block.kind == "card"
-            and (links := [each for each in page.clickables.at_cursor() if each.target == target])
+            and (links := [each for each in page.clickables.in_selected_block() if each.target == target])
         ):
             page.open_clickable(links[0], in_browser=False)
         elif (table := table_of(page.viewport, span)) is not None:
@@ -216,7 +223,7 @@ class PageBlockCommands(BlockCommands):
 
 
 class PageView(Reader):
-    """Shows a page: `show` takes a parsed document, `show_markdown` takes Markdown."""
+    """View of a page, set by `show` (a parsed document) or `show_markdown`."""
 
     CONTEXT: ClassVar[str] = "page"
     HELP: ClassVar[str] = (
@@ -233,7 +240,7 @@ class PageView(Reader):
         _for_page(LINK_HINTS),
         _for_whole_page(PAGE_THREAD_COMMANDS),
         _for_page(
-            AT_CURSOR.only("comment", "open").with_changed(
+            BLOCK_COMMANDS.only("comment", "open").with_changed(
                 "comment",
                 applies=lambda _, block: block.pane.excerpt is None or block.pane.excerpt.why_no_comment is None,
             )
@@ -243,8 +250,8 @@ class PageView(Reader):
         _for_page(FIND.without("filter")),
         _for_whole_page(SOURCE_COMMANDS),
         WIDTH,
-        _for_page(AT_CURSOR.only("yank")),
-        _for_page(LINK_ADDRESSES),
+        _for_page(BLOCK_COMMANDS.only("yank")),
+        _for_page(LINK_URL_COMMANDS),
         _for_page(PANNING),
         _for_page(MOTION_COMMANDS.with_changed("bottom", run=lambda _, page: page.loader.go_to_end())),
     )
@@ -255,12 +262,12 @@ class PageView(Reader):
     def KEYBAR(self) -> tuple[str, ...]:
         first = self.with_thread_key(self.FIRST_COMMANDS) if self.excerpt is None else self.excerpt.first_commands
         if self.contents.shows_source:
-            first = ("page.source", *first)  # The key that switches back to the rendered page.
+            first = ("page.source", *first)  # Switches back to the rendered page.
         return (*self.HIT_COMMANDS, *first) if self.find_bar.needle else first
 
     @property
     def more_help(self) -> str:
-        """Help about right-to-left text, if the page contains some. Empty otherwise."""
+        """Help about right-to-left text. Empty if the page has none."""
         if self.document is None or not FROM_RIGHT.search(self.document.source):
             return ""
         turns = "Octavo reorders" if self.app.settings.reorders_right_to_left else "The terminal reorders"  # type: ignore[attr-defined]  # Every app with a page view has settings.
@@ -268,7 +275,7 @@ class PageView(Reader):
 
     @dataclass
     class TableRowRequested(Message):
-        """The user wants to see a table row in a dialog. The app opens the dialog."""
+        """Requests a dialog with a table row."""
 
         view: PageView
         table: Block
@@ -294,7 +301,7 @@ class PageView(Reader):
 
     @property
     def document(self) -> Document | None:
-        """The parsed part of the page. None if no page is shown."""
+        """Parsed part of the page. None if no page is shown."""
         return self.contents.document
 
     @property
@@ -303,7 +310,7 @@ class PageView(Reader):
 
     @property
     def status_text(self) -> str:
-        """Percentage that is read and state of the search, for the status line."""
+        """Text for the status line, such as `40% read · “key” 3 of 12`."""
         hidden = self.viewport.virtual_lines.total - self.viewport.row_count
         parts = [f"{min(100, round(100 * self.viewport.lines_above / hidden))}% read"] if hidden > 0 else []
         if self.contents.shows_source:
@@ -313,11 +320,11 @@ class PageView(Reader):
         return " · ".join(parts)
 
     def show(self, document: Document, *, title: str = "", description: str | None = None, key: str = "") -> None:
-        """Show a parsed page. If `key` is unchanged, the position and expanded blocks are kept."""
+        """Show a parsed page. The same `key` as before keeps the position and the expanded blocks."""
         self.loader.show(document, (safe_line(title), safe_text(description or "")), key)
 
     def show_markdown(self, markdown: str, *, title: str = "", description: str | None = None, key: str = "") -> None:
-        """Parse and show a page, the beginning of a long page first. Post `PageLoaded` when the whole page is shown."""
+        """Parse and show a page, starting with the first screen. Post `PageLoaded` when the whole page is shown."""
         self.loader.load(markdown, (safe_line(title), safe_text(description or "")), key)
 
     def set_threads(
@@ -327,8 +334,8 @@ class PageView(Reader):
         *,
         is_loaded: bool = True,
     ) -> None:
-        """Set the open threads, or their number, and the number of drafts of each block by its key. `is_loaded` is False
-        while threads of the page are still loading."""
+        """Set the open threads (or their number) and the number of drafts, by block key. `is_loaded` is False while
+        threads are loading."""
         blocks = self.document.blocks if self.document is not None else ()
         self.threads.set(blocks, threads, drafts, is_loaded=is_loaded)
 
@@ -362,7 +369,7 @@ class PageView(Reader):
     def scroll_lines(self, lines: int) -> None:
         if self.navigation.defer_after_waiting_moves(lines, lambda: self.scroll_lines(lines)):
             return
-        missing = self.viewport.go_by(lines)
+        missing = self.viewport.scroll_by(lines)
         if missing and not self.contents.is_fully_parsed:
             self.navigation.repeat_when_parsed(lambda: self.scroll_lines(missing))
 
@@ -378,8 +385,8 @@ class PageView(Reader):
         if not self.cursor.move(step) and step > 0 and not self.contents.is_fully_parsed:
             self.navigation.repeat_when_parsed(lambda: self.select_block(step))
 
-    def reset_lines(self, *, position: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        super().reset_lines(position=position, laid=laid)
+    def reset_lines(self, *, position: ReadingPosition | None = None, laid_units: LaidUnits | None = None) -> None:
+        super().reset_lines(position=position, laid_units=laid_units)
         self.navigation.restore_if_parsed()
 
     def open_clickable(self, clickable: ClickableSpan, in_browser: bool) -> None:
@@ -390,11 +397,11 @@ class PageView(Reader):
 
 
 def preview(text: str) -> PageView:
-    """Return a page view of Markdown text."""
+    """Return a page view that shows `text` as Markdown."""
     view = PageView()
 
     async def show() -> None:
-        # In a thread, because it is slow for a megabyte of quotes.
+        # This is slow for a megabyte of quotes.
         markdown = await asyncio.to_thread(keep_quoted_lines, text)
         if not is_being_removed(view):
             view.show_markdown(markdown, key="preview")
@@ -404,7 +411,7 @@ def preview(text: str) -> PageView:
 
 
 def show_page(view: PageView, page: Page, key: str) -> None:
-    """Show a page: its Markdown, or its JSON document if it has no Markdown."""
+    """Show the Markdown of a page, or its JSON document if there is no Markdown."""
     title = f"{to_emoji(page.emoji)} {page.title}".strip()
     if page.markdown is None and page.document is not None:
         view.show(_read_document(page.document), title=title, description=page.description, key=key)

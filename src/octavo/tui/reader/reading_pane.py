@@ -1,6 +1,4 @@
-"""`Reader`, the base of all page views: a viewport with a block cursor, link hints, a find bar and selectable text.
-Also the commands for the selected block: open, copy and comment.
-"""
+"""`Reader`, the base of all views of pages, and the commands for the selected block."""
 
 from __future__ import annotations
 
@@ -39,8 +37,7 @@ if TYPE_CHECKING:
 
 
 class LoadingState:
-    """Message in place of the content of a pane: the page is loading, could not be loaded, or is not available. Never
-    replaces content that is visible."""
+    """Message in place of missing content: the page is loading, could not be loaded, or is not available."""
 
     def __init__(self, pane: Reader) -> None:
         self._pane, self.viewport = pane, pane.viewport
@@ -54,20 +51,20 @@ class LoadingState:
         if not self.viewport.contents.has_content and self.loading_name != subject:
             if self._waiting is not None:
                 self._waiting.stop()
-                self._pane.waiting_commands = ()  # Drop the commands for another page.
+                self._pane.waiting_commands = ()  # These commands are for another page.
                 self._pane.find_bar.page_changed()
             self._waiting = LoadingMessage(self._pane, subject)
             self.viewport.repaint()
 
     def fail(self, subject: str, cause: str) -> None:
-        """Show an error and its cause, unless a page is shown."""
+        """Show an error and its cause. A visible page stays."""
         self.clear()
         if not self.viewport.contents.has_content:
             self._failure = (subject, cause)
         self.viewport.repaint()
 
     def show_reason(self, reason: str, hint: str) -> None:
-        """Show the reason why the page is no longer available, and a hint."""
+        """Show the reason why the page is not available, and a hint."""
         self.clear()
         self._reason = (reason, hint)
         self.viewport.repaint()
@@ -89,11 +86,11 @@ class LoadingState:
 
     @property
     def loading_name(self) -> str:
-        """Name of the page that is loading. Empty if none is loading."""
+        """Name of the page that is loading. Empty for none."""
         return self._waiting.subject if self._waiting is not None else ""
 
     def why_empty(self, default: str) -> str:
-        """Return the reason why the pane is empty: the page is still loading, or `default`."""
+        """Return the reason why the pane is empty: it is still loading, or `default`."""
         if self._waiting is not None:
             return StillLoading(f"Still loading {self.loading_name}.")
         return StillLoading("This page is still loading.") if self._pane.is_waiting_for_lines else default
@@ -109,7 +106,8 @@ class LoadingState:
 
 
 class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
-    """Scrollable pane of laid-out lines. Subclasses provide `contents` and open links in `open_clickable`."""
+    """Scrollable pane of lines with a block cursor, link hints, a find bar and selectable text. Subclasses provide
+    `contents` and open links in `open_clickable`."""
 
     block_commands: BlockCommands
     DEFAULT_CSS = """
@@ -129,17 +127,17 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     )
 
     class NextPageRequested(Message):
-        """`space` was pressed at the end of the page: the user wants the next page."""
+        """Requests the next page, after `space` at the end of the page."""
 
     @dataclass
     class CommentRequested(Message):
-        """The user wants to comment on a block."""
+        """Requests a comment on a block."""
 
         block: Block
 
     @dataclass
     class ThreadRequested(Message):
-        """The user wants to see the thread on a block."""
+        """Requests the thread on a block."""
 
         block: Block
 
@@ -158,8 +156,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """Ids of the first commands in the key bar. During a search, the commands for the next and previous match come
-        first."""
+        """Ids of the first commands in the key bar. During a search, starts with the commands for matches."""
         first = self.with_thread_key(self.FIRST_COMMANDS)
         return (*self.HIT_COMMANDS, *first) if self.find_bar.needle else first
 
@@ -169,8 +166,8 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         return span is not None and self.contents.block_with_thread(span) is not None
 
     def with_thread_key(self, ids: tuple[str, ...]) -> tuple[str, ...]:
-        """Return ids of commands for the key bar. On a block with a thread, the command that resolves the thread follows
-        the one that comments."""
+        """Return `ids`. On a block with a thread, the command that resolves the thread follows the command that
+        comments."""
         if not self._is_at_thread:
             return ids
         return tuple(each for id in ids for each in ((id, _RESOLVE) if id in _COMMENT else (id,)))
@@ -187,18 +184,18 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         return self.state.shows_loading and not len(self.viewport.virtual_lines)
 
     def scroll_lines(self, lines: int) -> None:
-        """Scroll down by a number of lines, or up if negative."""
-        self.viewport.go_by(lines)
+        """Scroll down by `lines`, or up if negative."""
+        self.viewport.scroll_by(lines)
 
     def select_block(self, step: int) -> None:
-        """Select the next block, or the previous block if `step` is negative."""
+        """Select the next block, or the previous block if `step` is -1."""
         self.cursor.move(step)
 
     # Laying out
 
-    def reset_lines(self, *, position: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        """Replace all lines, see `Viewport.reset_lines`."""
-        self.viewport.reset_lines(position=position, laid=laid)
+    def reset_lines(self, *, position: ReadingPosition | None = None, laid_units: LaidUnits | None = None) -> None:
+        """Replace all lines as described in `Viewport.reset_lines`."""
+        self.viewport.reset_lines(position=position, laid_units=laid_units)
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -232,8 +229,8 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     # Painting
 
     def before_painting(self) -> None:
-        """Update the cursor and the contents, and request missing content, before a frame is painted."""
-        self.cursor.before_painting(is_shown=self.clickables.hints is None)
+        """Prepare a frame: find the selected block, and request missing content."""
+        self.cursor.before_painting(shows_bar=self.clickables.hints is None)
         self.viewport.background.request_deferred()
         self.viewport.contents.before_painting()
 
@@ -245,7 +242,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         for line_filter in self.get_line_filters():
             strips = [strip.apply_filter(line_filter, background) for strip in strips]
         width = self.viewport.pane_width
-        # The scroll bar paints the cells at the right of the text.
+        # The scroll bar paints the cells right of the text.
         right = min(crop.right, width) if self.show_vertical_scrollbar else crop.right
         if (crop.x, right) != (0, width):
             base_style = self.viewport.base_style
@@ -253,8 +250,8 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         return strips
 
     def render_line(self, y: int) -> Strip:
-        # The offsets for text selection are not added in `render_lines`, because Textual needs them only in the row
-        # under the mouse. Adding them to all rows would take as long as painting.
+        # Textual needs the offsets of the selection only in the row under the mouse. Adding them in `render_lines`
+        # would take as long as painting.
         return self.painter.paint()[y].apply_offsets(0, self.viewport.lines_above + y)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
@@ -272,7 +269,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def typing_keys(self) -> tuple[tuple[str, str], ...]:
-        """Keys for the key bar while text is typed here. Empty otherwise."""
+        """Keys for the key bar while the user types. Empty otherwise."""
         return self.find_bar.typing_keys if self.clickables.hints is None else self.clickables.hints.keys
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
@@ -298,11 +295,11 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.find_bar.close()
 
     def open_clickable(self, clickable: ClickableSpan, in_browser: bool) -> None:
-        """Open a link, a tab, or another clickable span, in the browser if `in_browser` is True."""
+        """Open a link, a tab or another clickable span. A link opens in the browser if `in_browser`."""
 
 
 class LinePainter:
-    """Painter of a pane's visible rows."""
+    """Painter of the visible rows of a pane."""
 
     def __init__(self, pane: Reader) -> None:
         self.pane, self.viewport = pane, pane.viewport
@@ -312,7 +309,7 @@ class LinePainter:
 
     @property
     def text_width(self) -> int:
-        """Number of columns up to the right end of the visible text and its thread marks."""
+        """Width of the visible text with its thread marks, in cells."""
         self.paint()
         contents, width = self.viewport.contents, self.pane.size.width
         ends = [
@@ -322,13 +319,14 @@ class LinePainter:
         return min(width, max(ends, default=width))
 
     def keep_frame(self, seconds: float) -> None:
-        """Keep showing the current frame for a number of seconds if there are no lines."""
+        """Keep the current frame for `seconds` while there are no lines."""
         if self.viewport.was_painted:
             self._keep_until = time.perf_counter() + seconds
             self.pane.set_timer(seconds, self.viewport.repaint)
 
     def paint(self) -> list[Strip]:
-        """Return the strips of the visible rows. If nothing has changed, return the last frame."""
+        """Return the strips of the visible rows. Unless something has changed, these are the strips of the last
+        frame."""
         pane, viewport = self.pane, self.viewport
         top, width, height = viewport.top, viewport.pane_width, pane.size.height
         key = (width, height, top, viewport.paint_version, viewport.virtual_lines.total, pane.has_focus)
@@ -362,7 +360,7 @@ class LinePainter:
         return frame
 
     def _paintable_rows(self, top: LinePosition, width: int, base_style: Style) -> list[PaneRow]:
-        """Return the visible rows. A unit with a line that cannot be painted is replaced by its Markdown source."""
+        """Return the visible rows. If a line cannot be painted, the Markdown source of its unit is shown."""
         pane, viewport = self.pane, self.viewport
         replaced: set[int] = set()
         while True:
@@ -383,7 +381,6 @@ class LinePainter:
             replaced |= failed
 
     def _row(self, row: PaneRow, y: int, width: int, base_style: Style) -> Strip:
-        """Return the strip of a row with search matches, the cursor bar, marks, a sticky table head, and link hints."""
         (unit, number, line), contents = row, self.viewport.contents
         strip = self.strip_of(unit, line, width, base_style)
         if self.pane.find_bar.needle and self.pane.find_bar.matches:
@@ -400,13 +397,13 @@ class LinePainter:
 
 
 def unless_empty(group: Commands[Any], **changes: Any) -> Commands[Any]:
-    """Return the commands of `group` with other fields (`changes`), disabled while the pane has no lines."""
+    """Return the commands of `group` with `changes` of their fields, disabled while the pane has no lines."""
     find: Callable[[Any], Any] = group.find
     return group.for_target(lambda pane: find(pane) if len(pane.viewport.virtual_lines) else None, **changes)
 
 
 def _lines_per_page(pane: Reader) -> int:
-    """Return the number of lines that a page key scrolls. The last two rows stay visible as the first two."""
+    """Return the number of lines that a page key scrolls, so that two rows stay visible."""
     return max(1, pane.viewport.row_count - 2)
 
 
@@ -457,7 +454,7 @@ _KIND_NAMES = {
     "if": "conditional content",
     "else": "conditional content",
 }
-"""Names of block kinds in messages, if they differ from the kind."""
+"""Names of block kinds in messages. Other kinds keep their name."""
 
 
 class BlockCommands:
@@ -466,21 +463,20 @@ class BlockCommands:
     def __init__(self, pane: Reader) -> None:
         self.pane = pane
         self.why_no_comment_here: Callable[[], str | None] = lambda: None
-        """Returns why comments are disabled on this screen, for example because of the user's role. None if comments
-        are allowed."""
+        """Returns the reason why comments are disabled, such as a missing role. None if they are enabled."""
         self.kind_name = ""
-        """Name of every block in notifications. If it is empty, a block has the name of its kind."""
+        """Name of all blocks in messages. Empty to use the kind of a block."""
 
     def open(self) -> None:
-        """Open the thread on the block, else its link. If it has several links, show hints. If it has neither, post
-        `ThreadRequested`, because it may have an unsent comment."""
+        """Open the thread on the block, else its link, or show hints at several links. Without either, post
+        `ThreadRequested`, because the block may have an unsent draft."""
         span = self.pane.cursor.current()
         if span is None:
             return
         if (thread_block := self.pane.contents.block_with_thread(span)) is not None:
             self.pane.post_message(self.pane.ThreadRequested(thread_block))
-        elif clickables := self.pane.clickables.at_cursor():
-            self.pane.clickables.open_one(clickables)
+        elif clickables := self.pane.clickables.in_selected_block():
+            self.pane.clickables.open_or_show_hints(clickables)
         else:
             self.pane.post_message(self.pane.ThreadRequested(span.block))
 
@@ -495,7 +491,7 @@ class BlockCommands:
         return copied_text(span.block)
 
     def copy_as(self, text: str, content_kind: str) -> None:
-        """Copy `text` to the clipboard. `content_kind` names it in the notification."""
+        """Copy `text` to the clipboard. `content_kind` names the text in the notification."""
         copy_text(app_of(self.pane), text, f"Copied the {content_kind}.")
 
     def comment(self) -> None:
@@ -508,7 +504,7 @@ class BlockCommands:
         return self.why_no_comment_here()
 
 
-AT_CURSOR: Commands[BlockCommands] = Commands(
+BLOCK_COMMANDS: Commands[BlockCommands] = Commands(
     "page",
     (
         Command("comment", "c", "Comment", "Comment on the block",

@@ -14,44 +14,41 @@ if TYPE_CHECKING:
     from octavo.tui.render.layout_context import Folds
 
 
-MOST_PAGES = 60
+MAX_STORED_PAGES = 60
 """Maximum number of pages whose positions are stored."""
-_FACT = "places on pages"
+_POSITIONS_FACT = "places on pages"
 
 
 class ReadingPosition(NamedTuple):
-    """Position on a page.
-
-    `block` and `below` are stored for the next start of Octavo. All fields but `below` restore a page to which the user
-    goes back. The fields from `unit_index` to `width` keep the top in place when lines are laid out again.
-    """
+    """Position on a page. `block` and `row` are stored across restarts. All fields but `row` restore a page after going
+    back. The fields from `unit_index` to `width` keep the top in place when all lines are replaced."""
 
     block: str = ""
     """Key of the block under the cursor. Empty without a cursor."""
-    below: int = 0
-    """Rows between the top of the pane and `block`."""
+    row: int = 0
+    """Row of `block` in the pane, counted from 0."""
     unit_index: int = 0
-    """Index of the unit at the top of the pane. At the start of a page, this and the next four fields have their
+    """Index of the unit at the top of the pane. At the start of a page, the fields from here to `width` have their
     defaults."""
     top: str = ""
-    """Key of the block at the top."""
+    """Key of the block at the top of the pane."""
     offset: int = 0
-    """Lines between the first line of the block `top` and the top of the pane."""
+    """Number of lines of the block `top` that are above the pane."""
     unit_offset: int = 0
-    """Lines between the first line of the unit at the top and the top of the pane."""
+    """Number of lines of the unit at the top that are above the pane."""
     width: int = 0
-    """Width of the lines in cells when `offset` and `unit_offset` were counted."""
+    """Width of the lines in cells for which `offset` and `unit_offset` are valid."""
     is_source: bool = False
     folds: Folds | None = None
-    """Expanded blocks, selected tabs and scrolled blocks to restore. None to leave them unchanged."""
+    """Expanded blocks, selected tabs and scrolled blocks. None leaves them unchanged."""
 
     @property
     def stored_fields(self) -> list[str | int]:
-        """Fields that are stored as JSON. `position_from_json` reads them."""
-        return [self.block, self.below]
+        """Fields that `position_from_json` reads."""
+        return [self.block, self.row]
 
     def has_moved(self, earlier: ReadingPosition) -> bool:
-        """Return True if the position differs from an earlier one. A change of width alone is not a move."""
+        """Return True if the user has moved since `earlier`. A change of width alone is not a move."""
         if self.block != earlier.block or self.is_source != earlier.is_source:
             return True
         if self.top != earlier.top or not self.top:
@@ -61,40 +58,39 @@ class ReadingPosition(NamedTuple):
 
 
 def position_from_json(value: object) -> ReadingPosition | None:
-    """Return a stored position. None if the value is not a position."""
+    """Return the position in a stored value. None for another value."""
     match value:
-        case [str(block), int(below)]:
-            return ReadingPosition(block, below)
+        case [str(block), int(row)]:
+            return ReadingPosition(block, row)
     return None
 
 
 class ReadingPositions:
-    """Positions on the pages read last, by page key. They are stored in `state.db`."""
+    """Positions on the pages that were read last, by page key. Stored in `state.db`."""
 
     def __init__(self, state: StateDb) -> None:
         self._state = state
         self._positions: dict[str, ReadingPosition] | None = None
 
     def get(self, page: str) -> ReadingPosition | None:
-        """Return the position on a page. None if none is stored."""
+        """Return the stored position on a page. None if there is none."""
         return self._stored_positions().get(page)
 
     def remember(self, page: str, position: ReadingPosition | None) -> None:
-        """Store the position on a page. If `position` is None, forget the stored one. The oldest positions are
-        dropped."""
+        """Store the position on a page. None deletes the stored position. The oldest positions are dropped."""
         positions = self._stored_positions()
         if positions.get(page) == position:
             return
         positions.pop(page, None)
         if position is not None:
             positions[page] = position
-        for oldest in [*positions][:-MOST_PAGES]:
+        for oldest in [*positions][:-MAX_STORED_PAGES]:
             del positions[oldest]
-        self._state.set_fact(_FACT, {key: each.stored_fields for key, each in positions.items()})
+        self._state.set_fact(_POSITIONS_FACT, {key: each.stored_fields for key, each in positions.items()})
 
     def _stored_positions(self) -> dict[str, ReadingPosition]:
         if self._positions is None:
-            fact = self._state.get_fact(_FACT)
+            fact = self._state.get_fact(_POSITIONS_FACT)
             items = fact.items() if isinstance(fact, dict) else ()
             self._positions = {
                 str(key): position for key, each in items if (position := position_from_json(each)) is not None
@@ -104,25 +100,23 @@ class ReadingPositions:
 
 Lines = VirtualLines[Any]
 ScrollTo = Literal["near", "top", "third"]
-"""Row to which a block is scrolled. With `near`, scroll as little as needed to show the whole block. `top` is the
-second row, so that one row above stays visible. `third` is a third down the pane, but a block in the upper two thirds
-stays where it is."""
+"""Where to scroll a block: `near` scrolls as little as needed, `top` leaves one row above, and `third` scrolls to a
+third of the pane unless the block is in the upper two thirds."""
 
 
 class LinePosition(NamedTuple):
-    """Position of a line: its unit and its number in the unit. It stays the same when units above are laid out."""
+    """Position of a line by unit and line in the unit. Rendering units above does not change it."""
 
     unit_index: int = 0
     line: int = 0
-    """Line within the unit, counted from 0."""
+    """Number of the line in the unit, counted from 0."""
 
 
 class BlockSpan(NamedTuple):
-    """A selectable block and its lines in a unit."""
+    """Selectable block with its first and last line in a unit."""
 
     unit_index: int
     first: int
-    """First line in the unit."""
     last: int
     block: Block
 
@@ -136,7 +130,7 @@ START = LinePosition()
 
 
 class PaneRow(NamedTuple):
-    """A line that a row of the pane shows."""
+    """Line in a row of the pane."""
 
     unit_index: int
     number: int
@@ -145,7 +139,7 @@ class PaneRow(NamedTuple):
 
 
 def rows_from(lines: Lines, top: LinePosition, count: int) -> list[PaneRow]:
-    """Return the rows of at most `count` lines from a position on."""
+    """Return the rows of up to `count` lines, starting at `top`."""
     rows: list[PaneRow] = []
     unit, first = top
     while unit < len(lines) and len(rows) < count:
@@ -157,8 +151,8 @@ def rows_from(lines: Lines, top: LinePosition, count: int) -> list[PaneRow]:
 
 
 def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
-    """Return the position `step` lines below `top`, or above if negative. It is never above the first unit or below the
-    last."""
+    """Return the position `step` lines below `top`, or above if `step` is negative. The first and the last unit are the
+    limits."""
     unit, line = top.unit_index, top.line + step
     while line < 0 and unit > 0:
         unit -= 1
@@ -169,7 +163,7 @@ def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
 
 
 def count_lines(lines: Lines, top: LinePosition, limit: int) -> int:
-    """Return the number of lines from a position to the end, but at most `limit`."""
+    """Return the number of lines from `top` to the end, but at most `limit`."""
     count = -top.line
     for unit in range(top.unit_index, len(lines)):
         count += len(lines.lines(unit))
@@ -179,7 +173,7 @@ def count_lines(lines: Lines, top: LinePosition, limit: int) -> int:
 
 
 def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit: int) -> int:
-    """Return the number of lines from `top` down to `position`, negative if `position` is above `top`. Counting stops at
+    """Return the number of lines from `top` down to `position`, negative if `position` is above. Counting stops at
     about `limit`."""
     if position < top:
         return -lines_between(lines, position, top, limit)
@@ -192,7 +186,7 @@ def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit
 
 
 def last_top(lines: Lines, rows: int) -> LinePosition:
-    """Return the top of a pane of `rows` rows that is scrolled to the end of the lines."""
+    """Return the top of a pane of `rows` rows that is scrolled to the end."""
     return (
         position_after(lines, LinePosition(len(lines) - 1, len(lines.lines(len(lines) - 1))), -rows)
         if len(lines)
@@ -201,21 +195,21 @@ def last_top(lines: Lines, rows: int) -> LinePosition:
 
 
 def limited_top(lines: Lines, top: LinePosition, rows: int) -> LinePosition:
-    """Return `top`, but at most the position that shows the last line in the last row."""
+    """Return `top`, or the last position at which a pane of `rows` rows is still filled."""
     top = position_after(lines, top, 0)
     return top if count_lines(lines, top, rows) >= rows else min(top, last_top(lines, rows))
 
 
 def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) -> LinePosition:
-    """Return the top that shows `position` in row `row`, or near it at the first and last lines."""
+    """Return the top that shows `position` in row `row`. At the first and last lines, as near as possible."""
     return limited_top(lines, position_after(lines, position, -row), rows)
 
 
 def scrolled_top(
     lines: Lines, top: LinePosition, rows: int, position: LinePosition, height: int, scroll_to: ScrollTo
 ) -> LinePosition:
-    """Return the top of a pane that is scrolled to `height` lines from `position` on. Return `top` if the lines need not
-    move for `scroll_to`."""
+    """Return the top that shows `height` lines from `position` on, as `scroll_to` says. Return `top` if the lines need
+    not move."""
     first_row = lines_between(lines, top, position, 2 * rows)
     if scroll_to == "third":
         if first_row < 0 or first_row + height > 2 * rows // 3:
@@ -228,8 +222,8 @@ def scrolled_top(
 
 
 def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingPosition | None:
-    """Return the reading position for `top`, without the block under the cursor. `width` is the width of the lines in
-    cells. None if there are no lines."""
+    """Return the reading position for `top`, without the selected block. `width` is the width of the lines in cells.
+    None without lines."""
     if not len(lines) or not width:
         return None
     unit, line = position_after(lines, top, 0)
@@ -241,8 +235,8 @@ def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingP
 
 
 def top_of_position(lines: Lines, position: ReadingPosition, unit_index: int, width: int) -> LinePosition:
-    """Return the top for a reading position. `unit_index` is the unit with the block `position.top`, and `width` the
-    width of the lines in cells now."""
+    """Return the top for a reading position. `unit_index` is the unit with the block `position.top`. `width` is the
+    current width of the lines in cells."""
     first_lines = (first for first, _, block in block_ranges(lines.lines(unit_index)) if block.key == position.top)
     first = next(first_lines, -1) if position.top else -1
     is_same = position.width == width

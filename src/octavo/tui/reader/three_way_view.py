@@ -1,4 +1,4 @@
-"""`ThreeWayView` shows a page with conflicts: each conflict with its result and its sides, and unchanged text
+"""`ThreeWayView` shows a page with conflicts: each conflict with its result and both versions. Unchanged text is
 collapsed."""
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import empty_lines
 
-WIDEST = 160
+MAX_WIDTH = 160
 _MOST_CHANGES = 3
-"""Maximum number of changes between two conflicts that are shown. If there are more, they are collapsed."""
+"""Maximum number of merged changes between two conflicts that are shown. More changes are collapsed."""
 
 
 class _Unit(NamedTuple):
-    """A part of the page that is laid out in one step: a conflict, collapsed text, or text between conflicts."""
+    """Part of the page that is rendered in one step: a conflict, collapsed text, or text between conflicts."""
 
     kind: str
     block: Block | None = None
@@ -55,19 +55,19 @@ class _Unit(NamedTuple):
 
 
 class ConflictContents(Contents):
-    """Conflicts of a page, and the text between them."""
+    """Conflicts of a page, with the text between the conflicts."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
-        self.sides = ("main", "this change request")
-        """Names of the two sides, as they are written inside a sentence."""
+        self.side_names = ("main", "this change request")
+        """Names of both versions in a sentence."""
         self.choices: Mapping[str, MergeChoice] = {}
         self.pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...] | None = None
         self.is_expanded = False
         """True if unchanged text between the conflicts is visible."""
         self.conflicts: Sequence[ConflictView | PageConflict] = ()
         self._numbers: dict[str, int] = {}
-        """Number of each conflict by its name. Text that both sides moved is shown twice, with one number."""
+        """Number of each conflict, by its name. Text that was moved in both versions is shown twice with one number."""
         self._blocks: dict[str, Block] = {}
 
     @property
@@ -75,10 +75,10 @@ class ConflictContents(Contents):
         return self.pieces is not None
 
     def set_pieces(
-        self, pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...], sides: tuple[str, str]
+        self, pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...], side_names: tuple[str, str]
     ) -> None:
-        """Replace the conflicts and texts that are shown. `sides` has the names of the two sides."""
-        self.pieces, self.sides = pieces, sides
+        """Replace the shown conflicts and texts. `side_names` has the names of both versions."""
+        self.pieces, self.side_names = pieces, side_names
         self.conflicts = [each for each in pieces if not isinstance(each, UnconflictedText)]
         self._numbers = {
             name: index for index, name in enumerate(dict.fromkeys(each.name for each in self.conflicts), 1)
@@ -86,12 +86,12 @@ class ConflictContents(Contents):
         self._blocks = {each.key: Block("conflict", key=each.key) for each in self.conflicts}
 
     def clear(self) -> None:
-        self.set_pieces((), self.sides)
+        self.set_pieces((), self.side_names)
         self.pieces = None
 
     @property
     def count(self) -> int:
-        """Number of conflicts. Text that both sides moved counts once."""
+        """Number of conflicts. Text that was moved in both versions counts once."""
         return len(self._numbers)
 
     def number(self, conflict: ConflictView | PageConflict) -> int:
@@ -99,13 +99,13 @@ class ConflictContents(Contents):
         return self._numbers[conflict.name]
 
     def index_of(self, conflict: ConflictView | PageConflict | None) -> int:
-        """Return the index of a conflict in `conflicts`. -1 if the page does not have it."""
+        """Return the index of a conflict in `conflicts`. -1 if the page does not have this conflict."""
         return next((index for index, each in enumerate(self.conflicts) if each is conflict), -1)
 
     # Units
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
-        inner, styles = min(WIDEST, max(24, width - 4)), self.viewport.text_styles
+        inner, styles = min(MAX_WIDTH, max(24, width - 4)), self.viewport.text_styles
 
         def make_renderer(deferred: DeferredContent | None) -> Callable[[_Unit], list[Line]]:
             context = LayoutContext(styles, folds, render_block, available_width=inner, deferred=deferred)
@@ -126,10 +126,10 @@ class ConflictContents(Contents):
         return units
 
     def _units_between(self, passage: UnconflictedText) -> list[_Unit]:
-        """Return the units of the text between two conflicts. Unchanged text is collapsed."""
+        """Return the units of the text between two conflicts, with unchanged text collapsed."""
         merged = [each for each in passage.units if each.kind not in ("block", "label", "title")]
         count = len({each.change_number for each in merged if each.change_number >= 0})
-        merged_text = f"merged from {self.sides[1]} without conflicts"
+        merged_text = f"merged from {self.side_names[1]} without conflicts"
         if count > _MOST_CHANGES:
             return [_Unit("fold", text=f"{count} changes {merged_text}")]
         units: list[_Unit] = []
@@ -163,7 +163,7 @@ class ConflictContents(Contents):
         if unit.conflict is None:
             return render_unconflicted(context, unit.diff, width) if unit.diff is not None else []
         conflict, numbering = unit.conflict, (unit.number, self.count)
-        decision = ConflictDecision(self.choices.get(conflict.name), self.sides)
+        decision = ConflictDecision(self.choices.get(conflict.name), self.side_names)
         if isinstance(conflict, PageConflict):
             lines = [Line([]), *render_page_conflict(context, conflict, decision, numbering, width)]
         else:
@@ -176,7 +176,7 @@ class ConflictContents(Contents):
         return empty_lines("No conflicts on this page.", "Press J for the next page")
 
     def has_spans(self, unit_index: int) -> bool:
-        return self.viewport.virtual_lines.units[unit_index].conflict is not None  # Only conflicts are selectable.
+        return self.viewport.virtual_lines.units[unit_index].conflict is not None  # Other units are not selectable.
 
     def find_unit(self, expected_index: int, key: str) -> int:
         units = self.viewport.virtual_lines.units
@@ -190,13 +190,13 @@ class ConflictContents(Contents):
         if not isinstance(unit.conflict, ConflictView):
             return (block for each in (unit.diff.blocks if unit.diff is not None else ()) for block in each.walk())
         conflict = unit.conflict
-        sides = (
+        versions = (
             conflict.main.new,
             conflict.request.new,
             conflict.base,
             *(each.new for each in conflict.outcomes.values()),
         )
-        return (block for side in sides if side is not None for block in side.walk())
+        return (block for version in versions if version is not None for block in version.walk())
 
 
 def _estimate_height(unit: _Unit) -> int:
@@ -226,7 +226,7 @@ CONFLICTS: Commands[ThreeWayView] = Commands(
 
 
 class ThreeWayView(Reader):
-    """Shows the conflicts of a page and their resolutions."""
+    """View of the conflicts of a page and their results."""
 
     CONTEXT: ClassVar[str] = "conflicts on a page"
     HELP: ClassVar[str] = (
@@ -261,13 +261,12 @@ class ThreeWayView(Reader):
 
     @property
     def target_key(self) -> str:
-        """Key of the page that is loading. If none is, key of the shown page. Empty if there is neither."""
+        """Key of the page that is loading, else of the shown page. Empty if there is neither."""
         return self._loading_key or self.key
 
     @property
     def selected_conflict(self) -> ConflictView | PageConflict | None:
-        """The selected conflict. The first conflict if none is selected, None if the page has no
-        conflicts."""
+        """Selected conflict, else the first conflict. None if the page has no conflicts."""
         selected = self.cursor.current() if self.contents.pieces else None
         unit = self.viewport.virtual_lines.units[selected.unit_index] if selected is not None else None
         every = self.contents.conflicts
@@ -276,14 +275,14 @@ class ThreeWayView(Reader):
 
     @property
     def status_text(self) -> str:
-        """Number of the selected conflict, for the status line."""
+        """Text for the status line, such as `conflict 2 of 5`."""
         selected = self.selected_conflict
         return f"conflict {self.contents.number(selected)} of {self.contents.count}" if selected is not None else ""
 
     def show_loading(self, title: str, *, key: str) -> None:
-        """Show that the page `key` is loading. The earlier page stays visible, but keys wait for the page `key`."""
+        """Show that the page `key` is loading. The earlier page stays visible, but commands wait."""
         if key != self.target_key:
-            self.waiting_commands = ()  # Drop the commands for another page.
+            self.waiting_commands = ()  # These commands are for another page.
         self._loading_key = key if key != self.key else ""
         self.state.show_loading(title)
 
@@ -293,13 +292,13 @@ class ThreeWayView(Reader):
         choices: Mapping[str, MergeChoice],
         *,
         key: str,
-        sides: tuple[str, str],
+        side_names: tuple[str, str],
     ) -> None:
-        """Show the conflicts of a page. `sides` has the names of the two sides. If `key` is unchanged, the position is
-        kept."""
+        """Show the conflicts of a page. `side_names` has the names of both versions. The same `key` as before keeps the
+        position."""
         self.state.clear()
         same, self.key, self._loading_key = key == self.key, key, ""
-        self.contents.set_pieces(pieces, sides)
+        self.contents.set_pieces(pieces, side_names)
         self.contents.choices = dict(choices)
         if not same:
             self.cursor.selected, self.contents.is_expanded = None, False
@@ -322,7 +321,7 @@ class ThreeWayView(Reader):
         if before != self.contents.choices:
             self.find_bar.content_changed()
         if (selected := self.cursor.current()) is not None:
-            self.cursor.select(selected)  # The result may have more lines than before.
+            self.cursor.select(selected)  # The result may have become longer.
 
     def clear(self) -> None:
         self.state.clear()
@@ -332,8 +331,8 @@ class ThreeWayView(Reader):
         self.find_bar.content_changed()
 
     def go_to_unresolved(self) -> bool:
-        """Go to the next conflict without a choice or a suggestion, from the selected one on and then from the top.
-        Return False if there is none. In this case, the first conflict is selected if no conflict was."""
+        """Go to the next conflict without a choice or suggestion, starting at the selected one. Return False if there
+        is none. A first conflict is then selected."""
         every = self.contents.conflicts
         at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [
@@ -351,7 +350,8 @@ class ThreeWayView(Reader):
                 return
 
     def go_to_conflict(self, step: int) -> None:
-        """Go to the next or previous conflict. After the last conflict, request the next page."""
+        """Go to the next conflict, or to the previous one if `step` is -1. After the last conflict, request the next
+        page."""
         if self.find_bar.needle:
             self.find_bar.step(step)
             return

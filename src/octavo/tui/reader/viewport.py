@@ -1,6 +1,5 @@
-"""`Viewport`: the lines of a pane and its scroll position. `BackgroundLayout` lays out lines in a thread before they
-come into view. `Contents` is the base of the contents of a pane.
-"""
+"""`Viewport`: the lines of a pane and the scroll position. `BackgroundLayout` renders lines in a thread before they are
+visible. `Contents` is the base class of the contents of a pane."""
 
 from __future__ import annotations
 
@@ -48,25 +47,25 @@ if TYPE_CHECKING:
     from octavo.tui.reader.reading_position import ReadingPosition
 
 MARK_WIDTH = 4
-"""Cells reserved at the right for a thread mark: a blank, the thread symbol, a blank, a digit."""
+"""Width in cells that is reserved for a thread mark, such as ` ● 2`."""
 STILL_LOADING = StillLoading("The rest of this page is still loading.")
 
 
 SHORT_PAGE = 6_000
-"""Pages with fewer characters are parsed and laid out on the event loop, without the background thread."""
+"""Number of characters from which a page is parsed and rendered in the background thread."""
 
 
 class Contents:
-    """Content of a pane: its units, their layout, and the blocks on each line."""
+    """Content of a pane: units, their layout, and the blocks on each line."""
 
     margin = 2
-    """Blank cells at the left."""
+    """Number of blank cells left of the text."""
     line_width = 0
-    """Width of a text line in cells if it is narrower than the pane, else 0."""
+    """Width of a text line in cells. 0 for the width of the pane."""
     is_fully_parsed = True
-    """True once the whole page is parsed. Its heights may still be estimated."""
+    """True after the whole page is parsed."""
     has_more_to_search = False
-    """True while some of the text to search is still loading."""
+    """True while a part of the text to search is loading."""
 
     @property
     def has_content(self) -> bool:
@@ -78,8 +77,8 @@ class Contents:
         return ()
 
     def take_units(self) -> Sequence[Any]:
-        """Return the units to show from now on. Called once when all lines are replaced: subclasses switch to newly
-        built units here."""
+        """Return the units to show from now on. Called when all lines are replaced. Subclasses switch to newly built
+        units."""
         return self.units()
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
@@ -95,16 +94,16 @@ class Contents:
         return ""
 
     def find_unit(self, expected_index: int, key: str) -> int:
-        """Return the index of a unit with the block `key`, preferably near `expected_index`. If no unit has the block,
-        return `expected_index`."""
+        """Return the index of a unit with the block `key`, preferably near `expected_index`. Else return
+        `expected_index`."""
         return expected_index
 
     def slices_of_block(self, unit_index: int) -> range:
-        """Return the indexes of all slices of the block to which the unit `unit_index` belongs."""
+        """Return the indexes of all slices of the block of a unit."""
         return range(unit_index, unit_index + 1)
 
     def margin_of(self, unit_index: int) -> int:
-        """Return the number of blank cells at the left of a unit."""
+        """Return the number of blank cells left of a unit."""
         return self.margin
 
     def lines_changed(self) -> None:
@@ -113,11 +112,11 @@ class Contents:
     # Selectable blocks
 
     def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
-        """Return the blocks of a unit's lines, each with its first and last line."""
+        """Return the blocks on the lines of a unit, each after its first and last line."""
         return block_ranges(lines)
 
     def has_spans(self, unit_index: int) -> bool:
-        """Return False if the cursor can skip a unit without layout, because it has no selectable blocks."""
+        """Return False if a unit has no selectable blocks, so the cursor can skip the unit without layout."""
         return True
 
     def block_at(self, line: Line, cell: int) -> Block | None:
@@ -125,45 +124,45 @@ class Contents:
         return line.block
 
     def cursor_bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
-        """Return the column of the cursor bar, relative to the first cell of a line. None if the block of the line is
-        not in `block_ids`."""
+        """Return the column of the cursor bar, relative to the first cell of a line. None if no block of the line is in
+        `block_ids`."""
         return -2 if id(line.block) in block_ids else None
 
     def reachable_spans(self, spans: list[BlockSpan]) -> list[BlockSpan]:
-        """Return those of the visible `spans` that scrolling may select."""
+        """Return the visible `spans` that scrolling may select."""
         return spans
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
-        """Return the first block with the mark of an open thread: the selectable block itself or one inside it. None if
-        there is none."""
+        """Return the first block with an open thread: the block of `span` or a block inside. None without such a
+        block."""
         return None
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
-        """Return the blocks inside or around a selectable block that may be wider than the pane."""
+        """Return the blocks inside or around the block of `span` that may be wider than the pane."""
         return (span.block,)
 
     # Marks and sticky table heads
 
     def sticky_rows(self, top: LinePosition) -> int:
-        """Return how many rows the sticky table head covers if `top` is in the first row."""
+        """Return the number of rows that the sticky table head covers if `top` is in the first row."""
         return 0
 
     def before_painting(self) -> None:
-        """Compute what the next frame needs, such as the sticky table head."""
+        """Prepare the next frame, for example its sticky table head."""
 
     def with_marks(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
-        """Return the strip of line `number` of a unit with its thread marks."""
+        """Return the strip of line `number` of a unit, with thread marks."""
         return strip
 
     def with_sticky_head(self, strip: Strip, row: int) -> Strip:
-        """Return the strip of a row, or that of the sticky table head if it covers the row."""
+        """Return the strip of a row, or of the sticky table head in this row."""
         return strip
 
     # Find in page
 
     @property
     def not_searched(self) -> str:
-        """Parts that a search leaves out, such as `2 pages`. Empty if it searches everything."""
+        """Parts that a search leaves out, such as `2 pages`. Empty for none."""
         return ""
 
     def text_finder(self, lines: Lines) -> BlockTextFinder:
@@ -174,7 +173,7 @@ class Contents:
             return Block("paragraph", text="\n".join(rows))
 
         units = range(len(lines))
-        # `section_letters=1` makes the search pause after each unit, because the layout of a unit may be slow.
+        # The search pauses after each unit (`section_letters=1`), because rendering a unit may be slow.
         return BlockTextFinder(((unit, shown_text(unit)) for unit in units), section_letters=1)
 
     def expand_to(self, match: Match) -> None:
@@ -188,11 +187,11 @@ class Contents:
 WORK_SECONDS = 0.004
 """Maximum seconds that a search or a copy runs before other events are handled."""
 WORK_INTERVAL = 0.01
-"""Seconds between two steps of a search or a copy, in which keys are handled."""
+"""Seconds between two steps of a search or a copy. Keys are handled in this time."""
 Missing = list[tuple[AsyncCache[Any, Any], Any]]
-"""Deferred content that is missing: each cache with the key to load."""
+"""Missing deferred content: pairs of a cache and the key to load."""
 FEW_LINES = 300
-"""Pages with fewer lines are laid out without the background thread."""
+"""Maximum number of lines of a page that is rendered without the background thread."""
 
 
 def _no_lines() -> VirtualLines[Any]:
@@ -200,11 +199,11 @@ def _no_lines() -> VirtualLines[Any]:
 
 
 class PaneMoved(Message):
-    """A pane scrolled, its length changed, or its cursor selected another block."""
+    """Posted after a pane scrolled, changed its length, or selected another block."""
 
 
 class PanePart:
-    """Part of a pane that reacts to changes of its lines. Subclasses override what they need."""
+    """Part of a pane that reacts to changes of the lines. Subclasses override what they need."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
@@ -219,13 +218,13 @@ class PanePart:
         """Clear caches that depend on the lines."""
 
     def layout_changed(self) -> None:
-        """Called after units were laid out again."""
+        """React to rendered units."""
 
     def top_changed(self, *, down: bool) -> None:
-        """Called after the pane scrolled down, or up if `down` is False."""
+        """React to scrolling down, or up if `down` is False."""
 
     def work_for(self, seconds: float) -> None:
-        """Continue a search or a copy for a number of seconds."""
+        """Continue a search or a copy for about `seconds`."""
 
 
 def app_of(pane: Widget) -> HostApp[Any]:
@@ -239,11 +238,9 @@ def explain(pane: Widget, sentence: str) -> None:
 
 
 class Viewport:
-    """Lines of a pane and its scroll position.
-
-    `top` is the position of the line in the first row. It alone decides which lines are visible. Textual's `scroll_y`
-    follows `top`, for the scroll bar. If the user drags the bar, `Reader.watch_scroll_y` sets `top`.
-    """
+    """Lines of a pane and the scroll position. `top` is the position of the line in the first row, which decides what
+    is visible. Textual’s `scroll_y` follows `top`. If the user drags the scroll bar, `Reader.watch_scroll_y` sets
+    `top`."""
 
     def __init__(self, widget: ScrollWidget, *, ascii: bool) -> None:
         self.widget = widget
@@ -254,20 +251,20 @@ class Viewport:
         self.folds = Folds()
         self.virtual_lines = _no_lines()
         self.layout_width = 0
-        """Width of the pane in cells for which the lines are laid out."""
+        """Width of the pane in cells for which lines are rendered."""
         self.paint_version = 0
-        """Number that changes if the visible rows look different at the same `top`. Then a frame is painted again."""
+        """Number that increases when visible rows change at the same `top`, so that a new frame is painted."""
         self.was_painted = False
-        """True after the first frame is painted. Before that, only visible units are laid out."""
+        """True after the first frame is painted. Before that, only visible units are rendered."""
         self.top = START
         self.is_setting_scroll_bar = False
         """True while `update_scroll_bar` moves the scroll bar."""
         self.covered_rows = 0
-        """Rows at the bottom that another widget covers."""
+        """Number of rows at the bottom that another widget covers."""
         self.bar_rows = 0
-        """Rows at the bottom that the find bar takes."""
+        """Number of rows at the bottom for the find bar."""
         self.is_outdated = False
-        """True if the lines must be laid out when the pane has a width again."""
+        """True if the lines must be replaced when the pane has a width again."""
         self._is_notifying = False
         self._work_timer: Timer | None = None
         self.background = BackgroundLayout(self)
@@ -282,11 +279,11 @@ class Viewport:
 
     @property
     def base_style(self) -> Style:
-        """Style of text without a style of its own."""
+        """Style of text without its own style."""
         return self.widget.visual_style.rich_style
 
     def update_styles(self) -> bool:
-        """Update the text styles after the theme changed. Return False if they are the same."""
+        """Update the text styles after a change of the theme. Return False if the styles are the same."""
         text_styles = Styles.from_theme(self.widget.app.theme_variables, ascii=self._ascii)
         is_other, self._text_styles = text_styles != self._text_styles, text_styles
         return is_other
@@ -300,28 +297,26 @@ class Viewport:
 
     @property
     def row_count(self) -> int:
-        """Number of visible rows, without the rows at the bottom that are covered."""
+        """Number of visible rows, without covered rows at the bottom."""
         return max(1, self.widget.size.height - max(self.covered_rows, self.bar_rows))
 
     def reserve_rows(self, rows: int) -> None:
-        """Reserve rows at the bottom that another widget covers, so that the last lines can scroll above the widget."""
+        """Reserve rows at the bottom for another widget, so that the last lines can scroll above the widget."""
         if rows != self.covered_rows and self.widget.is_running:
             self.covered_rows = rows
             self.update_scroll_bar()
 
-    def reset_lines(self, *, position: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        """Replace all lines by the units of the contents, and scroll to `position`, or keep the reading position.
-
-        Units have estimated heights until they are rendered. `laid` has the units that the background thread has
-        rendered.
-        """
+    def reset_lines(self, *, position: ReadingPosition | None = None, laid_units: LaidUnits | None = None) -> None:
+        """Replace all lines by the units of the contents. Scroll to `position`; None keeps the reading position. Units
+        have estimated heights until they are rendered. `laid_units` has heights and lines from the background
+        thread."""
         self._text_styles = None
         self.is_outdated = self.pane_width <= 0
         if self.is_outdated:
             return
         position = position or reading_position_of(self.virtual_lines, self.top, self.layout_width)
         self.layout_width = self.pane_width
-        self.virtual_lines = self.background.new_lines(laid)
+        self.virtual_lines = self.background.new_lines(laid_units)
         self.lines_changed()
         self.paint_version += 1
         if self.was_painted:
@@ -338,7 +333,7 @@ class Viewport:
             self.top = top_of_position(self.virtual_lines, position, unit, self.layout_width)
 
     def go_to_position(self, position: ReadingPosition) -> None:
-        """Scroll to a reading position. Lines that are laid out are kept."""
+        """Scroll to a reading position without replacing lines."""
         self._set_top(position)
         self.layout_changed()
         self.repaint()
@@ -350,17 +345,17 @@ class Viewport:
         self.contents.lines_changed()
 
     def layout_changed(self) -> None:
-        """Update the scroll bar and all parts after units were laid out."""
+        """Update the scroll bar and all parts after units were rendered."""
         self.update_scroll_bar()
         for part in self.parts:
             part.layout_changed()
 
     def remove_lines(self) -> None:
-        """Remove all lines, until the contents are laid out again."""
+        """Remove all lines until they are replaced."""
         self.virtual_lines, self.top = _no_lines(), START
 
     def lay_out_again(self, unit_index: int) -> None:
-        """Lay out a unit and the other slices of its block again."""
+        """Render a unit again, and later the other slices of its block."""
         for each in self.contents.slices_of_block(unit_index):
             self.virtual_lines.forget(each)
         self.virtual_lines.lines(unit_index)
@@ -371,7 +366,7 @@ class Viewport:
         self.continue_work()
 
     def choose_tab(self, tab: Block, unit_index: int) -> None:
-        """Select a tab of a unit, and the tabs of the same name in other units."""
+        """Select a tab in a unit, and tabs of the same name in other units."""
         self.folds.choose_tab(tab)
         for index, unit in enumerate(self.virtual_lines.units):
             if unit.block is None or unit.block.kind not in ("paragraph", "heading"):
@@ -379,14 +374,14 @@ class Viewport:
         self.lay_out_again(unit_index)
 
     def repaint(self) -> None:
-        """Paint the visible rows again, for example after another block was selected."""
+        """Paint the visible rows again, for example after a block was selected."""
         self.paint_version += 1
         self.widget.refresh()
 
     # Background work
 
     def continue_work(self) -> None:
-        """Lay out units in the background, and continue the work of the parts between keys."""
+        """Render units in the background, and continue the work of the parts between keys."""
         if self.was_painted and self.widget.is_running:
             self.background.begin()
         if self._work_timer is None and self.widget.is_running and any(part.has_work for part in self.parts):
@@ -400,18 +395,18 @@ class Viewport:
         self.continue_work()
 
     def raise_later(self, error: Exception) -> None:
-        """Crash the app for an error of the background thread. Called in that thread."""
+        """Crash the app after an error in the background thread, which calls this."""
         self.widget.call_later(crash, self.widget.app, error)
 
     # Scrolling
 
     @property
     def lines_above(self) -> int:
-        """Number of lines above the first row. Estimated if lines above are not laid out."""
+        """Number of lines above the first row. Estimated if some are not rendered."""
         return self.virtual_lines.top(self.top.unit_index) + self.top.line
 
     def go_to(self, top: LinePosition) -> None:
-        """Scroll to a position, but stop when the last line is in the last row."""
+        """Scroll to a position, but not below the end of the lines."""
         before, self.top = self.top, limited_top(self.virtual_lines, top, self.row_count)
         if self.top != before:
             for part in self.parts:
@@ -428,27 +423,26 @@ class Viewport:
 
     @property
     def visible_rows(self) -> list[PaneRow]:
-        """The rows that show a line, from top to bottom."""
+        """Rows that show a line, from top to bottom."""
         return rows_from(self.virtual_lines, self.top, self.widget.size.height)
 
-    def go_by(self, lines: int) -> int:
-        """Scroll down by `lines`, or up if negative. Return by how many lines the pane could not scroll down, because
-        the text ends."""
+    def scroll_by(self, lines: int) -> int:
+        """Scroll down by `lines`, or up if negative. Return the number of lines that were missing at the end."""
         before = self.top
         self.go_to(position_after(self.virtual_lines, before, lines))
         return max(0, lines - lines_between(self.virtual_lines, before, self.top, lines)) if lines > 0 else 0
 
     def row_of(self, position: LinePosition, max_rows: int | None = None) -> int:
-        """Return the row of a position, negative above the first row. Counting stops at about `max_rows`, by default
-        the number of visible rows."""
+        """Return the row of a position, negative above the pane. Counting stops at about `max_rows`, by default the
+        number of visible rows."""
         return lines_between(self.virtual_lines, self.top, position, self.row_count if max_rows is None else max_rows)
 
     def show_in_row(self, position: LinePosition, row: int) -> None:
-        """Scroll so that `position` is in `row`, or as near as the first and the last line allow."""
+        """Scroll so that `position` is in `row`, or as near as possible."""
         self.go_to(top_showing_at(self.virtual_lines, position, row, self.row_count))
 
     def update_scroll_bar(self) -> None:
-        """Limit `top` to the last position that fills the pane, then update the scroll bar."""
+        """Limit `top` to the last position that fills the pane, and update the scroll bar."""
         self.top = limited_top(self.virtual_lines, self.top, self.row_count)
         size = Size(
             max(self.layout_width, 1), self.virtual_lines.total + max(0, self.widget.size.height - self.row_count)
@@ -456,7 +450,7 @@ class Viewport:
         self.is_setting_scroll_bar = True
         if size != self.widget.virtual_size:
             self.widget.virtual_size = size
-            self.notify_moved()  # The percentage in the status line depends on the length.
+            self.notify_moved()  # The percentage in the status line has changed.
         if round(self.widget.scroll_y) != self.lines_above:
             self.widget.scroll_to(y=self.lines_above, animate=False, immediate=True, force=True)
         self.is_setting_scroll_bar = False
@@ -475,8 +469,8 @@ class Viewport:
 
 
 class BackgroundLayout:
-    """Lays out units before they are visible, and again when deferred content, such as link titles, arrives. Runs in
-    the thread of `terminal/polite_thread.py`, which pauses after each key until the next frame."""
+    """Renders units before they are visible, and again when deferred content, such as link titles, arrives. Runs in the
+    thread of `terminal/polite_thread.py`, which pauses after each key until the next frame."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
@@ -485,39 +479,40 @@ class BackgroundLayout:
         self._virtual_lines: VirtualLines[Any] | None = None
         """Lines that the background thread works on."""
         self._missing: dict[int, Missing] = {}
-        """Deferred content that was missing when a unit was laid out, by the identity of the unit."""
+        """Deferred content that was missing in each rendered unit, by the identity of the unit."""
         self._loading: list[AsyncCache[Any, Any]] = []
-        """Caches that load content which the pane has requested."""
+        """Caches that are loading content for the pane."""
 
     @property
     def is_busy(self) -> bool:
-        """True while the background thread lays out units of the pane."""
+        """True while the background thread renders units of the pane."""
         return self._virtual_lines is not None and self._virtual_lines is self.viewport.virtual_lines
 
     def prepare(self, folds: Folds, size: int) -> UnitLayout | None:
-        """Return the layout with which the background thread lays out a page of `size` characters. None if the pane has
-        no width yet."""
+        """Return the layout for a page of `size` characters in the background thread. None if the pane has no width
+        yet."""
         if self.viewport.pane_width <= 0:
             return None
         layout = self.viewport.contents.layout_for(self.viewport.pane_width, folds)
         return layout._replace(keeps_lines=size <= KEPT_WHOLE)
 
-    def new_lines(self, laid: LaidUnits | None) -> VirtualLines[Any]:
-        """Return the lines of all units, and remember their layout. `laid` has the units that the background thread laid
-        out."""
+    def new_lines(self, laid_units: LaidUnits | None) -> VirtualLines[Any]:
+        """Return new lines for all units. `laid_units` has heights and lines from the background thread."""
         contents = self.viewport.contents
         layout = contents.layout_for(self.viewport.layout_width, self.viewport.folds)
-        if laid is not None and laid.layout.key != layout.key:
-            laid = None  # The width, the theme, the folds or the targets of links have changed since.
+        if laid_units is not None and laid_units.layout.key != layout.key:
+            laid_units = None  # The layout, such as the width or the theme, has changed since.
         contents.margin, contents.line_width, self._layout = layout.margin, layout.line_width, layout
         render, self._missing = layout.make_renderer(layout.deferred), {}
         if layout.deferred is not None:
-            self._missing = {**laid.missing} if laid is not None else {}
-            render = self._recording(render, layout.deferred, self._missing)
-        return VirtualLines(contents.take_units(), layout.estimate_height, render, laid, keeps_all=layout.keeps_lines)
+            self._missing = {**laid_units.missing} if laid_units is not None else {}
+            render = self._record_missing(render, layout.deferred, self._missing)
+        return VirtualLines(
+            contents.take_units(), layout.estimate_height, render, laid_units, keeps_all=layout.keeps_lines
+        )
 
     def lines_for(self, units: Sequence[Any]) -> LaidUnits | None:
-        """Return the heights and lines of the `units` that are shown already. None before the first layout."""
+        """Return the known heights and lines of those `units` that are shown. None before the first layout."""
         if self._layout is None:
             return None
         shown_units = {id(unit): (height, lines) for unit, height, lines in self.viewport.virtual_lines.laid_out()}
@@ -528,50 +523,52 @@ class BackgroundLayout:
         return LaidUnits(self._layout, heights, lines, missing)
 
     def lay_out_short(self) -> None:
-        """Lay out all units of a page with at most `FEW_LINES` lines. Do nothing for a longer page."""
+        """Render all units of a page with at most `FEW_LINES` lines. Do nothing on a longer page."""
         if self.viewport.virtual_lines.total <= FEW_LINES:
             self.viewport.virtual_lines.lay_out_some(FEW_LINES)
 
     def begin(self) -> None:
-        """Lay out all units with an estimated height: now on a short page, in the background thread on a longer one."""
+        """Render all units with an estimated height: now on a short page, in the background thread on a longer one."""
         virtual_lines, layout = self.viewport.virtual_lines, self._layout
         if self.is_busy or not virtual_lines.estimated_count or layout is None:
             return
         self.lay_out_short()
         if not virtual_lines.estimated_count or not self.viewport.contents.is_fully_parsed:
             self.viewport.update_scroll_bar()
-            return  # All heights are known, or the thread lays out the whole page after it has parsed it.
+            return  # All heights are known, or the thread renders the page after parsing.
         self.stop()
         virtual_lines.forgotten.clear()
         self._virtual_lines = virtual_lines
         self._work = thread.begin(self._steps(virtual_lines, layout), self.viewport.raise_later)
 
     def stop(self) -> None:
-        """Stop the layout in the background thread, and use none of its lines."""
+        """Stop rendering in the background thread, and drop its lines."""
         if self._work is not None:
             self._work.stop()
         self._work = self._virtual_lines = None
 
     def _steps(self, virtual_lines: VirtualLines[Any], layout: UnitLayout) -> Iterator[None]:
-        laid = yield from lay_out_units(layout, [*virtual_lines.units], virtual_lines.estimated_units())
-        self.viewport.widget.call_later(self._use_finished_work, virtual_lines, laid)
+        laid_units = yield from lay_out_units(layout, [*virtual_lines.units], virtual_lines.estimated_units())
+        self.viewport.widget.call_later(self._use_finished_work, virtual_lines, laid_units)
 
-    def _use_finished_work(self, virtual_lines: VirtualLines[Any], laid: LaidUnits) -> None:
+    def _use_finished_work(self, virtual_lines: VirtualLines[Any], laid_units: LaidUnits) -> None:
         if virtual_lines is not self._virtual_lines:
             return
         self.stop()
         if virtual_lines is self.viewport.virtual_lines:
-            self.use_laid_units(laid)
+            self.use_laid_units(laid_units)
             self.viewport.continue_work()
 
-    def use_laid_units(self, laid: LaidUnits, more: Sequence[Any] = ()) -> None:
-        """Use the units that the background thread laid out, and append the units `more`."""
-        if self._layout is not None and laid.layout.key == self._layout.key:
-            self._missing |= {unit: missing for unit, missing in laid.missing.items() if unit not in self._missing}
+    def use_laid_units(self, laid_units: LaidUnits, more: Sequence[Any] = ()) -> None:
+        """Use heights and lines from the background thread, and append the units `more`."""
+        if self._layout is not None and laid_units.layout.key == self._layout.key:
+            self._missing |= {
+                unit: missing for unit, missing in laid_units.missing.items() if unit not in self._missing
+            }
         else:
-            # The layout has changed since `laid` was made, so its heights are wrong.
-            laid = laid._replace(heights={}, lines={})
-        self.viewport.virtual_lines.extend(more, laid)
+            # The layout has changed since, so the heights are wrong.
+            laid_units = laid_units._replace(heights={}, lines={})
+        self.viewport.virtual_lines.extend(more, laid_units)
         self._forget_outdated()
         self.viewport.update_scroll_bar()
         if more:
@@ -579,10 +576,10 @@ class BackgroundLayout:
 
     # Deferred content
 
-    def _recording(
+    def _record_missing(
         self, render: Callable[[Any], list[Line]], deferred: DeferredContent, missing: dict[int, Missing]
     ) -> Callable[[Any], list[Line]]:
-        """Return a function that renders a unit, and records in `missing` which deferred content it lacks."""
+        """Return a function that renders a unit and adds its missing deferred content to `missing`."""
 
         def render_and_record(unit: Any) -> list[Line]:
             deferred.take_missing()
@@ -594,7 +591,7 @@ class BackgroundLayout:
         return render_and_record
 
     def request_deferred(self) -> None:
-        """Load the deferred content that the visible units lack, such as link titles and images, in a worker."""
+        """Start loading the deferred content that visible units lack, such as link titles."""
         viewport = self.viewport
         if not self._missing or self._layout is None or self._layout.deferred is None or not viewport.widget.is_running:
             return
@@ -603,14 +600,14 @@ class BackgroundLayout:
         for cache, key in missing:
             cache.request(key)
         if any(cache.knows(key) for cache, key in missing):
-            viewport.widget.call_later(self._show_loaded)  # Another pane with the same content has loaded it.
+            viewport.widget.call_later(self._show_loaded)  # Another pane has loaded the same content.
         for cache in self._layout.deferred:
             if cache.has_requests and cache not in self._loading:
                 self._loading.append(cache)
                 viewport.widget.run_worker(self._load(cache), group="late")
 
     def _forget_outdated(self) -> None:
-        """Drop the lines of units whose missing deferred content is loaded now."""
+        """Drop the lines of units whose missing content is now loaded."""
         outdated = {unit for unit, missing in self._missing.items() if any(cache.knows(key) for cache, key in missing)}
         for index, unit in enumerate(self.viewport.virtual_lines.units) if outdated else ():
             if id(unit) in outdated:
@@ -625,7 +622,7 @@ class BackgroundLayout:
             self._loading.remove(cache)
 
     def _show_loaded(self) -> None:
-        """Lay out the visible units that lacked content which is loaded now."""
+        """Render the visible units again whose missing content is now loaded."""
         viewport = self.viewport
         virtual_lines, total = viewport.virtual_lines, viewport.virtual_lines.total
         self._forget_outdated()

@@ -231,7 +231,7 @@ class ConflictsScreen(View):
                 titles=item.move_target_titles,
             )
         if self._item is item:
-            self.view.show(sections, self._choices.by_name, key=_key_of(item), sides=self.source.side_names)
+            self.view.show(sections, self._choices.by_name, key=_key_of(item), side_names=self.source.side_names)
             self._draw_location()
 
     def _draw_head(self) -> None:

@@ -321,8 +321,8 @@ class PageDiff:
 
     def _update_thread_commands(self) -> None:
         has_open = any(each.is_open_thread for each in self._threads.comments)
-        if self.pane.contents.threads_elsewhere != has_open:
-            self.pane.contents.threads_elsewhere = has_open
+        if self.pane.contents.has_threads_elsewhere != has_open:
+            self.pane.contents.has_threads_elsewhere = has_open
             self._view.refresh_bindings()
 
     def go_to_page_with_thread(self, step: int) -> None:
