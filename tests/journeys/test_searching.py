@@ -126,7 +126,7 @@ async def test_search_without_results_ends_if_the_local_search_is_slower(stage: 
         with run.app.session.search_index._lock:
             for letter in "zzqx":
                 run.app.post_message(Key(letter, letter))
-            while screen._pages.value is None:  # noqa: ASYNC110  # There is no event for this.
+            while screen._found_pages.value is None:  # noqa: ASYNC110  # There is no event for this.
                 await asyncio.sleep(0.01)
         await run.see("No results for “zzqx”")
 
@@ -296,7 +296,7 @@ async def test_clicked_result_stays_selected_when_results_of_the_server_arrive(s
         assert screen.rows.item is not None
         assert screen.rows.item.title == "Release notes"
         run.gate.open()
-        await run.until(lambda: screen._pages.value is not None)
+        await run.until(lambda: screen._found_pages.value is not None)
         assert screen.rows.item is not None
         assert screen.rows.item.title == "Release notes"
 
@@ -339,7 +339,7 @@ async def test_second_enter_opens_one_result_only(stage: Stage) -> None:
         await run.until(lambda: screen._requested_text == "battery" and not screen._is_searching)
         await run.press("enter")
         run.gate.open(change_requests.Get)
-        await run.until(lambda: screen._pages.value is not None)
+        await run.until(lambda: screen._found_pages.value is not None)
         await run.settle()
         assert run.app.screen is screen
         run.gate.open()

@@ -61,10 +61,6 @@ def _choose_filter(app: Shell, view: CommentsScreen) -> None:
     view.active_filters.open_picker("Filter threads", more)
 
 
-def _toggle_mine(_: Shell, view: CommentsScreen) -> None:
-    view.sections.choose("open" if view.sections.current == "mine" else "mine")
-
-
 THREADS: Commands[CommentsScreen] = Commands(
     "comments",
     (
@@ -74,7 +70,7 @@ THREADS: Commands[CommentsScreen] = Commands(
         Command("order", "S", "Sort", "Sort threads",
                 run=lambda app, view: view.choose_list_order("Sort threads"), shown=False),
         Command("mine", "at", "Mine", "Switch between your threads and all open threads", key_display="@", shown=False, id="list.mine",
-            run=_toggle_mine),
+            run=lambda _, view: view.sections.choose("open" if view.sections.current == "mine" else "mine")),
         Command("list", "escape", "Back", "Go back to the list or clear the filters", run=back_to_list, shown=False),
     ),
 ).with_changed("next", keys="J,t", title="Next thread").with_changed("previous", keys="K,T", title="Previous thread")  # fmt: skip
@@ -146,11 +142,9 @@ class CommentsScreen(ListView[Thread]):
     def thread_target(self) -> ThreadTarget | None:
         """Target of the thread commands: the previewed thread, or the selected threads of the list."""
         target = self.thread.thread_target
-        return (
-            replace(target, selected=tuple(self.selected_rows), clear_selection=self._clear_selection)
-            if target is not None
-            else None
-        )
+        if target is None:
+            return None
+        return replace(target, selected=tuple(self.selected_rows), clear_selection=self._clear_selection)
 
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
@@ -206,8 +200,6 @@ class CommentsScreen(ListView[Thread]):
     def _follow_sources(self) -> None:
         if not self.show_no_organization(self.rows, "threads"):
             self.threads.follow_sources()
-
-    # The list
 
     @on(SectionTabs.Switched)
     def redraw_list(self) -> None:
@@ -329,8 +321,6 @@ class CommentsScreen(ListView[Thread]):
             self.redraw_list()
         self.rows.focus()
         return self.rows.go_to(thread.key)
-
-    # The thread
 
     @on(LineList.Highlighted, "#list")
     def _draw_thread(self) -> None:

@@ -246,8 +246,7 @@ class Composer(Dialog[str | None]):
         keys = [
             f"ctrl+s {self._verb}",
             "ctrl+t add to review" if self.can_add_to_review else "",
-            "ctrl+g suggest" if self.suggestion else "",
-            "" if self.suggestion else "ctrl+e editor",
+            "ctrl+g suggest" if self.suggestion else "ctrl+e editor",
         ]
         if not self.can_add_to_review:
             # With `ctrl+t`, the border has no space for these two keys. The key bar shows them.
@@ -473,5 +472,4 @@ def open_composer(
 
 
 def _normalize_lines(text: str) -> str:
-    """Return the text of a file as the user would type it: with line feeds, and none at the end."""
     return text.replace("\r\n", "\n").removesuffix("\n")

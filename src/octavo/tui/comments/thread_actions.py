@@ -131,7 +131,6 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
 
 
 def _resolutions(app: Shell, at: Discussion, comment: Comment) -> list[NewWrite]:
-    """Return the writes that resolve or reopen a thread and the linked threads with the same status."""
     action = "resolve" if comment.is_open else "reopen"
     return [
         NewWrite(
@@ -347,8 +346,7 @@ def _location_key(at: Discussion) -> str:
     return " ".join(str(getattr(at, name)) for name in type(at).model_fields)
 
 
-MAX_LISTED = 8
-"""Maximum number of pending comments that a dialog lists."""
+MAX_LISTED_PENDING = 8
 
 
 def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
@@ -362,18 +360,18 @@ def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
 def describe_pending(
     pending: tuple[OutboxEntry, ...], titles: Mapping[str, str], note: Callable[[OutboxEntry], str]
 ) -> list[str]:
-    """Return lines about the pending comments of a review: the first `MAX_LISTED`, and the number of the others. Empty
+    """Return lines about the pending comments of a review: the first `MAX_LISTED_PENDING`, and the number of the others. Empty
     if there are none.
 
     `note` returns a note if the block of a comment was changed or deleted, else ""."""
     if not pending:
         return []
     lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]
-    for entry in pending[:MAX_LISTED]:
+    for entry in pending[:MAX_LISTED_PENDING]:
         about = f" ({note(entry)})" if note(entry) else ""
         lines.append(f"• {location_label(entry, titles)}: {shorten(one_line_text(entry.facts.text), 60)}{about}")
-    if len(pending) > MAX_LISTED:
-        lines.append(f"and {len(pending) - MAX_LISTED} more. Press H to show all.")
+    if len(pending) > MAX_LISTED_PENDING:
+        lines.append(f"and {len(pending) - MAX_LISTED_PENDING} more. Press H to show all.")
     return lines
 
 

@@ -338,10 +338,6 @@ def _why_no_link(app: Shell, target: ThreadTarget) -> str | None:
     return missing_link_reason(app, "comment")
 
 
-def _open_in_browser(app: Shell, target: ThreadTarget) -> None:
-    confirm_link(app, target.url)
-
-
 THREAD: Commands[ThreadTarget] = Commands(
     "comments",
     (
@@ -363,7 +359,8 @@ THREAD: Commands[ThreadTarget] = Commands(
                 run_one=lambda app, target: copy_text(app, target.message.body.text, "Copied the text of the comment."), run_selected=copy),
         _single_command("copy_address", "Y", "Copy link", "Copy a link to the comment",
                 lambda app, target: copy_text(app, target.url, "Copied the link to the comment."), _why_no_link),
-        _single_command("open_browser", "o", "Open in browser", "Open the comment in the browser", _open_in_browser, _why_no_link),
+        _single_command("open_browser", "o", "Open in browser", "Open the comment in the browser",
+                lambda app, target: confirm_link(app, target.url), _why_no_link),
     ),
     context="comments",
     no_target=NO_THREAD,

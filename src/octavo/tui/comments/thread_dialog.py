@@ -102,7 +102,6 @@ class ThreadDialog(Dialog[None]):
         self._placement: Placement | None = None
         self._at = at
         self._threads = {thread.id: thread for thread in threads}
-        """The threads to step through, in order."""
         self._current_id = comment_id
         self._outdated_note = outdated_note
 
@@ -125,7 +124,6 @@ class ThreadDialog(Dialog[None]):
         self.set_timer(RESIZE_DELAY, self._place_beside_block)
 
     def _place_beside_block(self) -> None:
-        """Place the dialog, and scroll the block of the thread into view."""
         self._place()
         if self._select_block(self._threads[self._current_id]):
             self._pane.cursor.scroll_into_view()

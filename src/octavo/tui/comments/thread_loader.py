@@ -101,8 +101,7 @@ class ThreadLoader:
         return [self._view.subscriptions.snapshot(f"{status} change requests") for status in UNDECIDED]
 
     @property
-    def _threads(self) -> list[Snapshot[ListPage[Comment]]]:
-        """The responses with the threads of the requested sources."""
+    def _thread_lists(self) -> list[Snapshot[ListPage[Comment]]]:
         return [self._view.subscriptions.snapshot(key) for key in self.requested]
 
     def follow_sources(self) -> None:
@@ -151,7 +150,7 @@ class ThreadLoader:
     def _is_worth_showing(self) -> bool:
         """True if the list must be rebuilt now. A list of thousands of threads is rebuilt only for many new threads,
         for a write of the user, or at the end of loading."""
-        snapshots = self._threads
+        snapshots = self._thread_lists
         count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
         has_many_new = count < LONG_LIST or abs(count - self._shown_count) * 8 >= self._shown_count
         return (
@@ -170,7 +169,7 @@ class ThreadLoader:
         """Return all loaded threads, in the order of their sources."""
         return [
             Thread(comment, source.at, source.name)
-            for source, snapshot in zip(self.requested.values(), self._threads, strict=True)
+            for source, snapshot in zip(self.requested.values(), self._thread_lists, strict=True)
             if snapshot.value is not None
             for comment in snapshot.value.items
         ]
@@ -178,7 +177,7 @@ class ThreadLoader:
     @property
     def snapshots(self) -> list[Snapshot[Any]]:
         """The responses that the list needs: the spaces, the change requests and the threads."""
-        return [self._view.shell.workspace.spaces, *self._change_requests, *self._threads]
+        return [self._view.shell.workspace.spaces, *self._change_requests, *self._thread_lists]
 
     @property
     def is_loading(self) -> bool:
@@ -187,7 +186,7 @@ class ThreadLoader:
 
     @property
     def loaded_source_count(self) -> int:
-        return sum(snapshot.value is not None for snapshot in self._threads)
+        return sum(snapshot.value is not None for snapshot in self._thread_lists)
 
     @property
     def has_more(self) -> bool:
@@ -197,7 +196,7 @@ class ThreadLoader:
     @property
     def is_loaded(self) -> bool:
         """True if the threads of all requested sources are loaded."""
-        return all(snapshot.value for snapshot in self._threads)
+        return all(snapshot.value for snapshot in self._thread_lists)
 
 
 class OutdatedBlocks:

@@ -38,9 +38,7 @@ from octavo.tui.widgets.text_widgets import ScrollWidget, scroll_by_page
 
 _BLOCK_DELETED = "Outdated: the block was deleted from the page."
 _MAX_DRAFT_LINES = 4
-"""Maximum number of lines of a draft below a thread."""
 _MAX_QUOTE_LINES = 4
-"""Maximum number of lines of quoted block text above a thread."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +150,6 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         if they do."""
         self._line_styles = Styles()
         self._draft_lines: list[Line] = []
-        """The lines of unsent drafts below the last message."""
         self._suggestions = SuggestionDiffs(lambda: self.shell, self._lay_out)
 
     @property
@@ -242,8 +239,6 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         if is_whole(self):
             self._lay_out()
 
-    # Layout
-
     def _lay_out(self) -> None:
         if is_being_removed(self):
             return  # The diff of a suggestion arrived while this pane was being removed.
@@ -270,7 +265,6 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             self.post_message(self.Updated())
 
     def _lay_out_heading(self, comment: Comment, width: int) -> list[Line]:
-        """Return the lines with the page of the thread and the text of its block."""
         styles, target = self._line_styles, comment.target
         lines = [Line(truncate([Piece(" "), Piece(self._title, styles.strong)], width))]
         text = " ".join((target.node.preview or "").split()) if target.node is not None else ""
@@ -333,7 +327,6 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             self._lay_out()
 
     def _lines_of_drafts(self, width: int) -> list[Line]:
-        """Return the first lines of each draft in this thread. Pending comments are shown as messages."""
         drafts = [draft for draft in self.drafts_in_selection if draft.draft_key]
         if not drafts:
             return []
@@ -361,7 +354,6 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         return [] if self.comment is None else [*self._draft_lines, *self._reply_status_lines()]
 
     def _reply_status_lines(self) -> list[Line]:
-        """Return the lines that say why some replies are not shown."""
         styles, more = self._line_styles, self._replies.value.next if self._replies.value else None
         if self._replies.error is not None:
             heading = "load" if self._replies.value is None else "refresh"
@@ -375,8 +367,6 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         if self._replies.loading and self._replies.value is None and self.comment and self.comment.replies:
             return [Line([Piece(f"  Loading {plural(self.comment.replies, 'reply', 'replies')}…", styles.muted)])]
         return [Line([Piece("  There are more replies. Press G to load them.", styles.muted)])] if more else []
-
-    # Drawing
 
     def render_line(self, y: int) -> Strip:
         width, line_number = self.size.width, y + self.scroll_offset.y
@@ -408,8 +398,6 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         for index, layout in enumerate(self._messages):
             if layout.top <= line <= layout.top + len(layout.lines):
                 self._select(index)
-
-    # Commands
 
     @property
     def thread_target(self) -> ThreadTarget | None:

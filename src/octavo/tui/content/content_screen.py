@@ -98,16 +98,19 @@ class SpaceList:
         collection = next((each for each in self._collections if each.id == item_id), None)
         selected = collection if node is not None and node.kind == "group" else workspace.space(item_id)
         return SpaceTarget(
-            organization, workspace.spaces.value.items, self._collections, selected, self._select_created, self._remove
+            organization,
+            workspace.spaces.value.items,
+            self._collections,
+            selected,
+            self._select_when_listed,
+            self._close_when_unlisted,
         )
 
-    def _select_created(self, item_id: str) -> None:
-        """Select a created space or collection as soon as it is listed."""
+    def _select_when_listed(self, item_id: str) -> None:
         self._created_id = item_id
         self.show()
 
-    def _remove(self, item_id: str) -> None:
-        """Close a deleted or transferred space as soon as the server no longer lists it."""
+    def _close_when_unlisted(self, item_id: str) -> None:
         self._removed_id = item_id
         self.show()
 
@@ -306,8 +309,6 @@ class ContentScreen(View, CopiesWhenReady):
         """IDs of the first commands in the key bar. While only the page is shown, the command that shows all panes."""
         return ("content.zoom",) if self.has_class("-zoomed") else ()
 
-    # Location
-
     @property
     def current_visit(self) -> VisitedPage | None:
         return self.open_space.visited_page
@@ -336,8 +337,6 @@ class ContentScreen(View, CopiesWhenReady):
         )
         return self.current_visit is not None and self.page_view.key == self.open_space.key and not is_covered
 
-    # Targets of the commands
-
     @property
     def drafts_in_selection(self) -> Sequence[UnsentText]:
         """Your unsent drafts in the focused thread, else on the selected page or block."""
@@ -349,8 +348,6 @@ class ContentScreen(View, CopiesWhenReady):
     @property
     def selected_items(self) -> Sequence[Model]:
         return self.target.models
-
-    # Messages
 
     @on(LineList.Opened, "#spaces")
     def _on_space_opened(self, message: LineList.Opened) -> None:
@@ -413,8 +410,6 @@ class ContentScreen(View, CopiesWhenReady):
     @on(CopyUrlRequested)
     def _on_copy_url_requested(self, message: CopyUrlRequested) -> None:
         copy_url(self.open_space.shown_page, message)
-
-    # Navigation
 
     def refresh_data(self) -> None:
         super().refresh_data()

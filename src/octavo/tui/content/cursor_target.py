@@ -157,8 +157,6 @@ class CursorTarget:
             return f"“{row.label}” is a collection. Select a space in the collection first."
         return None
 
-    # The selected row
-
     def row_url(self) -> str:
         """Return the URL of the selected row. If it has none, say so and return an empty string."""
         row, pages, app = self.row, self._panes.pages, self._panes.shell
@@ -237,9 +235,12 @@ def _why_no_backlinks(app: Shell, target: CursorTarget) -> str | None:
     )
 
 
-def _open_files(app: Shell, target: CursorTarget) -> None:
-    if (space := target.space) is not None:
-        app.push_screen(_files_screen(space))
+def _on_space(act: Callable[[Shell, Space], object]) -> Callable[[Shell, CursorTarget], None]:
+    def run(app: Shell, target: CursorTarget) -> None:
+        if (space := target.space) is not None:
+            act(app, space)
+
+    return run
 
 
 def _open_links(app: Shell, target: CursorTarget, first_section: str = "broken") -> None:
@@ -262,16 +263,6 @@ def _open_page_blame(app: Shell, target: CursorTarget) -> None:
 def _is_available_offline(app: Shell, target: CursorTarget) -> bool:
     space = target.space
     return space is not None and app.session.offline.get(space.id) is not None
-
-
-def _keep_offline(app: Shell, target: CursorTarget) -> None:
-    if (space := target.space) is not None:
-        _download(app, space)
-
-
-def _remove_offline(app: Shell, target: CursorTarget) -> None:
-    if (space := target.space) is not None:
-        _remove_copy(app, space.id)
 
 
 def _export(app: Shell, target: CursorTarget) -> None:
@@ -299,14 +290,15 @@ SPACE: Commands[CursorTarget] = Commands(
     (
         Command("access", "A", "Access", "Show who has access and why",
                 run=_open_access, why_not=_why_no_access, shown=False),
-        Command("files", "F", "Files", "Show the files in this space and where they are used", run=_open_files, why_not=_why_no_space, shown=False),
+        Command("files", "F", "Files", "Show the files in this space and where they are used",
+                run=_on_space(lambda app, space: app.push_screen(_files_screen(space))), why_not=_why_no_space, shown=False),
         Command("links", "L", "Links", "Show the links in this space, broken links first", run=_open_links, why_not=_why_no_links, shown=False),
         Command("keep_offline", "", "Make available offline", "Download this space for offline use",
-                run=_keep_offline, why_not=_why_no_space, is_available=lambda app, target: not _is_available_offline(app, target)),
+                run=_on_space(_download), why_not=_why_no_space, is_available=lambda app, target: not _is_available_offline(app, target)),
         Command("keep_fresh", "", "Update offline copy", "Update the offline copy of this space",
-                run=_keep_offline, why_not=_why_no_space, is_available=_is_available_offline),
+                run=_on_space(_download), why_not=_why_no_space, is_available=_is_available_offline),
         Command("let_go", "", "Remove offline copy", "Delete the offline copy of this space",
-                run=_remove_offline, why_not=_why_no_space, is_available=_is_available_offline),
+                run=_on_space(lambda app, space: _remove_copy(app, space.id)), why_not=_why_no_space, is_available=_is_available_offline),
     ),
 )  # fmt: skip
 """Commands that open other views of a space, or manage its offline copy."""

@@ -180,8 +180,6 @@ class LinksScreen(ListView[LinkLocation]):
             self.subscriptions.follow_whole("backlinks", op, self._show_backlinks)
         self.rows.focus()
 
-    # Loaded data
-
     def _show_links(self, snapshot: Snapshot[ListPage[Link]]) -> None:
         for section in ("broken", "in-app", "internal", "external"):
             self._locations_by_section[section] = []
@@ -215,7 +213,7 @@ class LinksScreen(ListView[LinkLocation]):
             Section(each.key, each.name, len({item.key for item in self._locations_by_section.get(each.key, ())}))
             for each in self.sections.sections
         )
-        snapshot = self._snapshot
+        snapshot = self._links_of_tab
         order = {page.id: number for number, page in enumerate(self._tree.walk())} if self._tree is not None else {}
         items = {item.key: item for item in self._locations_by_section.get(section, ())}
         if snapshot.value is not None:
@@ -227,19 +225,16 @@ class LinksScreen(ListView[LinkLocation]):
         self._show_status()
 
     @property
-    def _snapshot(self) -> Snapshot[ListPage[Any]]:
-        """The response with the links of the current tab."""
+    def _links_of_tab(self) -> Snapshot[ListPage[Any]]:
         return self.subscriptions.snapshot("backlinks" if self.sections.current == "backlinks" else "links")
 
     @on(LineList.FilterChanged, "#links")
     def _show_status(self) -> None:
         section = self.sections.current
         name = f"links to {self.page[1]}" if section == "backlinks" and self.page else NAMES[section]
-        value = self._snapshot.value
+        value = self._links_of_tab.value
         more = " · more links on the server" if value is not None and value.next else ""
         self.show_location(f"{self.space.title} › Links · {name}", self.rows.counts.summary + more)
-
-    # Drawing
 
     def _headings(self, item: LinkLocation) -> Sequence[RowHeading]:
         page = self._page_of(item)
@@ -314,8 +309,6 @@ class LinksScreen(ListView[LinkLocation]):
                 return f"This link goes to {item.target or 'this page'}."
             case _:
                 return f"This link works: the {item.kind or 'page'} exists."
-
-    # Messages and actions
 
     @on(SectionTabs.Switched)
     def _on_tab_switched(self) -> None:
@@ -439,8 +432,6 @@ class FilesScreen(ListView[File]):
         self.subscriptions.follow_whole("links", links.ListOfSpace(at=self.space.ref, limit=200), self._count_uses)
         self.rows.focus()
 
-    # Loaded data
-
     @property
     def _files(self) -> Snapshot[ListPage[File]]:
         return self.subscriptions.snapshot("files")
@@ -488,8 +479,6 @@ class FilesScreen(ListView[File]):
         )
         self.show_location(f"{self.space.title} › Files", facts)
 
-    # Drawing
-
     def _draw(self, file: File) -> Row:
         use_count = "" if self._use_counts is None else str(self._use_counts[file.id] or "–")
         name = Content(file.name or "Unnamed")
@@ -518,8 +507,6 @@ class FilesScreen(ListView[File]):
             )
         )
 
-    # Pages that use the selected file
-
     @on(LineList.Highlighted, "#files")
     def _on_file_selected(self) -> None:
         self.query_one("#detail").visible = self.rows.item is not None
@@ -547,8 +534,6 @@ class FilesScreen(ListView[File]):
             self.query_one("#uses-title", Static).update(title.upper())
         if snapshot.error is not None:
             self.uses.state.fail("Could not load the pages that use this file", str(snapshot.error))
-
-    # Messages and actions
 
     @on(LineList.MoreRequested, "#files")
     def _load_more(self) -> None:

@@ -78,8 +78,6 @@ class SpaceThreads:
         at = self.discussion
         return why_not_in_space(self._panes.shell, at.space_id, "comment") if at is not None else None
 
-    # Unsent drafts
-
     def drafts_by_page(self) -> dict[str, list[UnsentText]]:
         """Return your unsent drafts by page ID."""
         space, index = self._panes.space, self._panes.shell.workspace.unsent.index
@@ -113,8 +111,6 @@ class SpaceThreads:
                 if each.thread in threads:
                     drafts_by_block.setdefault(threads[each.thread], []).append(each)
         return drafts_by_block
-
-    # Threads of the open page
 
     @property
     def discussion(self) -> SpaceRef | None:
@@ -205,8 +201,6 @@ class OpenSpace(SpacePanes):
         focus = self._screen.focused is None or self.nav.focused_tree is not None
         self.nav.show_tree(tree_name, self.space, focus=focus)
 
-    # Location
-
     @property
     def visited_page(self) -> VisitedPage | None:
         """The open page with its reading position. None if no page is open."""
@@ -216,7 +210,6 @@ class OpenSpace(SpacePanes):
         return VisitedPage(self.space.id, self.page.id, position) if self.space and self.page else None
 
     def _remember_page(self, to_page: str | None = None) -> None:
-        """Add the open page to the navigation history, unless it is `to_page`."""
         visit = self.visited_page
         if visit is not None and visit.page != to_page:
             self.shell.history.record(is_opened=False)
@@ -247,8 +240,6 @@ class OpenSpace(SpacePanes):
         page_error = self._screen.subscriptions.snapshot("page").error
         facts = (unsent, str(page_error or self.page_view.status_text) if is_open else "")
         self._screen.show_location(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
-
-    # Spaces
 
     def show_space(
         self,
@@ -296,8 +287,6 @@ class OpenSpace(SpacePanes):
             self._screen.follow(slot, None)
         self.space, self.pages, self.page, self._wanted_position = None, None, None, None
         self.pages_tree.show(())
-
-    # Pages
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if snapshot.value is None:

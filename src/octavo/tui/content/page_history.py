@@ -268,10 +268,7 @@ class PageHistoryScreen(ListView[PageVersion]):
             view.contents.deferred.targets = LinkTargets(LinkContext(tree, self.space.ref), self.page_id)
             view.reset_lines()
 
-    # The revisions
-
     async def _load_batch(self, finder: PageRevisionFinder) -> None:
-        """Check the next revisions, and show those that changed the page."""
         self._is_loading = True
         self.rows.state.show_loading(f"the version history of {self.current_title}")
         self._show_status()
@@ -323,8 +320,6 @@ class PageHistoryScreen(ListView[PageVersion]):
             if version.revision == self._newest_id
             else Content.styled("○", "$octavo-muted"),
         )
-
-    # The page in the selected revision
 
     @on(LineList.Highlighted, "#versions")
     def _on_version_selected(self) -> None:
@@ -438,8 +433,6 @@ class PageHistoryScreen(ListView[PageVersion]):
     @on(Reader.NextPageRequested)
     def _on_next_page_requested(self) -> None:
         self.rows.move(1)
-
-    # Actions
 
     def toggle_comparison(self, compared_with: ComparedWith) -> None:
         """Compare the selected revision with the current page or with the previous revision, or stop comparing."""

@@ -214,7 +214,6 @@ class SearchScreen(Dialog[None]):
         self._show_results()
 
     def _search_locally(self) -> None:
-        """Search the index on this computer. If a search is running, search again when it ends."""
         if self._is_searching:
             self._search_again = True
         elif self.search_text:
@@ -298,7 +297,7 @@ class SearchScreen(Dialog[None]):
         snapshots = self._snapshots
         error = next((each.error for each in snapshots if each.error is not None), None)
         organizations = self.subscriptions.snapshot("organizations")
-        server_error = self._pages.error
+        server_error = self._found_pages.error
         has_no_organization = self._organization is None and not organizations.loading
         if has_no_organization:
             server_error = server_error or organizations.error
@@ -347,7 +346,7 @@ class SearchScreen(Dialog[None]):
 
     def _server_page_results(self, terms: SearchTerms) -> list[SearchResult]:
         results: list[SearchResult] = []
-        for found in self._pages.value.items if self._pages.value else ():
+        for found in self._found_pages.value.items if self._found_pages.value else ():
             if isinstance(found, search.SpaceHit):
                 for page in found.pages:
                     results += server_page_results(page, found.id, found.title, terms)
@@ -357,8 +356,7 @@ class SearchScreen(Dialog[None]):
         return results
 
     @property
-    def _pages(self) -> Snapshot[ListPage[search.SpaceHit | search.PageHit]]:
-        """The pages that the server found, grouped by space if all spaces are searched."""
+    def _found_pages(self) -> Snapshot[ListPage[search.SpaceHit | search.PageHit]]:
         return self.subscriptions.snapshot("pages")
 
     @property
@@ -394,7 +392,7 @@ class SearchScreen(Dialog[None]):
 
     def _row_of(self, result: SearchResult) -> Row:
         right = result.detail or (result.location if result.kind == "page" else "")
-        if result.indexed is not None and result.kind == "page" and self._pages.error:
+        if result.indexed is not None and result.kind == "page" and self._found_pages.error:
             right += f" · {short_age(result.indexed.known_at)}" if result.indexed.known_at else " · title only"
         text, marks = result.excerpt, result.marks
         if not text and result.kind != "page":

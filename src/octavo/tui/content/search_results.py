@@ -227,12 +227,10 @@ def space_results(text: str, spaces: Iterable[Space]) -> list[SearchResult]:
 
 
 def _path_end(path: str) -> str:
-    """Return a path, shortened at its beginning to `MAX_PATH` characters."""
     return path if len(path) <= MAX_PATH else f"…{path[1 - MAX_PATH :]}"
 
 
 def _anchor(hit: search_index.Hit) -> str:
-    """Return the anchor of the heading above a result."""
     if not hit.path or hit.anchor:
         return hit.anchor
     return anchor_of_title(hit.path[-1]) + (f"-{hit.nth}" if hit.nth else "")

@@ -100,9 +100,6 @@ def show_actions(app: Shell, target: SpaceTarget) -> None:
     app.ask(Picker(title_of(item) if item is not None else target.organization.title, choices), lambda action: action())
 
 
-# Duplicate
-
-
 def _duplicate(app: Shell, target: SpaceTarget, space: Space) -> None:
     live = app.session.live
 
@@ -117,9 +114,6 @@ def _duplicate(app: Shell, target: SpaceTarget, space: Space) -> None:
         make_undo=undo_duplicate,
         on_success=lambda copy: target.on_created(copy.id),
     )
-
-
-# Transfer to another organization
 
 
 def _why_no_transfer(app: Shell) -> str:
@@ -198,9 +192,6 @@ def _transfer_operation(item: SpaceOrCollection, destination: str) -> Operation[
     if isinstance(item, Space):
         return spaces.Transfer(at=item.ref, organization=destination)
     return collections.Transfer(at=CollectionRef(collection_id=item.id), organization=destination)
-
-
-# Import
 
 
 def _why_no_import(space: Space) -> str:
@@ -291,9 +282,6 @@ async def _open_imported(app: Shell, space: Space, existing_page_ids: set[str]) 
             page = None  # The view of the space shows the error.
     if not app.is_ending:
         app.go(ToPage(space.id, page))
-
-
-# Git Sync
 
 
 async def _show_git_info(app: Shell, space: Space) -> None:

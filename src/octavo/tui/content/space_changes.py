@@ -121,10 +121,8 @@ def _list_operation(target: SpaceTarget, item: Space | Collection) -> Operation[
 DAY = timedelta(days=1)
 TRASH_RETENTION = timedelta(days=7)
 """Time for which the server keeps deleted spaces."""
-MAX_REMEMBERED = 50
-"""Maximum number of deleted spaces that are remembered."""
-MAX_SITES = 30
-"""Maximum number of sites that are checked for a space."""
+MAX_REMEMBERED_SPACES = 50
+MAX_CHECKED_SITES = 30
 
 
 def delete(app: Shell, target: SpaceTarget) -> None:
@@ -200,7 +198,7 @@ async def _page_fact(live: Live, space: SpaceRef) -> Fact:
 async def _site_facts(live: Live, at: OrganizationRef, space: Space) -> list[Fact]:
     try:
         listed = (await live.fetch(sites.List(at=at, limit=1000))).items
-        checked = listed[:MAX_SITES]
+        checked = listed[:MAX_CHECKED_SITES]
         ops = [
             site_structure.ListSiteSpaces(at=SiteRef(organization_id=at.organization_id, site_id=each.id), limit=1000)
             for each in checked
@@ -237,7 +235,7 @@ def remember_space(app: Shell, organization: str, space: Space) -> None:
     """Store on this computer that a space was deleted, so that the trash lists the space."""
     other_spaces = [each for each in _remembered_spaces(app) if each["id"] != space.id]
     entry = {"id": space.id, "title": space.title, "organization": organization, "at": short_texts.clock().isoformat()}
-    app.session.state.set_fact("deleted spaces", [entry, *other_spaces][:MAX_REMEMBERED])
+    app.session.state.set_fact("deleted spaces", [entry, *other_spaces][:MAX_REMEMBERED_SPACES])
 
 
 def _remembered_spaces(app: Shell) -> list[dict[str, str]]:

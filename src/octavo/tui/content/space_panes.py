@@ -45,8 +45,7 @@ _move_by = lazy("octavo.tui.content.space_changes:move_by")
 
 _BLOCK_CHANGES = {"changed": "block edited", "gone": "block deleted"}
 """Note about the block of an outdated thread, by the change of the block."""
-MAX_HEADING_LEVEL = 3
-"""The level of the deepest headings in an outline."""
+DEEPEST_OUTLINE_LEVEL = 3
 
 
 class SidePanel(Vertical):
@@ -116,10 +115,10 @@ class SidePanel(Vertical):
         is_other_page = page.id != self._page
         if is_other_page:
             self.outline.set_filter("")
-        shown = [heading for heading in document.headings if heading.level <= MAX_HEADING_LEVEL]
+        shown = [heading for heading in document.headings if heading.level <= DEEPEST_OUTLINE_LEVEL]
         self._visible_anchors, visible_anchor = {}, ""
         for heading in document.headings:
-            visible_anchor = heading.anchor if heading.level <= MAX_HEADING_LEVEL else visible_anchor
+            visible_anchor = heading.anchor if heading.level <= DEEPEST_OUTLINE_LEVEL else visible_anchor
             self._visible_anchors[heading.anchor] = visible_anchor
         self.outline.show(shown)
         if is_other_page:
@@ -355,7 +354,6 @@ SPACE_TREE: Commands[SpaceTarget] = Commands(
     context="spaces and collections",
     no_target=StillLoading("Your organization is still loading."),
 )  # fmt: skip
-"""Commands for the selected space or collection."""
 
 
 class SpacesPane(HasCommands, Vertical):

@@ -106,8 +106,6 @@ class PageEdit:
         else:
             await target_request.choose_target(self.app, self.space, f"Edit {self.title}", self._open_current)
 
-    # Unsent drafts
-
     def _offer(self, drafts: tuple[PageDraft, ...], titles: list[str]) -> None:
         choices: list[Choice[Callable[[], Coroutine[Any, Any, None]]]] = []
         for draft, name in zip(drafts, titles, strict=True):
@@ -180,10 +178,7 @@ class PageEdit:
             return new
         return TargetRequest(self.space, change_request=change_request)
 
-    # The editor
-
     async def _open_current(self, target: TargetRequest, change: Callable[[str], str] = lambda text: text) -> None:
-        """Load the current text of the page, apply `change` to it, and open the result in the editor."""
         with show_progress(self.app, f"Opening {self.title}…"), explained(f"Could not open {self.title}"):
             revision = await self._current_revision(target)
             target_id = target.change_request.id if target.change_request is not None else ""
@@ -238,7 +233,6 @@ class PageEdit:
             self._send_or_confirm(key, target, mine)
 
     def _send_or_confirm(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
-        """Send the text. If it contains conflict markers, ask for confirmation first."""
         number = len(find_markers(mine.text))
         if not number:
             self.send(key, target, mine)
@@ -259,8 +253,6 @@ class PageEdit:
         self.app.push_screen(
             ConfirmDialog(f"Send {self.title} with conflicts?", verb="Send", intro=warning), on_decided
         )
-
-    # Sending
 
     def send(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
         """Send the text `mine` to the change request `target` in the background, show the result, and call `on_end`.

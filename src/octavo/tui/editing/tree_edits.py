@@ -105,8 +105,6 @@ class TreeEdit:
             return
         on_loaded(LoadedTree(target, tree, head))
 
-    # The dialogs
-
     def _rename(self, loaded: LoadedTree) -> None:
         page = loaded.tree.find(self.page)
         old_title = page.title if page is not None else self.title
@@ -258,8 +256,6 @@ class TreeEdit:
         )
 
         self.app.ask(ConfirmDialog(title, verb=verb, field=field), lambda result: on_title(result.text))
-
-    # Sending
 
     async def _write(
         self,

@@ -190,7 +190,6 @@ class InboxScreen(ListView[InboxRow]):
     def __init__(self) -> None:
         super().__init__()
         self.marked_rows = MarkedRows()
-        """The rows of the inbox: active, snoozed and done rows."""
         self.active_filters = ActiveFilters(self, self.redraw_list)
         self.statuses = StatusLoader(self, self._redraw_status)
         self._row_renderer = RowRenderer(partial(_open_thread_count, self))
@@ -250,8 +249,6 @@ class InboxScreen(ListView[InboxRow]):
             self.feed.regroup()
         self._update_status()
 
-    # The list
-
     @property
     def snapshot(self) -> InboxSnapshot:
         """The inbox as far as it is loaded."""
@@ -260,7 +257,7 @@ class InboxScreen(ListView[InboxRow]):
     def _show_rows(self) -> None:
         self.marked_rows = self.feed.rows or MarkedRows()
         now = self.shell.session.state.now()
-        self._row_renderer.unread = self.marked_rows.unread
+        self._row_renderer.unread_keys = self.marked_rows.unread
         self._row_renderer.snooze_labels = {
             row.key: f"until {row_commands.snooze_end_label(until, now)}" for row, until in self.marked_rows.snoozed
         }
@@ -340,7 +337,6 @@ class InboxScreen(ListView[InboxRow]):
         self.set_class(is_empty, "-nothing")
 
     def _day_summary(self, width: int) -> list[Content]:
-        """Return the lines of an empty list: the items done today and the snoozed items."""
         now = localize(self.shell.session.state.now())
         midnight = now.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
         done = self.feed.marks.done_since(midnight) if self.feed.marks is not None else ()
@@ -373,8 +369,6 @@ class InboxScreen(ListView[InboxRow]):
         self.show_location(" · ".join(parts), " · ".join(filter(None, facts)))
         self.refresh_bindings()
 
-    # Targets of commands
-
     @property
     def KEYBAR(self) -> tuple[str, ...]:
         """IDs of the first commands in the key bar while the list has the focus."""
@@ -398,13 +392,10 @@ class InboxScreen(ListView[InboxRow]):
             if (comment := self.feed.comment(row)) is not None and isinstance(row.target, ThreadRef)
         ]
         if self.selected_rows:
-            clear_selection = self.rows.selection.clear
-            first = selected[0] if selected else None
-            return (
-                ThreadTarget(first.at, first.comment, first.comment, tuple(selected), clear_selection)
-                if first
-                else None
-            )
+            if not selected:
+                return None
+            at, comment = selected[0].at, selected[0].comment
+            return ThreadTarget(at, comment, comment, tuple(selected), self.rows.selection.clear)
         row = self.rows.item
         comment = self.feed.comment(row)
         if row is None or comment is None or not isinstance(row.target, ThreadRef):
@@ -421,8 +412,6 @@ class InboxScreen(ListView[InboxRow]):
             return ()
         space = self.shell.workspace.space(row.space_id) if row.space_id else None
         return [each for each in (self.feed.change_request(row), self.feed.comment(row), space) if each is not None]
-
-    # Preview
 
     @on(LineList.Highlighted, "#inbox")
     def _show_preview(self) -> None:
@@ -446,8 +435,6 @@ class InboxScreen(ListView[InboxRow]):
         if is_whole(self):
             self.rows.redraw()
             self.row_preview.summary.status_changed(request_id)
-
-    # Navigation
 
     @on(LineList.Opened, "#inbox")
     @on(ThreadView.ShowOnPageRequested)

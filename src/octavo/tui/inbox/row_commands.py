@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
 SnoozeEnd = Literal["hour", "tomorrow", "next week", "change", "back"]
-_MAX_LISTED = 5
-"""Maximum number of changes that are listed before they are discarded."""
-_MAX_TEXT = 160
-"""Maximum number of characters of a listed change."""
+_MAX_LISTED_CHANGES = 5
+_MAX_CHANGE_LENGTH = 160
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,6 @@ def _mark_change(selected: SelectedRows, title: str, mark: Callable[[], Awaitabl
 
 
 async def _mark_again(marks: InboxMarks, marks_before: MarkedRows) -> None:
-    """Snooze the snoozed rows of `marks_before`, and mark its done rows as done."""
     for row, until in marks_before.snoozed:
         await marks.snooze(row, until=until)
     await marks.mark_done(*marks_before.done)
@@ -174,9 +171,6 @@ def mark_unread(app: Shell, selected: SelectedRows) -> None:
         selected.feed.regroup()
 
     app.background(save())
-
-
-# Drafts and changes in the outbox
 
 
 def unsent_texts(app: Shell, selected: SelectedRows) -> list[UnsentText]:
@@ -217,7 +211,9 @@ def discard(app: Shell, selected: SelectedRows) -> None:
         selected.before_removal()
         discard_drafts()
         return
-    titles = [f"“{shorten(' '.join((each.facts.text or each.action).split()), _MAX_TEXT)}”" for each in entries]
+    titles = [
+        f"“{shorten(' '.join((each.facts.text or each.action).split()), _MAX_CHANGE_LENGTH)}”" for each in entries
+    ]
     consequence = discard_consequences(entries)
     if drafts:
         consequence = f"{consequence} {plural(len(drafts), 'unsent draft')} will also be discarded. You can press u afterward to restore discarded drafts."
@@ -229,7 +225,9 @@ def discard(app: Shell, selected: SelectedRows) -> None:
 
     title = f"Discard {plural(len(entries), 'change')}?" if len(entries) > 1 else "Discard this change?"
     app.ask(
-        ConfirmDialog(title, verb="Discard", intro="\n".join(first_few(titles, _MAX_LISTED)), after=consequence),
+        ConfirmDialog(
+            title, verb="Discard", intro="\n".join(first_few(titles, _MAX_LISTED_CHANGES)), after=consequence
+        ),
         on_decided,
     )
 

@@ -76,7 +76,6 @@ REASON_SIGNS: Mapping[InboxReason, tuple[str, str]] = MappingProxyType(
     }
 )
 ORDERS: Mapping[str, str] = MappingProxyType({"reason": "by reason", "space": "by space", "newest": "newest first"})
-"""Labels of the orders of the list."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +170,6 @@ def tab_settings(
 
 
 def _free_name(name: str, taken_names: Collection[str]) -> str:
-    """Return `name`, or `name` with a number if it is in `taken_names`."""
     printable = " ".join("".join(each if each.isprintable() else " " for each in name).split())
     candidate, number = printable[:MAX_NAME_LENGTH].strip(), 2
     while candidate in taken_names:
@@ -194,8 +192,7 @@ class RowRenderer:
         self.order = "reason"
         self.headings: Mapping[str, RowHeading] = {}
         """Headings by reason, or by space ID."""
-        self.unread: frozenset[str] = frozenset()
-        """Keys of the unread rows."""
+        self.unread_keys: frozenset[str] = frozenset()
         self.snooze_labels: Mapping[str, str] = {}
         """Texts such as `until 14:30` for snoozed rows, by row key."""
 
@@ -215,7 +212,7 @@ class RowRenderer:
             f"also {', '.join(SHORT_REASONS[each] for each in row.other_reasons)}" if row.other_reasons else ""
         )
         return Row(
-            text=Content.styled(row.title, "bold") if row.key in self.unread else row.title,
+            text=Content.styled(row.title, "bold") if row.key in self.unread_keys else row.title,
             right=Content.styled(f"{reason} {age:>4}", "$octavo-muted"),
             second_line=" · ".join(filter(None, (row.context, plural(threads, "open thread") if threads else ""))),
             second_right=other_reasons,
@@ -259,11 +256,8 @@ class RowPreview(Vertical):
         """`status_of` returns the status of a change request, as far as it is loaded."""
         super().__init__(id=id)
         self._row: InboxRow | None = None
-        self.summary, self.thread, self.text_pane = (
-            RequestPreview(status_of, id="summary"),
-            ThreadView(),
-            TextPane(),
-        )
+        self.summary = RequestPreview(status_of, id="summary")
+        self.thread, self.text_pane = ThreadView(), TextPane()
 
     def compose(self) -> ComposeResult:
         yield ChangingText(id="why")
@@ -309,7 +303,6 @@ class RowPreview(Vertical):
             self.thread.show(row.target.at, value, title=row.context)
 
     def _show_text(self, row: InboxRow) -> None:
-        """Show a draft or a failed change, with the keys for it. For other rows, say that there is no preview."""
         self._show_pane(row, "words")
         lines = [safe(row.title).stylize("bold"), Content.styled(row.context, "$octavo-muted"), Content("")]
         match row.target:

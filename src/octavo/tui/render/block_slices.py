@@ -16,8 +16,7 @@ from octavo.documents.blocks import NO_ATTRS, Block, Run
 from octavo.tui.render.styled_lines import Line, Piece, box, flatten_emoji, wrap
 from octavo.tui.render.styles import Styles
 
-MOST_COLUMNS = 200
-"""Maximum number of columns of a table that are shown."""
+MOST_TABLE_COLUMNS = 200
 
 
 def has_merged_cells(rows: Sequence[Block]) -> bool:
@@ -38,7 +37,7 @@ def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
         for cell in row.children:
             while len(row_cells) < len(rows_taken) and rows_taken[len(row_cells)]:
                 row_cells.append(None)
-            span = min(int(cell.attrs.get("colspan", 1)), MOST_COLUMNS)
+            span = min(int(cell.attrs.get("colspan", 1)), MOST_TABLE_COLUMNS)
             rows_taken += [0] * (len(row_cells) + span - len(rows_taken))
             rows_taken[len(row_cells) : len(row_cells) + span] = [int(cell.attrs.get("rowspan", 1))] * span
             row_cells += [cell, *[None] * (span - 1)]
@@ -60,7 +59,7 @@ _NESTING_FACTOR = 9 / 8
 _LEAST_LIMIT = 600
 """Minimum of the limit for the cost of a slice."""
 _LONGEST_WORD = 3000
-"""Maximum number of characters of a word that is never split."""
+"""A word with fewer characters is never split."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _CELL_GROUP_SIZE = 6
 """The number of cards or images in a slice is a multiple of this, so that rows of 1, 2 or 3 of them are whole."""
@@ -176,7 +175,6 @@ def _with_bounds(piece: Block, *, is_first: bool, is_last: bool) -> Block:
 
 
 def _slice_of(block: Block, children: Iterable[Block], start: int, *, is_continuation: bool = False) -> Block:
-    """Return a slice with some children of a block. With `is_continuation`, the slice starts inside its first child."""
     above = block.children[start - 1] if start and not is_continuation else None
     return block._replace(children=tuple(children), attrs={**block.attrs, "slice": SliceBounds(block, start, above)})
 
@@ -241,7 +239,6 @@ def _without_spans(cell: Block | None) -> Block:
 
 
 def _split_long_cells(piece: Block, limit: float) -> Iterator[Block]:
-    """Yield a slice with its cells shortened, then the rest of each long cell as paragraphs."""
     rows = [shorten_row(row, limit) for row in piece.children]
     yield piece._replace(children=tuple(rows)) if any(map(is_not, rows, piece.children)) else piece
     for row, short in zip(piece.children, rows, strict=True):

@@ -159,7 +159,6 @@ def _entry_slices(block: Block) -> Iterator[Block]:
 
 
 def _number_slices(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUnit, T]]:
-    """Yield each slice with the unit that shows it. Only the first slice has a change number."""
     later_unit = unit._replace(change_number=-1, is_tight=True)
     first: T | None = None
     number = 0
@@ -303,7 +302,6 @@ def changes_with_context(lines: Sequence[LineChange]) -> Iterator[LineChange]:
 
 
 def _group_lines(lines: Iterable[LineChange]) -> Iterator[tuple[LineChange, ...]]:
-    """Yield lines of code or source in groups that cost about as much to render as a slice (`SLICE_COST`)."""
     group: list[LineChange] = []
     cost = 0
     for line in lines:

@@ -126,7 +126,7 @@ def prepare_conflicts(
             titles.get(conflict.base_text_page or "", ""),
         )
         located_views.append((line, view))
-    return tuple(_in_order(compared, located_views))
+    return tuple(_conflicts_and_text(compared, located_views))
 
 
 def prepare_page_conflict(conflict: PageConflict, text: str) -> tuple[PageConflict | UnconflictedText, ...]:
@@ -163,10 +163,9 @@ def _text_alone(conflict: Conflict, text: str | None) -> str:
     return safe_text(conflict.in_context(text)) if text and text.strip() else ""
 
 
-def _in_order(
+def _conflicts_and_text(
     compared: PageComparison, located_views: Sequence[tuple[int, ConflictView]]
 ) -> Iterator[ConflictView | UnconflictedText]:
-    """Yield the conflicts and the text between them. Each conflict follows the block that contains its line."""
     waiting = list(located_views)
     collected: list[DiffUnit] = []
     for unit in _all_units(compared):
@@ -400,7 +399,6 @@ def _side_label(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
 
 
 def _render_side(context: LayoutContext, units: Iterable[DiffUnit], width: int, source: str) -> list[Line]:
-    """Render the text of a side, with the words that differ from the base marked."""
     side_widths = SideWidths(width + _NUMBER_WIDTH, width + _NUMBER_WIDTH, only_new=True)
     all_lines: list[Line] = []
     for unit in units:
@@ -417,7 +415,6 @@ def _render_side(context: LayoutContext, units: Iterable[DiffUnit], width: int, 
 
 
 def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list[Line]:
-    """Return the first lines of a long text, and a note with the approximate number of lines left out."""
     shown_letters = sum(len(line.text.strip()) for line in lines[:_SIDE_LINES])
     hidden_lines = round((len(source) - shown_letters) / max(1, shown_letters) * _SIDE_LINES)
     if hidden_lines <= 0:
@@ -485,7 +482,6 @@ def _all_units(compared: PageComparison) -> Iterable[DiffUnit]:
 
 
 def _new_side(compared: PageComparison) -> Iterator[DiffUnit]:
-    """Yield the units of the new version, with additions and changes marked."""
     return (unit for unit in _all_units(compared) if unit.kind in ("block", "entry"))
 
 

@@ -91,8 +91,7 @@ class AsyncCache(Generic[K, V]):
         self._capacity = capacity
         self._results: OrderedDict[K, V | None] = OrderedDict()
         self._requested: dict[K, None] = {}
-        self._result_count = 0
-        """Number of results loaded so far."""
+        self._loaded_count = 0
         self._lock = asyncio.Lock()
         self.missing: list[K] = []
         """Keys that `get` did not find since the last `DeferredContent.take_missing`."""
@@ -135,18 +134,18 @@ class AsyncCache(Generic[K, V]):
 
     async def load_requested(self) -> bool:
         """Load queued keys. Return True if this call or another call has loaded new results meanwhile."""
-        count = self._result_count
+        count = self._loaded_count
         async with self._lock:
             started = time.monotonic()
-            while self._requested and (self._result_count == count or time.monotonic() - started <= BATCH_SECONDS):
+            while self._requested and (self._loaded_count == count or time.monotonic() - started <= BATCH_SECONDS):
                 key = next(iter(self._requested))
                 (result,) = await asyncio.gather(self._load(key), return_exceptions=True)
                 value = self._results[key] = run_guarded(partial(_result_or_raise, result), lambda: None)
                 self._requested.pop(key, None)
-                self._result_count += value is not None
+                self._loaded_count += value is not None
         while len(self._results) > self._capacity:
             self._results.popitem(last=False)
-        return self._result_count != count
+        return self._loaded_count != count
 
 
 def _result_or_raise(result: V | BaseException | None) -> V | None:
@@ -300,14 +299,12 @@ class DeferredContent:
     tokens: AsyncCache[CodeQuery, Tokens] | None = field(default_factory=lambda: AsyncCache(highlight_code))
     """Tokens of code blocks, for syntax highlighting."""
     diagrams: AsyncCache[DiagramQuery, DrawnDiagram] | None = None
-    """Diagrams drawn as text."""
 
     thumbnails: AsyncCache[ThumbnailQuery, ScaledPicture] | None = None
     """Small images, if the settings show them in pages."""
     specifications: AsyncCache[str | links.Target, Specification] | None = None
     """OpenAPI specifications by slug, or by target if the block names a path or URL."""
     operations: AsyncCache[OperationQuery, FoundOperation] | None = None
-    """Operations of OpenAPI blocks."""
     details: AsyncCache[OperationLayout, list[Line]] | None = None
     """Rendered details of operations that are expanded."""
     specifications_of: tuple[str, int] | None = None

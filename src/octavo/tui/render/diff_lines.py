@@ -170,7 +170,6 @@ def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
 
 
 def _section_text(names: Sequence[str], styles: Styles, available_width: int = 1 << 30) -> str:
-    """Return the names of sections as one line of text, without the outermost sections if they do not fit."""
     between = f" {styles.glyphs.right} "
     path = between.join(drawable_text(styles, name) for name in names)
     for first in range(1, len(names)):
@@ -504,7 +503,6 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
 def _message_lines(
     name: list[Piece], message: ThreadSummary | ThreadReply, styles: Styles, width: int
 ) -> list[list[Piece]]:
-    """Return `name` and the first rendered lines of a message, and an ellipsis if there are more."""
     text, most_lines = message.text, _MOST_LINES
     lines: list[list[Piece]] = []
     if message.suggestion_diffs:

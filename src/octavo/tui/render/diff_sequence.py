@@ -206,7 +206,6 @@ class _UnitBuilder:
         return self.units
 
     def _iterate_units(self, add_units: Callable[[], None]) -> Iterator[DiffUnit]:
-        """Yield the title of the page, then the units that `add_units` adds."""
         add_units()
         for key in self._threads:
             if key not in self._shown_keys:
@@ -268,8 +267,8 @@ class _UnitBuilder:
         return DiffUnit(kind, block, None, entry, change_number=self._next_number(), kinds=kinds)
 
     def _kinds_of(self, entry: DiffGroup) -> frozenset[ChangeKind]:
-        entries = entry.moves if isinstance(entry, JointMove) else getattr(entry, "entries", ())
         if isinstance(entry, JointMove | Replacement):
+            entries = entry.moves if isinstance(entry, JointMove) else entry.entries
             return NO_KINDS.union(*map(self._kinds.of, entries))
         return self._kinds.of(entry)
 
@@ -346,7 +345,6 @@ class _UnitBuilder:
         self._add_hidden(hidden)
 
     def _add_move(self, moves: JointMove) -> None:
-        """Add a note at the old place of blocks that moved together, or the blocks at their new place."""
         first = moves.moves[0]
         olds, news = tuple(each.old for each in moves.moves), tuple(each.new for each in moves.moves)
         if not first.is_arrival:

@@ -27,7 +27,6 @@ class SideWidths:
     width: int
     side: int
     only_new: bool = False
-    """True if only the new side is shown."""
 
     @classmethod
     def for_width(cls, width: int, *, split: bool) -> SideWidths:
@@ -57,10 +56,9 @@ class SidePair:
 
 @dataclass(slots=True)
 class SideBySideLine(Line):
-    """A line with two sides. `block` is the block of the right side."""
+    """A line with two sides. `old_block` is the block of the left side, `block` the block of the right side."""
 
     old_block: Block | None = None
-    """Block of the left side."""
     right_start: int = 0
     """First cell of the right side."""
 
@@ -144,14 +142,13 @@ _EXCERPT_LEAD = 10
 """Maximum number of characters before the first difference in an excerpt."""
 _KINDS_IN_SETTINGS = ("heading", "hint", "page", "code")
 """Kinds of blocks that are named before a setting, as in “hint style”."""
-_ATTRIBUTE_NAMES = {
+_DISPLAY_NAMES = {
     "src": "URL",
     "alt": "alternative text",
     "id": "anchor",
     "spaced": "blank lines between items",
     "full_width": "full width",
 }
-"""Display names of attributes."""
 
 
 def add_gutter(
@@ -231,9 +228,9 @@ def render_setting_changes(
     line = ""
     for setting in changed:
         first, comma, rest = setting.name.partition(",")
-        name = _ATTRIBUTE_NAMES.get(first, first) + comma + rest
+        name = _DISPLAY_NAMES.get(first, first) + comma + rest
         name = f"{kind} {name}" if kind in _KINDS_IN_SETTINGS else name
-        old, new = _shorten_values(
+        old, new = _excerpts_if_long(
             *(" ".join(value.split()) if value is not None else None for value in (setting.old, setting.new))
         )
         if old == new:
@@ -264,8 +261,7 @@ def render_setting_changes(
     return pairs
 
 
-def _shorten_values(old: str | None, new: str | None) -> tuple[str | None, str | None]:
-    """Return excerpts around the first difference if both values are long, else both values."""
+def _excerpts_if_long(old: str | None, new: str | None) -> tuple[str | None, str | None]:
     if old is None or new is None or min(len(old), len(new)) <= _LONGEST_VALUE:
         return old, new
     same_length = next(

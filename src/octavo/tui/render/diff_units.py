@@ -121,7 +121,6 @@ class DiffUnits:
         """Number of changes that are hidden because they cannot affect the meaning of the page, by kind."""
         self.units: list[DiffUnit] = []
         self.remaining: Iterator[DiffUnit] = iter(())
-        """Units that are not made yet."""
 
     def build(self) -> Iterator[DiffUnit]:
         """Make the remaining units, and yield each of them."""
@@ -244,7 +243,6 @@ def join_moves(entries: Iterable[Entry | Replacement]) -> Iterator[Entry | Repla
 
 
 def _moved_together(move: MovedBlock, following: MovedBlock) -> bool:
-    """Return True if two consecutive moves have blocks that are close to each other in both versions."""
     if move.is_arrival is not following.is_arrival:
         return False
     above, below = (move.old, following.old) if move.is_arrival else (move.new, following.new)

@@ -387,7 +387,6 @@ def render_image(context: LayoutContext, block: Block, width: int) -> list[Line]
 
 
 def _image_frame(context: LayoutContext, block: Block, width: int, least: int = 0) -> list[Line]:
-    """Return a frame of `width` cells with at least `least` lines in it, and the caption below."""
     styles, glyphs = context.styles, context.styles.glyphs
     src = str(block.attrs.get("src") or "")
     clickable = Clickable("image", src)
@@ -428,8 +427,6 @@ def _shown_name(src: str, width: int) -> str:
 
 
 def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Clickable | None) -> list[Line]:
-    """Return the lines inside the frame of an image: the thumbnail, the alternative text or caption, the link, and the
-    problem."""
     styles, src = context.styles, str(block.attrs.get("src") or "")
     alt = _alternative_text(block)
     if is_caption_in_frame(block):
@@ -462,7 +459,6 @@ def _image_facts(context: LayoutContext, src: str) -> tuple[str, str]:
 
 
 def _render_thumbnail(context: LayoutContext, src: str, columns: int) -> list[Line]:
-    """Render the thumbnail of an image. Empty if thumbnails are off, or until it is loaded."""
     cache = context.deferred.thumbnails if context.deferred is not None else None
     targets = context.link_targets
     if (

@@ -356,7 +356,6 @@ def _nesting_depth(source: str) -> int:
 
 @cache
 def _parser_context() -> Any:
-    """Return the commands and environments that the parser knows, with the number of their arguments."""
     context = LatexContextDb()
     context.add_context_category(
         "mathematics",

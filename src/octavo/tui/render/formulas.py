@@ -180,7 +180,6 @@ class _FormulaLayout:
         return join_boxes(boxes)
 
     def _part_box(self, part: LatexPart, following: _PartReader, before: Sequence[FormulaBox]) -> FormulaBox:
-        """Return the box of a part and of the following parts that belong to it, such as the scripts of an operator."""
         match part:
             case LatexCommand():
                 return self._command_box(part.name, part.arguments, following, before)
@@ -270,7 +269,6 @@ class _FormulaLayout:
         return FormulaBox((f"{space_before}{sign}{space_after}",))
 
     def _operator_box(self, name: str, given: Sequence[LatexParts], items: _PartReader) -> FormulaBox:
-        """Return an operator with its limits: stacked below and above it, or as scripts in one line."""
         if "brace" in name:
             core = self._group_box(given[-1]) if given else EMPTY_BOX
             core = formula_boxes.add_brace(core, over=name == "overbrace") if self._is_stacked and core.width else core

@@ -386,13 +386,10 @@ def block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
             ranges[-1] = (ranges[-1][0], number, block)
         else:
             ranges.append((number, number, block))
-    seen: set[int] = set()
-    first_ranges = []
-    for start, end, block in ranges:
-        if id(block) not in seen:
-            seen.add(id(block))
-            first_ranges.append((start, end, block))
-    return first_ranges
+    first_ranges: dict[int, tuple[int, int, Block]] = {}
+    for each in ranges:
+        first_ranges.setdefault(id(each[2]), each)
+    return list(first_ranges.values())
 
 
 def lay_out(

@@ -143,7 +143,6 @@ def _known_operation(deferred: DeferredContent | None, query: OperationQuery | N
 def _loaded_details(
     context: LayoutContext, query: OperationQuery, operation: Operation | None, width: int
 ) -> list[Line]:
-    """Return the details of a block, or an ellipsis until they are loaded."""
     cache = context.deferred.details if context.deferred is not None else None
     if cache is None:
         return render_operation_details(context, query, operation, width)

@@ -229,12 +229,11 @@ class BlockTextFinder:
         for text in own:
             if text:
                 yield entry, text
-        for child in _visible_children(block, ancestors):
+        for child in _children_in_visible_columns(block, ancestors):
             yield from self._block_texts(unit_index, child, path)
 
 
-def _visible_children(block: Block, ancestors: tuple[Block, ...]) -> Sequence[Block]:
-    """Return the children of a block without the cells in hidden columns."""
+def _children_in_visible_columns(block: Block, ancestors: tuple[Block, ...]) -> Sequence[Block]:
     columns = ancestors[-1].attrs.get("columns") if ancestors and block.kind in ("row", "card") else None
     if not any(column.hidden for column in columns or ()):
         return block.children

@@ -17,7 +17,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block, Document, Run, TableColumn, plain_text
 from octavo.tui.render.block_slices import (
-    MOST_COLUMNS,
+    MOST_TABLE_COLUMNS,
     cells_by_column,
     first_index,
     has_end,
@@ -61,9 +61,9 @@ _SHORT_COLUMN = 20
 """Maximum natural width in cells of a column that may be narrower than `_NARROW_COLUMN`."""
 _NARROWEST_COLUMN = 6
 _HINTED_PROSE = 24
-"""Minimum width in cells of columns of prose. Otherwise, words are broken in columns with a width from the author."""
+"""Width in cells to which columns of prose shrink before words are broken in columns with a width from the author."""
 _NARROW_PROSE = 16
-"""The same for tables without words longer than `_LONG_LABEL`."""
+"""Like `_HINTED_PROSE`, for tables without words longer than `_LONG_LABEL`."""
 _WIDEST_COLUMN = 100
 """Maximum width of a column of prose, in cells. Longer lines are hard to read."""
 _ITEM_INDENT = 2
@@ -305,12 +305,10 @@ def _natural_width(text: str) -> int:
 
 
 def _readable_width(texts: Sequence[str], natural: int) -> int:
-    """Return the natural width of a column, but at most `_WIDEST_COLUMN` or the width of its longest word."""
     return natural if natural <= _WIDEST_COLUMN else max(_WIDEST_COLUMN, _longest_words(texts, natural).word)
 
 
 def _longest_words(texts: Sequence[str], natural: int) -> _LongestWords:
-    """Return the widths of the longest words of a column with the width `natural`."""
     if natural <= _NARROW_COLUMN:
         return _LongestWords(natural, natural, natural)
     part = _NARROW_COLUMN if natural > _SHORT_COLUMN else _NARROWEST_COLUMN
@@ -404,7 +402,7 @@ def visible_columns(block: Block) -> list[tuple[int, TableColumn]]:
     columns, rows = list(block.attrs.get("columns") or ()), block.children
     row_lengths = map(len, cells_by_column(rows)) if has_merged_cells(rows) else (len(row.children) for row in rows)
     columns += [TableColumn()] * (max(row_lengths, default=0) - len(columns))
-    return [(index, column) for index, column in enumerate(columns[:MOST_COLUMNS]) if not column.hidden]
+    return [(index, column) for index, column in enumerate(columns[:MOST_TABLE_COLUMNS]) if not column.hidden]
 
 
 def cell_pieces(
@@ -578,7 +576,9 @@ def sample_rows(block: Block) -> Block:
 
 
 def _sample_rows(block: Block) -> Block:
-    by_column = zip_longest(*(map(_text_length, row.children[:MOST_COLUMNS]) for row in block.children), fillvalue=0)
+    by_column = zip_longest(
+        *(map(_text_length, row.children[:MOST_TABLE_COLUMNS]) for row in block.children), fillvalue=0
+    )
     last_first = range(len(block.children) - 1, -1, -1)
     longest = [nlargest(_SAMPLED_LONGEST_ROWS, last_first, key=lengths.__getitem__) for lengths in by_column]
     sample: dict[int, Block] = {}

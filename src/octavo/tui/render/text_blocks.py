@@ -297,7 +297,6 @@ def _is_title(children: Sequence[Block]) -> bool:
 
 
 def _with_sign(head: list[Line], sign: Piece, width: int, from_right: bool) -> list[Line]:
-    """Return the title lines of a block with its sign at the left, or at the right for right-to-left text."""
     aside = cells(sign.text) + 1
     if not from_right:
         return indent(head, [sign, Piece(" ", PLAIN, None, True)], [Piece(" " * aside, PLAIN, None, True)])
