@@ -157,7 +157,7 @@ async def test_u_restores_a_deleted_space(stage: Stage) -> None:
 async def test_trash_says_that_it_could_not_be_loaded(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
         space = await space_on_server(run, "Harbour API")
-        space_changes.remember_space(run.app, ORGANIZATION, space)
+        space_changes.remember_deleted_space(run.app, ORGANIZATION, space)
         await run.ask(spaces.Delete(at=space.ref), NOOR)
         run.platform.refuse_next(spaces.Get, 500, "The store room is locked.", times=9)
         await focus_space_tree(run)

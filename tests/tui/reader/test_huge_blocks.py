@@ -106,8 +106,8 @@ def test_top_of_a_unit_is_the_sum_of_the_heights_above() -> None:
         heights[unit] += unit % 3
     for unit in (0, 1, 255, 256, 257, 1500, 1501, 2998, 2999):
         assert virtual_lines.top(unit) == sum(heights[:unit])
-        assert virtual_lines.at(virtual_lines.top(unit)) == (unit, 0)
-        assert virtual_lines.at(virtual_lines.top(unit) + heights[unit] - 1) == (unit, heights[unit] - 1)
+        assert virtual_lines.unit_at(virtual_lines.top(unit)) == (unit, 0)
+        assert virtual_lines.unit_at(virtual_lines.top(unit) + heights[unit] - 1) == (unit, heights[unit] - 1)
     assert virtual_lines.total == sum(heights)
 
 

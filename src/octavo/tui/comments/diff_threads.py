@@ -153,7 +153,7 @@ class DiffThreads:
         """The threads that other people can see: all but pending comments."""
         return [thread for thread in self.comments if self._view.shell.workspace.pending_entry(thread.id) is None]
 
-    def on_page(self, page_id: str | None) -> tuple[Comment, ...]:
+    def threads_on_page(self, page_id: str | None) -> tuple[Comment, ...]:
         """Return the threads on a page. If `page_id` is None, return the threads on no page."""
         return tuple(
             comment

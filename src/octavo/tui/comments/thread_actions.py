@@ -431,7 +431,7 @@ def remove_pending(app: Shell, entry: OutboxEntry) -> None:
 
 
 def send_pending(app: Shell, at: ChangeRequestRef, name: str) -> None:
-    """Send the pending comments without a review."""
+    """Send the pending comments of the change request `at`, named `name`, without a review."""
 
     async def submit() -> SendResult[tuple[OutboxEntry, ...]]:
         try:

@@ -250,8 +250,10 @@ class OpenSpace(SpacePanes):
         remember: bool = True,
         position: ReadingPosition | None = None,
     ) -> None:
-        """Open a page of a space, at `anchor` or `position`. Without `page_id`, open the page that was read last, else
-        the first page. If the space is open already, only show its page tree."""
+        """Open a page of a space, at `anchor` or `position`.
+
+        Without `page_id`, only show the page tree if the space is open already. Otherwise, open the page that was read
+        last, else the first page."""
         space = self.shell.workspace.space(space_id)
         if space is None:
             return

@@ -80,7 +80,7 @@ class PageTitles:
 
 
 def link_results(content: urls.Content | None) -> list[SearchResult]:
-    """Return the item to which a pasted link leads, or an empty list."""
+    """Return the item to which a pasted link leads, as a list. Empty if the link leads nowhere."""
     if content is None:
         return []
     if content.collection is not None:

@@ -224,14 +224,14 @@ async def _site_facts(live: Live, at: OrganizationRef, space: Space) -> list[Fac
 
 def _after_deletion(app: Shell, target: SpaceTarget, item: SpaceOrCollection) -> None:
     if isinstance(item, Space):
-        remember_space(app, target.organization.id, item)
+        remember_deleted_space(app, target.organization.id, item)
     target.on_removed(item.id)
 
 
 # The trash. The API has no list of deleted spaces, so Octavo remembers the spaces that were deleted on this computer.
 
 
-def remember_space(app: Shell, organization: str, space: Space) -> None:
+def remember_deleted_space(app: Shell, organization: str, space: Space) -> None:
     """Store on this computer that a space was deleted, so that the trash lists the space."""
     other_spaces = [each for each in _remembered_spaces(app) if each["id"] != space.id]
     entry = {"id": space.id, "title": space.title, "organization": organization, "at": short_texts.clock().isoformat()}

@@ -56,7 +56,7 @@ class EditablePages(Protocol):
 
 
 class PageEditing:
-    """Edits the pages of a view, either in its change request or in one that the user chooses."""
+    """Edits the pages of a view, in its change request or in a change request that the user chooses."""
 
     def __init__(self, view: View, pages: EditablePages) -> None:
         self._view, self.pages = view, pages

@@ -348,8 +348,8 @@ class PageEdit:
 
 
 def block_line(text: str, block: Block) -> int:
-    """Return the line of a block in a text, counted from 1: of the block with the same key, else of the most similar
-    block, else the old line. Slow for a long text."""
+    """Return the line, counted from 1, at which `text` has a block: the block with the same key, else the most similar
+    block. Without such a block, return its old line. Slow for a long text."""
     document = parse(text)
     match = document.find(block.key) if block.key else None
     if match is None and (similar_key := ThreadAnchors(document).most_similar_key(block.plain())):

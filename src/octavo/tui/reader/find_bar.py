@@ -401,9 +401,9 @@ class SelectionCollector:
     def __init__(self, selection: Selection, virtual_lines: Lines) -> None:
         self.selection, self.virtual_lines = selection, virtual_lines
         start, end = selection
-        self._first, at = virtual_lines.at(start.y) if start is not None else (0, 0)
+        self._first, at = virtual_lines.unit_at(start.y) if start is not None else (0, 0)
         self._start = (at, start.x) if start is not None else None
-        last, at = virtual_lines.at(end.y) if end is not None else (None, 0)
+        last, at = virtual_lines.unit_at(end.y) if end is not None else (None, 0)
         self._last = math.inf if last is None else last
         self._end = (at, end.x) if end is not None else None
         self._next = self._first

@@ -79,12 +79,12 @@ def set_link_targets(shown: ShownPage) -> None:
         return
     deferred = view.contents.deferred
     version = (space.id, shell.session.live.specifications_parsed)
-    if deferred.specifications is None or deferred.specifications_of != version:
+    if deferred.specifications is None or deferred.specification_key != version:
         at = OrganizationRef(organization_id=space.organization)
         deferred.specifications = AsyncCache(
             lambda query: _specification(shell.session, at, space.ref, query), capacity=_MOST_SPECIFICATIONS
         )
-        deferred.specifications_of = version
+        deferred.specification_key = version
     if deferred.titles is None:
         is_folder = shell.session.kind == "folder"
         deferred.titles = AsyncCache(
@@ -116,7 +116,7 @@ def set_link_targets(shown: ShownPage) -> None:
 def show_new_specifications(shown: ShownPage) -> None:
     """Show OpenAPI specifications that were loaded again after the page was shown."""
     deferred, version = shown.view.contents.deferred, shown.shell.session.live.specifications_parsed
-    if deferred.specifications is not None and deferred.specifications_of and deferred.specifications_of[1] != version:
+    if deferred.specifications is not None and deferred.specification_key and deferred.specification_key[1] != version:
         set_link_targets(shown)
         shown.view.reset_lines()
 

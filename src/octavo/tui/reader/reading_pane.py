@@ -221,7 +221,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         super().watch_scroll_y(old_value, new_value)
         viewport = self.viewport
         if not viewport.is_setting_scroll_bar and round(new_value) != viewport.lines_above:
-            viewport.go_to(LinePosition(*viewport.virtual_lines.at(round(new_value))))
+            viewport.go_to(LinePosition(*viewport.virtual_lines.unit_at(round(new_value))))
 
     def on_unmount(self) -> None:
         self.viewport.background.stop()

@@ -57,7 +57,7 @@ _BLOCK_COST, _ROW_COST, _NON_ASCII_COST = 60, 90, 4
 _NESTING_FACTOR = 9 / 8
 """Factor for the cost of children, because each slice renders their container again."""
 _LEAST_LIMIT = 600
-"""Minimum of the limit for the cost of a slice."""
+"""Smallest limit with which blocks are split."""
 _LONGEST_WORD = 3000
 """A word with fewer characters is never split."""
 _JOINERS = "\u200d\ufe0e\ufe0f"

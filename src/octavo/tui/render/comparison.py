@@ -48,7 +48,7 @@ class PageComparison:
     old: Document
     new: Document
     kinds: ChangeKinds = field(default_factory=ChangeKinds, compare=False, repr=False)
-    """Kinds of the changes of the text, such as `number`, `link` or `wording`."""
+    """Kinds of the text changes, such as `number`, `link` or `wording`."""
 
     @cached_property
     def _old_block_ids(self) -> frozenset[int]:
@@ -343,7 +343,7 @@ def cached_slices(block: Block) -> Iterator[Block]:
 _CLIPPED_LINES = 3
 """Number of visible lines of an unchanged block next to a change. A block with one more line is shown whole."""
 _PROSE_KINDS = frozenset({"paragraph", "heading", "item", "task", "list", "quote"})
-"""Kinds of blocks of which a few lines are enough as context of a change."""
+"""Kinds of blocks that are clipped to a few lines next to a change."""
 _UNNAMED_KINDS = UNMARKED_CONTAINERS | {"document", "column", "figure", "footnotes"}
 _KIND_NAMES = {"expandable": "expandable section", "openapi": "OpenAPI block", "quote": "quotation"}
 _KIND_NAMES |= {"api-method": "operation", "api-parameter": "parameter", "api-response": "response"}

@@ -307,8 +307,8 @@ class DeferredContent:
     operations: AsyncCache[OperationQuery, FoundOperation] | None = None
     details: AsyncCache[OperationLayout, list[Line]] | None = None
     """Rendered details of operations that are expanded."""
-    specifications_of: tuple[str, int] | None = None
-    """Space id and `Live.specifications_parsed` at the time when `specifications` was created. If either changes,
+    specification_key: tuple[str, int] | None = None
+    """Space id and `Live.specifications_parsed` for which `specifications` was created. If either changes,
     `specifications` is replaced."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
     """Titles of link targets that are not in the page tree."""

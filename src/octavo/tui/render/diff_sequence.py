@@ -115,7 +115,7 @@ def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffUnits:
 
 @dataclass
 class _Container:
-    """The page or a container in it, while its units are made."""
+    """The page, or a container on it, whose units are being made."""
 
     names: tuple[str, ...] = ()
     """Names of the containers and sections around the content, outermost first."""

@@ -179,7 +179,7 @@ def render_include(context: LayoutContext, block: Block, width: int) -> list[Lin
         return render_bar(context, [*left, *name], [], width)
     rail = [Piece(styles.glyphs.rail + " ", styles.muted, None, True)]
     head = [Line(part) for part in wrap([Piece("reusable content: ", styles.muted, None, True), *name], width - 2)]
-    body = context.flow_children(block, width - 2, is_open=True)
+    body = context.flow_children(block, width - 2, may_be_wide=True)
     return indent([*head, *body] if has_start(block) else body, rail, rail)
 
 

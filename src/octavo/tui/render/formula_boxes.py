@@ -66,7 +66,7 @@ class FormulaBox(NamedTuple):
         return self if self.is_tall else FormulaBox((self.baseline_row.strip(),))
 
     def pad(self, width: int, *, right: bool = False) -> FormulaBox:
-        """Return the box with each row padded with spaces to `width` cells: at the end, or at the start if `right`."""
+        """Return the box with each row padded with spaces to `width` cells. `right` aligns the rows at the right."""
         return FormulaBox(
             tuple(" " * (width - cells(row)) + row if right else row + " " * (width - cells(row)) for row in self.rows),
             self.baseline,

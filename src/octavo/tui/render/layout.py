@@ -271,7 +271,7 @@ class PageUnit(NamedTuple):
     """A part of a page that is rendered in one step: a top-level block, or a slice of one."""
 
     block: Block
-    gap: int = 0
+    blank_lines_above: int = 0
     """Number of blank lines above the unit."""
     slice: Block | None = None
     """Slice of the block. None for the whole block."""
@@ -349,7 +349,7 @@ def render_unit(context: LayoutContext, unit: PageUnit, width: int) -> list[Line
     """Render a unit with the blank lines above it."""
     context.block_above = unit.block_above
     lines = render_block(context, unit.content, width)
-    return [Line([]) for _ in range(unit.gap)] + lines if lines else []
+    return [Line([]) for _ in range(unit.blank_lines_above)] + lines if lines else []
 
 
 def estimate_height(unit: PageUnit, width: int) -> int:
@@ -413,7 +413,7 @@ def lay_out(
     lines: list[Line] = []
     for unit in split_into_units(blocks):
         rendered = render_unit(context, unit, width)
-        lines += rendered if lines else rendered[unit.gap :]
+        lines += rendered if lines else rendered[unit.blank_lines_above :]
     return lines
 
 

@@ -438,16 +438,16 @@ class LayoutContext:
         *,
         is_tight: bool = False,
         above: Block | None = None,
-        is_open: bool = False,
+        may_be_wide: bool = False,
     ) -> list[Line]:
         """Render blocks one below the other. `is_tight` leaves out the blank lines between them.
 
-        `above` is the block above, if it is in another slice. `is_open` means that nothing is at the right, so wide
-        blocks may take the spare cells."""
+        `above` is the block above, if it is in another slice. `may_be_wide` lets wide blocks take the spare cells,
+        because nothing is at their right."""
         width = max(width, NARROWEST)
         spare = self.spare
         # The text of the page is centered in the pane, so half of the spare cells are at its left.
-        self.spare = 0 if not is_open else spare // 2 if self.depth == 0 else spare
+        self.spare = 0 if not may_be_wide else spare // 2 if self.depth == 0 else spare
         self.depth += 1
         all_lines: list[Line] = []
         previous = above
@@ -464,9 +464,9 @@ class LayoutContext:
         self.spare = spare
         return all_lines
 
-    def flow_children(self, block: Block, width: int, *, is_open: bool = False) -> list[Line]:
+    def flow_children(self, block: Block, width: int, *, may_be_wide: bool = False) -> list[Line]:
         """Render the children of a block or slice, one below the other."""
-        return self.flow(block.children, width, above=child_above(block), is_open=is_open)
+        return self.flow(block.children, width, above=child_above(block), may_be_wide=may_be_wide)
 
     def text_lines(self, runs: Iterable[Run], width: int, style: Style | None = None) -> list[Line]:
         """Return runs as wrapped lines."""

@@ -21,8 +21,8 @@ from octavo.tui.render.styles import Styles
 
 
 def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
-    """Return a line as a strip of `width` cells that begins with `margin` blank cells. `base` is the style below the
-    text."""
+    """Return a line as a strip of `width` cells on the background `base`. The strip begins with `margin` blank
+    cells."""
     if not line.pieces:
         return Strip.blank(width, base)
     used = margin + line.width
@@ -85,7 +85,7 @@ def bottom_line(
     styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, is_typing: bool = False
 ) -> Strip:
     """Return a row with `text` at the left and `parts` at the right. `is_typing` adds a text cursor. If space is short,
-    parts are left out, the last of them at the end."""
+    parts are left out. The last part is left out last."""
     between = f" {styles.glyphs.separator} "
     style = base_style + styles.panel
     sign = f" {sign} " if sign else " "
@@ -132,7 +132,7 @@ class MatchSpan(NamedTuple):
     """Number of cells to scroll to the right to show hidden text. Negative for the left."""
 
 
-def pattern(needle: str) -> re.Pattern[str]:
+def needle_pattern(needle: str) -> re.Pattern[str]:
     """Return a pattern that finds the text `needle` in folded text, even with a line break in it."""
     parts = (r"\s+" if char.isspace() else re.escape(char) for char in " ".join(fold(needle).split()))
     return re.compile(r"\n?".join(parts).replace(r"\n?\s+\n?", r"\s+"))
@@ -171,7 +171,7 @@ class BlockTextFinder:
         counts: dict[int, int] = {}
         match_count = 0
         for section in self._iterate_sections() if fold(needle).strip() else ():
-            for match in pattern(needle).finditer(section.text):
+            for match in needle_pattern(needle).finditer(section.text):
                 index = bisect_right(section.starts, match.start()) - 1
                 entry = section.entries[index]
                 nth = counts.get(entry.unit_index, 0)
@@ -271,7 +271,7 @@ def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
     offsets = [piece.offset for piece in pieces]
     spans: list[MatchSpan] = []
     folded = FoldedText("".join(texts))
-    for nth, match in enumerate(pattern(needle).finditer(folded.text)):
+    for nth, match in enumerate(needle_pattern(needle).finditer(folded.text)):
         first, last = folded.original_range(match.start(), match.end())
         index = max(0, bisect_right(offsets, first) - 1)
         while index < len(pieces) and pieces[index].offset < last:

@@ -113,7 +113,7 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
         style = styles.muted if item.kind != "task" else styles.success if item.attrs.get("checked") else styles.text
         mark_width = margin + len(mark) + 1
         body = context.flow(
-            item.children, width - mark_width, is_tight=not loose, above=child_above(item), is_open=True
+            item.children, width - mark_width, is_tight=not loose, above=child_above(item), may_be_wide=True
         ) or [Line([])]
         if is_continued:
             mark, style = " " * len(mark), PLAIN
@@ -171,7 +171,7 @@ def is_loose(block: Block) -> bool:
 def render_quote(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a quote with a bar at the left."""
     bar = [Piece(context.styles.glyphs.down + " ", context.styles.muted, None, True)]
-    return indent(context.flow_children(block, width - 2, is_open=True), bar, bar)
+    return indent(context.flow_children(block, width - 2, may_be_wide=True), bar, bar)
 
 
 def render_divider(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -240,7 +240,7 @@ def render_condition(context: LayoutContext, block: Block, width: int) -> list[L
     if block.attrs.get("expression"):
         label.append(Piece(str(block.attrs["expression"]), styles.code))
     rest = [child for child in block.children if child.kind != "else"]
-    body = context.flow(rest, width - 2, above=child_above(block), is_open=True)
+    body = context.flow(rest, width - 2, above=child_above(block), may_be_wide=True)
     head = [Line(pieces) for pieces in wrap(label, width - 2)] if has_start(block) else []
     lines = indent([*head, *body], rail, rail)
     for child in block.children:
@@ -312,7 +312,7 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
     if not block.children:
         return []
     chosen = context.folds.chosen_tab(block)
-    body = context.flow_children(block.children[chosen], width, is_open=True)
+    body = context.flow_children(block.children[chosen], width, may_be_wide=True)
     body += [rule(width, styles)] if has_end(block) else []
     if not has_start(block):
         return body
@@ -369,7 +369,7 @@ def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Lin
         elif children and children[0].kind == "paragraph":
             head = context.flow(children[:1], inner)
             children = children[1:]
-        body = context.flow(children, inner, above=child_above(step), is_open=True)
+        body = context.flow(children, inner, above=child_above(step), may_be_wide=True)
         lines = [*head, *([Line([])] if body and not is_continued else []), *body]
         is_last = number == count
         mark = [Piece(f" {str(number).rjust(digits)} ", styles.button, None, True), Piece(" ", PLAIN, None, True)]
@@ -386,9 +386,6 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     count = len(block.children)
     if not count:
         return []
-    # Long columns are in slices, which cannot be side by side: one step would render all of them.
-    if slice_bounds(block) is not None:
-        return context.flow([child for column in block.children for child in column.children], width, is_open=True)
     room = max(width, min(context.max_width(width), 100))
     shares = [float(column.attrs.get("width") or 0) for column in block.children]
     rest = max(0.0, 100 - sum(shares)) / max(1, shares.count(0.0))
@@ -396,8 +393,9 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     if width >= NARROWEST_COLUMN * count + COLUMN_GAP * (count - 1):
         room = width
     free = room - COLUMN_GAP * (count - 1)
-    if count == 1 or free // count < NARROWEST_COLUMN - 2:
-        return context.flow([child for column in block.children for child in column.children], width, is_open=True)
+    # Long columns are in slices, which cannot be side by side: one step would render all of them.
+    if slice_bounds(block) is not None or count == 1 or free // count < NARROWEST_COLUMN - 2:
+        return context.flow([child for column in block.children for child in column.children], width, may_be_wide=True)
     widths = _column_widths(shares, free)
     columns = [context.flow(column.children, wide) for column, wide in zip(block.children, widths, strict=True)]
     return [*side_by_side(columns, widths, Piece(" " * COLUMN_GAP, PLAIN, None, True))]
@@ -422,7 +420,7 @@ def render_expandable(context: LayoutContext, block: Block, width: int) -> list[
     styles, glyphs = context.styles, context.styles.glyphs
     is_open = context.folds.is_open(block)
     rail = [Piece(glyphs.down + " ", styles.line, None, True)]
-    body = indent(context.flow_children(block, width - 2, is_open=True), rail, rail) if is_open else []
+    body = indent(context.flow_children(block, width - 2, may_be_wide=True), rail, rail) if is_open else []
     if not has_start(block):
         return body
     clickable = Clickable("fold", block.key)
@@ -439,7 +437,7 @@ def render_updates(context: LayoutContext, block: Block, width: int) -> list[Lin
     style = str(block.attrs.get("format") or "full")
     for index, update in enumerate(block.children, first_index(block)):
         if not has_start(update):
-            lines += context.flow_children(update, width, is_open=True)
+            lines += context.flow_children(update, width, may_be_wide=True)
             continue
         if index:
             lines.append(Line([]))
@@ -460,7 +458,7 @@ def render_update(context: LayoutContext, update: Block, width: int, style: str)
     return [
         *(Line(row, whole_block(update)) for row in rows),
         Line([]),
-        *context.flow(update.children, width, is_open=True),
+        *context.flow(update.children, width, may_be_wide=True),
     ]
 
 

@@ -97,7 +97,7 @@ class VirtualLines(Generic[U]):
         """Return the number of the first line of a unit."""
         return sum(self._heights[:index])
 
-    def at(self, line: int) -> tuple[int, int]:
+    def unit_at(self, line: int) -> tuple[int, int]:
         """Return the index of the unit of a line, and the index of the line in the unit."""
         ends = list(accumulate(self._heights))
         index = min(bisect_right(ends, line), max(0, len(ends) - 1))

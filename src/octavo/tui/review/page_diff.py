@@ -97,7 +97,7 @@ class WordChanges:
     def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
         """Update the word changes of the threads on a page, and move its pending comments. Do nothing until `anchors`
         has found the blocks of the threads."""
-        threads = self._threads.on_page(page_id)
+        threads = self._threads.threads_on_page(page_id)
         for thread in () if anchors.needs_search(threads) else threads:
             self._by_thread[thread.id] = anchors.word_change(thread)
             entry = self._view.shell.workspace.pending_entry(thread.id)
@@ -432,8 +432,8 @@ class PageDiff:
 
     def _threads_of(self, change: ChangedPage) -> tuple[Comment, ...]:
         if change.key == WHOLE_REQUEST:
-            return self._threads.on_page(None)
-        return self._threads.on_page(change.page.id) if change.page is not None else ()
+            return self._threads.threads_on_page(None)
+        return self._threads.threads_on_page(change.page.id) if change.page is not None else ()
 
     # Comments
 
