@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from typing import Any
 
 import pytest
 
 from octavo.api.content import GetRawPage
+from tests.journeys.faulty_server import altered
 from tests.journeys.stage import Stage
 
 
@@ -133,3 +135,23 @@ async def test_exported_space_has_its_pages_and_table_of_contents(stage: Stage) 
         await run.hear("Saved Harbour API to")
     assert "[Quickstart](get-started/quickstart.md)" in (stage.folder / "space" / "SUMMARY.md").read_text()
     assert "From nothing to a water level" in (stage.folder / "space" / "get-started" / "quickstart.md").read_text()
+
+
+async def test_export_of_a_page_without_text_names_the_page(stage: Stage) -> None:
+    def remove_text(page: dict[str, Any]) -> None:
+        if page["title"] == "Welcome":
+            del page["markdown"]
+
+    async with stage.play(over=altered(r"/v1/spaces/[^/]+/content/page/[^/]+", remove_text)) as run:
+        await run.see("Welcome")
+        await run.press("ctrl+e", "enter", "ctrl+u")
+        await run.type(str(stage.folder / "page.md"))
+        await run.press("enter")
+        await run.hear("Could not save Welcome: the API does not return its text.")
+        await run.press("ctrl+e", "down", "down", "down", "enter", "ctrl+u")
+        await run.type(str(stage.folder / "space"))
+        await run.press("enter")
+        await run.hear("README.md: Skipped a page: the API does not return its text.", "Saved Harbour API to")
+    assert not (stage.folder / "page.md").exists()
+    assert not (stage.folder / "space" / "README.md").exists()
+    assert (stage.folder / "space" / "get-started" / "quickstart.md").exists()

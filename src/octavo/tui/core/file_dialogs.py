@@ -18,16 +18,16 @@ from weakref import WeakKeyDictionary
 
 from octavo.api import pdf
 from octavo.api.content import File, Page
-from octavo.api.errors import ApiError
+from octavo.api.errors import ApiError, BadResponse
 from octavo.api.folding import fold
 from octavo.api.operation import ChangeRequestRef, ContentRef, SpaceRef
-from octavo.data.loaders import get_page_source, page_markdown
+from octavo.data.loaders import get_page_source
 from octavo.data.local_files import NotSendable, check_file, read_text
 from octavo.lazy_import import lazy, load
 from octavo.tui.core.item_labels import format_size
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
-from octavo.tui.widgets.short_texts import plural
+from octavo.tui.widgets.short_texts import first_few, plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -96,7 +96,7 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
     try:
         try:
             with ExitStack() as opened:
-                # On the stack, the file is closed even if this task is canceled meanwhile.
+                # The stack closes the file even if this task is canceled while the file is opened.
                 file = await _run_to_completion(lambda: opened.enter_context(_new_file(temporary)))
                 async for chunk in chunks:
                     size += len(chunk)
@@ -114,11 +114,9 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
 
 
 async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], bytes]]) -> int:
-    """Write `files`, pairs of path segments and content, to a new folder. Return the number of files.
-
-    Path segments are made safe, and no two files get the same path. The folder appears when all files are written.
-    Raises the same errors as `save`.
-    """
+    """Write `files`, pairs of path segments and content, to a new folder. Return the number of files. Path segments are
+    made safe, and no two files get the same path. The folder appears when all files are written. Raises FileExists,
+    FileNotSaved, and the errors of `files`."""
     if await asyncio.to_thread(os.path.lexists, path):
         raise _exists_error(path)
     path_counts: dict[tuple[str, ...], int] = {}
@@ -139,17 +137,17 @@ async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], by
 
 async def _run_to_completion(step: Callable[[], T]) -> T:
     """Run `step` in a background thread, and return its result. If the caller is cancelled, wait for `step` first."""
-    work = asyncio.get_running_loop().run_in_executor(None, step)
+    running = asyncio.get_running_loop().run_in_executor(None, step)
     try:
-        return await asyncio.shield(work)
+        return await asyncio.shield(running)
     except asyncio.CancelledError:
-        await asyncio.wait({work})
+        await asyncio.wait({running})
         raise
 
 
 def _unused_path(segments: tuple[str, ...], path_counts: dict[tuple[str, ...], int]) -> tuple[str, ...]:
-    """Return the path `segments`. If the path is used already, a number is added to its name. Paths that differ only in
-    case are equal, as on some file systems. `path_counts` counts the uses of each path."""
+    """Return the path `segments`, with a number in its name if the path is used already. Case is ignored, as on some
+    file systems. `path_counts` counts the uses of each path."""
     *folder, name = segments
     stem, dot, ending = name.partition(".")
     wanted = tuple(fold(step) for step in segments)
@@ -169,7 +167,6 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _new_file(path: Path) -> BinaryIO:
-    """Create a file that only its owner can read. Raises FileExistsError if the file exists."""
     return open(path, "xb", _CHUNK_BYTES, opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
@@ -191,21 +188,24 @@ MAX_DOWNLOAD_BYTES = 256 << 20
 """Size limit of a download, in bytes."""
 PARALLEL_PAGES = 4
 """Number of pages that an export loads in parallel."""
+_MOST_PROBLEMS = 3
+"""Maximum number of skipped pages for which an export shows a notification."""
 _EXPORT_FOLDER = "folder to save to"
 Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Export:
-    """Data that the user can save to a file or folder. `content` is called after the user has chosen the path."""
+    """Data that the user can save to a file or folder."""
 
     title: str
     """Name of the data in messages, such as a page title."""
     file_name: str
     """Suggested name of the file or folder."""
     content: Callable[[], AsyncIterator[bytes]] | None = None
+    """Yields the bytes of a file. Called after the user has chosen the path. None for a folder."""
     files: Callable[[Report], AsyncIterator[tuple[tuple[str, ...], bytes]]] | None = None
-    """Yields the path and the bytes of each file of a folder, and reports progress. None if the export is one file."""
+    """Yields the path and the bytes of each file of a folder, and reports progress. None for a file."""
     intro: str = ""
 
 
@@ -275,7 +275,9 @@ def slug(title: str) -> str:
 
 async def _markdown_chunks(app: Shell, at: ContentRef, page_id: str) -> AsyncIterator[bytes]:
     page: Page = await app.session.live.send(get_page_source(at, page_id))
-    yield page_markdown(page).encode("utf-8", "replace")
+    if page.markdown is None:
+        raise BadResponse("the API does not return its text.")
+    yield page.markdown.encode("utf-8", "replace")
 
 
 async def _pdf_chunks(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
@@ -291,6 +293,7 @@ async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncItera
     reader = _space_reader(app.session.live.send, app.session.download, at)
     layout = load("octavo.documents.folders.layout:FolderLayout").of(await reader.revision(), at.space_id)
     pages = [page for page in layout.pages.values() if page.type == "document" and page.id in layout.paths]
+    problems = [f"{each.path}: {each.message}" for each in layout.skipped]
     app.say(f"Exporting {plural(len(pages), 'page')}… To stop the export, open Export again.")
     yield (load("octavo.documents.folders.layout:SUMMARY"),), _write_summary(layout.entries).encode()
     for first in range(0, len(pages), PARALLEL_PAGES):
@@ -298,10 +301,13 @@ async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncItera
         report(f"{first} of {plural(len(pages), 'page')}")
         texts = await reader.texts(group)
         for page in group:
-            text = layout.page_file_text(page.id, texts[page.id])
-            yield tuple(layout.paths[page.id].split("/")), text.encode("utf-8", "replace")
-    for skipped in layout.skipped:
-        app.say(f"{skipped.path}: {skipped.message}", tone="care")
+            path = layout.paths[page.id]
+            if page.id in texts:
+                yield tuple(path.split("/")), layout.page_file_text(page.id, texts[page.id]).encode("utf-8", "replace")
+            else:
+                problems.append(f"{path}: Skipped a page: the API does not return its text.")
+    for problem in first_few(problems, _MOST_PROBLEMS):
+        app.say(problem, tone="care")
 
 
 def ask_for_path(app: Shell, export: Export, *, path_text: str = "", problem: str = "") -> None:
@@ -368,7 +374,6 @@ async def _save(app: Shell, export: Export, path_text: str, report: Report, *, r
 
 
 def _initial_folder(app: Shell) -> Path:
-    """Return the folder of the last export, else the downloads folder, else the current folder."""
     saved = app.session.state.get_fact(_EXPORT_FOLDER)
     for folder in (Path(saved) if isinstance(saved, str) else None, Path("~/Downloads").expanduser()):
         if folder is not None and folder.is_dir():
