@@ -185,7 +185,7 @@ def test_note_is_placed_by_its_key() -> None:
 def test_note_for_an_older_revision_follows_its_block() -> None:
     read = parse(AFTER.replace("on the way", "along the road"))
     places = BlockFinder(parse(BEFORE), parse(AFTER), "time")
-    place = places.find(key_of(read, "along the road"), "along the road drops", read=read)
+    place = places.find(key_of(read, "along the road"), "along the road drops", read_version=read)
     assert not isinstance(place, str)
     assert ("on the way" in place.block.plain(), place.placed) == (True, "likely")
 

@@ -21,7 +21,7 @@ from octavo.settings import Settings, in_words, read
 if TYPE_CHECKING:
     from octavo.cli.late_client import LazyClient
 
-# lazy: commands without requests need no client, and a server needs no data layer
+# lazy: the client and the data layer, which commands without requests do not need
 _server_client = lazy("octavo.cli.late_client:LazyClient")
 _demo_client = lazy("octavo.cli.sessions:demo_client")
 _embedded_client = lazy("octavo.cli.sessions:embedded_client")

@@ -133,7 +133,7 @@ def convert_text_field(argument: str) -> str:
 
 
 def input_label(file: str) -> str:
-    """Return the name of a file for messages."""
+    """Return the name of a file for messages: `standard input` for `-`."""
     return "standard input" if file == "-" else safety.safe_line(file)
 
 
@@ -245,7 +245,7 @@ def build_operation(name: str, values: Values, body_file: str, files: Files) -> 
         raise Failure(f"{key}== is only for METHOD {VERSION}/PATH. Write {key}=VALUE.", USAGE)
     if body_file:
         fields = _with_body(spec, fields, body_file, files)
-    route = _route(spec, fields)
+    route = _longest_route(spec, fields)
     parameters = _in_path(route) | query_fields(spec) | body_fields(spec)
     if unknown := sorted(fields.keys() - parameters):
         hint = did_you_mean(unknown[0], parameters) or _parameters_hint(parameters)
@@ -267,9 +267,9 @@ def _not_run(spec: Spec, cause: str) -> Failure:
     return Failure(f"Could not run {spec.name}: {cause}", USAGE)
 
 
-def _route(spec: Spec, fields: dict[str, Any]) -> Route:
-    """Return the route with the most path parameters, of the routes whose path parameters are all in `fields`. Raises
-    Failure if there is none."""
+def _longest_route(spec: Spec, fields: dict[str, Any]) -> Route:
+    """Return the route with the most path parameters, if all are in `fields`. Raises Failure if there is no such
+    route."""
     matching = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
     if matching:
         return max(matching, key=lambda route: len(_in_path(route)))
@@ -398,8 +398,8 @@ def _dry_run(settings: Settings, options: argparse.Namespace, request: RawReques
 async def _send(
     lazy_client: LazyClient, request: RawRequest, printer: _Printer, *, everything: bool
 ) -> ApiError | None:
-    """Send the request and print the response. Return the error of a failed request, else None. If a list fails halfway,
-    the items that were read are printed."""
+    """Send the request and print the response. Return the error of a failed request, else None. With `everything`,
+    print all items of a list, or after an error those read so far."""
     items: list[Any] = []
     try:
         client = await lazy_client.client()
@@ -418,7 +418,7 @@ async def _send(
         if items:
             printer.print({"items": items})
         return error
-    except ValueError as error:  # Raised if the API key must not be sent to this server.
+    except ValueError as error:  # the client refuses to send the API key to this server
         raise Failure(str(error)) from error
     finally:
         await lazy_client.aclose()
@@ -431,7 +431,6 @@ class _Printer:
         self._filter = run_filter
 
     def print_response(self, response: RawResponse) -> None:
-        """Print a response. With `--include`, first print its status and headers."""
         if self._has_head:
             write_out(_format_head(response))
         value = response.value
@@ -449,14 +448,12 @@ class _Printer:
                 tell(f"Showing the first {len(items)}. For all items, use --all.")
 
     def print(self, value: Any) -> None:
-        """Print a value on several lines. With `--jq`, print the results of the jq expression instead."""
         if self._filter is not None:
-            self._filter(_printable_value(value))
+            self._filter(_sanitize_for_terminal(value))
         else:
             write_out(_json(value, indent=2) + "\n")
 
     def print_line(self, value: Any) -> None:
-        """Print a value on one line."""
         write_out(_json(value, indent=None) + "\n")
 
 
@@ -466,13 +463,12 @@ def _format_head(response: RawResponse) -> str:
     return "\n".join([f"HTTP {response.status} {phrase}".rstrip(), *headers, "", ""])
 
 
-def _printable_value(value: Any) -> Any:
-    """Return a value, for a terminal with sanitized text. In a pipe or file, the text is unchanged."""
+def _sanitize_for_terminal(value: Any) -> Any:
     return safe_json(value) if is_terminal(sys.stdout) else value
 
 
 def _json(value: Any, *, indent: int | None) -> str:
     try:
-        return json.dumps(_printable_value(value), indent=indent, ensure_ascii=needs_ascii(), allow_nan=False)
+        return json.dumps(_sanitize_for_terminal(value), indent=indent, ensure_ascii=needs_ascii(), allow_nan=False)
     except ValueError:
         raise Failure("Could not print the response: it contains NaN or a number that is too large for JSON.") from None

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     # terminal.
     os.environ.pop("COLUMNS", None)
     os.environ.pop("LINES", None)
-    picture = _show_picture(settings, choice, fresh=options.reset)
+    picture = _show_picture(settings, choice, is_reset=options.reset)
     try:
         install_thread_and_log_hooks()
         code: int
@@ -63,16 +63,16 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def _show_picture(settings: Settings, choice: SessionChoice, *, fresh: bool) -> FirstPicture | None:
-    """Show the picture of the first screen that was saved in an earlier run, and return it. With `fresh`, delete the
-    picture instead. None if the app begins with the sign-in screen or with a REF."""
+def _show_picture(settings: Settings, choice: SessionChoice, *, is_reset: bool) -> FirstPicture | None:
+    """Show the picture of the first screen from an earlier run, and return it. None if the app begins with the sign-in
+    screen or with a REF. With `is_reset`, only delete the picture."""
     if not choice.session_name or choice.ref:
         return None
     settings_text = (
         f"{settings.theme} {settings.ascii} {settings.reorders_right_to_left} {settings.has_light_background}"
     )
     picture = FirstPicture(settings.cache_folder, choice.session_name, settings_text)
-    if fresh:
+    if is_reset:
         picture.delete()
     else:
         picture.show()

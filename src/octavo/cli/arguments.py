@@ -38,9 +38,8 @@ DEFAULT_ROLE = "creator"
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. If `only` names a command, the parsers of other commands are incomplete:
-    they have no global options, and commands in `COMMANDS` have no arguments. This avoids loading the modules of all
-    commands."""
+    """Return the parser of the command line. With `only`, just the parser of that command is complete, so that the
+    modules of other commands are not loaded."""
     top = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",
@@ -213,7 +212,7 @@ def _add_api_options(api: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="a parameter; use KEY:=JSON for a JSON value, KEY=@FILE for the text of a file, and KEY[INNER]=VALUE for a field of an object",
     )
-    # Not the help option of argparse: `octavo api NAME --help` prints the help of the operation.
+    # The help option of argparse cannot print the help of an operation.
     api.add_argument("-h", "--help", action="store_true", help="show the help of the command, or of the operation NAME")
     api.add_argument("--input", metavar="FILE", default="", help="send a JSON file as the body; - reads standard input")
     api.add_argument(
@@ -325,7 +324,7 @@ def all_commands(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentPars
 
 
 class _JoinWithCommas(argparse.Action):
-    """Joins the values of a repeated option with commas: `octavo mcp` takes several spaces."""
+    """Joins the values of a repeated option: `-s a -s b` becomes `a,b`."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
@@ -335,8 +334,8 @@ class _JoinWithCommas(argparse.Action):
 
 
 def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool = False) -> None:
-    """Add the options that every command accepts. With `is_for_command`, an option that is not given has no default, so
-    that it does not replace the same option before the name of the command."""
+    """Add the options that every command accepts. With `is_for_command`, an option that is not given keeps its value
+    from before the command name."""
     group = parser.add_argument_group(GLOBAL_OPTIONS)
     default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if is_for_command else (None, False)
     account = "the name of the account to use (as shown by `octavo auth status`)"
@@ -365,7 +364,8 @@ def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool 
 
 
 def whole_number(maximum: int, what: str, example: int) -> Callable[[str], int]:
-    """Return a function that reads a whole number from 0 to `maximum`."""
+    """Return a function that reads a whole number from 0 to `maximum`. Its error message says `is not WHAT` and shows
+    `example`."""
 
     def read(text: str) -> int:
         if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= maximum):

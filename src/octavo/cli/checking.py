@@ -51,7 +51,7 @@ MAX_URLS = 2_000
 _PARALLEL = 8
 """Maximum number of requests at the same time."""
 _MISSING = (404, 410)
-"""HTTP statuses of missing pages. Other errors are ignored: websites send them to programs even if the page exists."""
+"""HTTP statuses of a missing page. Websites send other errors to programs even if the page exists."""
 
 
 def broken_urls(urls: Collection[str], fetcher: Fetcher, incomplete_notes: list[str]) -> dict[str, str]:
@@ -68,7 +68,6 @@ def broken_urls(urls: Collection[str], fetcher: Fetcher, incomplete_notes: list[
 
 
 def _why_broken(url: str, fetcher: Fetcher) -> str:
-    """Return why a URL does not work. Empty if it works, or if nobody can know, as for a URL on a private network."""
     try:
         status = fetcher.status(url)
     except PrivateAddressFailure:
@@ -82,7 +81,7 @@ _MAX_FILES = 200_000
 """Maximum number of files and folders whose names are read."""
 _CONFIGURATION = ".gitbook.yaml"
 _REPOSITORY_PAGES = frozenset({"license", "contributing", "code_of_conduct", "security", "agents", "claude"})
-"""Names of Markdown files at the top of repositories that are not for the readers of the space."""
+"""Names of files about the repository, such as `LICENSE.md`. They need not be in `SUMMARY.md`."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,6 @@ class _FolderReader:
         self._texts: dict[Path, str] = {}
 
     def read_all(self) -> CheckedFolder:
-        """Return the pages, the reusable content, the other files and the configuration of the folder."""
         folder = self._folder
         entries = (entry.path for entry in walk_entries(folder.entries) if entry.kind == "document")
         pages = list(dict.fromkeys(path for path in entries if path is not None and folder.has_file(path)))
@@ -185,8 +183,8 @@ class _FolderReader:
         return includes
 
     def _belongs_in_summary(self, path: Path) -> bool:
-        """Return whether a page that `SUMMARY.md` does not list should be in it. Files about the repository, such as its
-        license, and pages in a folder with its own summary or configuration do not belong there."""
+        """Return whether an unlisted page should be in `SUMMARY.md`. False for files about the repository, and for
+        pages in a folder with a summary or configuration of its own."""
         folders = path.parts[:-1]
         if not folders and path.stem.lower() in _REPOSITORY_PAGES:
             return False
@@ -194,8 +192,8 @@ class _FolderReader:
         return not any(self._folder.has_file(each / name) for each in above for name in ("SUMMARY.md", _CONFIGURATION))
 
     def _find_files(self, pages: Collection[Path]) -> tuple[list[str], frozenset[str]]:
-        """Return the paths of two groups: the files in the root of the space that are not `pages`, and all files and
-        folders outside the root."""
+        """Return two groups of paths: the files of the space that are not `pages`, and everything outside the root of
+        the space."""
         files: list[str] = []
         others: set[str] = set()
         page_paths = {_posix(path) for path in pages}
@@ -215,7 +213,7 @@ class _FolderReader:
 
 
 def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
-    """Yield the files of two sibling pages that get the same path in the space: the later page, and the earlier one."""
+    """Yield the file of each page that gets the path of an earlier sibling, and the file of this sibling."""
     listed = [entry for entry in folder.entries if not {child.path for child in entry.children} & {*folder.unlisted}]
     for siblings in [listed, *(entry.children for entry in walk_entries(listed))]:
         seen: dict[str, Entry] = {}
@@ -228,8 +226,8 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
 
 
 def _tree_paths(folder: Folder, entries: Iterable[Entry], parent: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the path of each page and group in the space, and the path of its file, or the same path again for a group,
-    which has no file. Pages whose file is missing are left out."""
+    """Yield the path of each page and group, and the path of its file. A group has no file, so its own path is
+    repeated. Pages whose file is missing are left out."""
     for entry in entries:
         if entry.kind != "link":
             path = posixpath.join(parent, _slug(entry))
@@ -317,7 +315,6 @@ class _PageVersions(NamedTuple):
 
 
 async def _load_texts(live: Live, target: Target) -> tuple[ContentRef, list[_PageVersions]]:
-    """Return the reference of the content, and the pages to check. Raises ApiError or Failure."""
     wanted = target.page.id if target.page is not None else None
     if target.change_request is None:
         at: ContentRef = target.space.ref
@@ -330,13 +327,13 @@ async def _load_texts(live: Live, target: Target) -> tuple[ContentRef, list[_Pag
     changed: list[PageTexts] = await load_texts(live, versions, chosen)
     texts = [_PageVersions(each.item.key, each.old_markdown, each.new_markdown) for each in changed]
     if wanted is not None and not texts:
-        # The change request does not change this page, so its old text is its text.
+        # The change request did not edit this page, so both texts are equal.
         texts = [each._replace(before=each.after) for each in await _load_pages(live, versions.new, [wanted])]
     return versions.new, texts
 
 
 async def _load_pages(live: Live, at: ContentRef, ids: Sequence[str]) -> list[_PageVersions]:
-    """Return the pages with their current texts. The texts of pages after the first `MAX_PAGES` are not loaded, but
+    """Return the pages with their current texts. Pages after the first `MAX_PAGES` are not loaded: their texts are
     empty. Raises ApiError."""
 
     async def load(page_id: str) -> _PageVersions:
@@ -360,8 +357,8 @@ def _parse_pages(pages: dict[str, Page], texts: Sequence[_PageVersions], *, is_c
 async def _build_reference_check(
     live: Live, at: ContentRef, revision: Revision, target: Target, loaded: Sequence[_PageToCheck]
 ) -> ReferenceCheck:
-    """Return the check of links and other references. Loads up to `_MAX_LINKED_PAGES` other pages, because the checked
-    pages link to their headings. Raises ApiError."""
+    """Return the check of links and other references. Loads at most `_MAX_LINKED_PAGES` pages to whose headings the
+    checked pages link. Raises ApiError."""
     checked = {each.page.id: each.checked for each in loaded}
     check = ReferenceCheck(_link_index(revision, target), checked)
     wanted = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked)
@@ -425,8 +422,6 @@ def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | No
 
 
 def _read_folder_settings(folder: Path) -> Mapping[str, Any]:
-    """Return the settings in the file `.octavo.toml` of a folder. Empty if there is no such file. Raises Failure if the
-    file is not valid."""
     files = Folder(folder.resolve(), folder.resolve())
     if not files.has_file(Path(SETTINGS_FILE)):
         return {}
@@ -451,7 +446,6 @@ def _refuse_unknown(section: Mapping[str, Any], known: Sequence[str], where: str
 
 
 def _ignored_rules(settings: Mapping[str, Any]) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield each path pattern with the rules that are ignored for it. Raises Failure."""
     sections = settings.get("paths", {})
     if not isinstance(sections, dict) or len(sections) > _MAX_PATHS:
         raise _failure(f'paths must have at most {_MAX_PATHS} sections, such as [paths."drafts/**"]')
@@ -470,8 +464,6 @@ def _string_list(section: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _resolve_rules(names: Sequence[str], where: str = "") -> frozenset[str]:
-    """Return the rules with these names. `default` stands for the default rules. Raises Failure if a name is
-    unknown."""
     for name in names:
         if name not in (*RULES, DEFAULT_NAME):
             meant = did_you_mean(name[:40], RULES) or " For a list, run: octavo help check"

@@ -32,11 +32,11 @@ def run(argv: Sequence[str]) -> int:
             argv = [_decode(each) for each in argv]
             options = _parse_arguments(argv)
         except (SystemExit, OSError):
-            # argparse ignores errors when it writes the help or the version. An empty write reports them.
+            # argparse hides errors of standard output, such as a full disk. An empty write raises them.
             write_out("")
             raise
         is_app = options.module == "app" and options.command not in COMMANDS
-        if not is_app:  # The app does this after it has shown its first picture.
+        if not is_app:  # The app installs these hooks after its first picture.
             install_thread_and_log_hooks()
             if options.debug:
                 from octavo.cli.event_log import LOG  # lazy: only for --debug
@@ -56,8 +56,8 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _decode(argument: str) -> str:
-    """Decode an argument that Python did not decode, because the locale is not UTF-8. Return the name of an existing file
-    unchanged. Raises Failure if the argument is not UTF-8."""
+    """Return an argument as text, even if the locale is not UTF-8. The name of an existing file stays as it is. Raises
+    Failure if the argument is not UTF-8."""
     try:
         argument.encode()
     except UnicodeEncodeError:
@@ -74,9 +74,7 @@ def _wants_json(argv: Sequence[str]) -> bool:
     return any(each.partition("=")[0] in ("--json", "--ndjson", "--jq", "-q") for each in argv)
 
 
-def _command_in(argv: Sequence[str]) -> str:
-    """Return the first argument that is not a global option or its value: the name of the command. Empty without a
-    command."""
+def _command_name(argv: Sequence[str]) -> str:
     arguments = iter(argv)
     for each in arguments:
         if not each.startswith("-"):
@@ -87,8 +85,8 @@ def _command_in(argv: Sequence[str]) -> str:
 
 
 def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse `argv`. The values of `octavo api` may also follow an option, which argparse alone would not accept."""
-    name = _command_in(argv)
+    """Parse `argv`. Unlike argparse, accept values of `octavo api` after its options."""
+    name = _command_name(argv)
     if _REF_ALONE.fullmatch(name):
         argv = ["open", *argv]
         name = "open"
@@ -97,7 +95,7 @@ def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
         top.error(f"Unknown command {name[:40]!r}.{did_you_mean(name, known) or ' For a list, run: octavo --help'}")
     options, unparsed = top.parse_known_args(argv)
     if options.command == "api":
-        _select_api_help(options, command_parsers(top)["api"])
+        _handle_api_help(options, command_parsers(top)["api"])
         options.values = [*options.values, *(each for each in unparsed if not each.startswith("-"))]
         unparsed = [each for each in unparsed if each.startswith("-")]
     if unparsed:
@@ -109,7 +107,6 @@ def _parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _selected_parsers(top: argparse.ArgumentParser, options: argparse.Namespace) -> Iterator[argparse.ArgumentParser]:
-    """Yield the parser of Octavo, the parser of the command and the parser of its action, as far as they exist."""
     yield top
     if (command := command_parsers(top).get(options.command)) is not None:
         yield command
@@ -117,9 +114,9 @@ def _selected_parsers(top: argparse.ArgumentParser, options: argparse.Namespace)
             yield action
 
 
-def _select_api_help(options: argparse.Namespace, api: argparse.ArgumentParser) -> None:
-    """Print the requested help of `octavo api`, or report a missing NAME, and exit. For the help of an operation, select the
-    module that prints it instead."""
+def _handle_api_help(options: argparse.Namespace, api: argparse.ArgumentParser) -> None:
+    """Print the help of `octavo api`, or report a missing NAME, and exit. For `octavo api NAME --help`, only select the
+    module that prints it."""
     if options.help and options.name:
         options.module = "operations"
     elif options.help:

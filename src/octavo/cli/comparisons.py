@@ -42,8 +42,7 @@ class ComparedVersions:
 
 @dataclass(frozen=True)
 class PageTexts:
-    """A changed page or file, with the Markdown of the page in both versions. Empty in a version without the page, and
-    for files."""
+    """A changed page or file. The Markdown is empty for a file, and in a version without the page."""
 
     item: ChangedPage
     old_markdown: str = ""
@@ -133,8 +132,8 @@ async def _changes_from_server(live: Live, at: ContentRef) -> tuple[ChangedPage,
 async def select_page(
     references: References, target: Target, items: tuple[ChangedPage, ...], name: str = ""
 ) -> tuple[ChangedPage, ...]:
-    """Return the changes of the page whose path, id or title is `name`. Without `name`, return those of the target's
-    page, or all changes if the target has no page. Raises ApiError, or Failure if there is no page called `name`."""
+    """Return the changes of the page whose path, id or title is `name`, else of the page of `target`. Without a page,
+    return all changes. Raises ApiError, or Failure if there is no page `name`."""
     wanted = name.strip("/") or (target.page.id if target.page is not None else "")
     if not wanted:
         return items

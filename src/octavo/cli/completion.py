@@ -27,13 +27,12 @@ def print_refs(words: Sequence[str]) -> int:
     use the cache of the demo, else that of the account. Sends no request, and does not import the operations."""
     prefix = words[-1] if words and not words[-1].startswith("-") else ""
     settings = read(os.environ)
-    refs = (each for each in _refs(settings, _namespace(settings, words)) if each.startswith(prefix))
+    refs = (each for each in _refs(settings, _cache_namespace(settings, words)) if each.startswith(prefix))
     write_out("".join(f"{each}\n" for each in refs if _SAFE_REF.fullmatch(each)))
     return 0
 
 
-def _namespace(settings: Settings, words: Sequence[str]) -> str:
-    """Return the name under which responses are cached. Empty if the account is unknown."""
+def _cache_namespace(settings: Settings, words: Sequence[str]) -> str:
     if "--demo" in words:
         return demo_folder(settings).namespace
     try:
@@ -78,7 +77,7 @@ def powershell_script(top: argparse.ArgumentParser) -> str:
     """Return the completion script for PowerShell. `top` is the parser of `octavo`."""
     rows, with_ref = [], []
     for path, command in _commands_with_paths("octavo", top):
-        words = ", ".join(map(_quote_for_powershell, _words_after(command)))
+        words = ", ".join(map(_quote_for_powershell, _completions_of(command)))
         rows.append(f"        {_quote_for_powershell(path)} = @({words})")
         if any(takes_ref(each) for each in command._actions):
             with_ref.append(_quote_for_powershell(path))
@@ -96,8 +95,7 @@ def _commands_with_paths(path: str, command: argparse.ArgumentParser) -> Iterato
         yield from _commands_with_paths(f"{path} {name}", each)
 
 
-def _words_after(command: argparse.ArgumentParser) -> list[str]:
-    """Return the subcommands, the choices of arguments and the long options of a command."""
+def _completions_of(command: argparse.ArgumentParser) -> list[str]:
     found = list(command_parsers(command))
     for action in command._actions:
         if not isinstance(action, Commands):
@@ -107,7 +105,6 @@ def _words_after(command: argparse.ArgumentParser) -> list[str]:
 
 
 def _quote_for_powershell(word: str) -> str:
-    """Return a word as a PowerShell string, in which nothing is expanded."""
     return "'" + word.replace("'", "''") + "'"
 
 
@@ -126,7 +123,7 @@ def script(shell: str) -> str:
 
     top = build_parser()
     (topic,) = (action for action in command_parsers(top)["help"]._actions if action.dest == "topic")
-    # Set here and not in the parser: the parser would reject an unknown topic without a suggestion.
+    # Set only here: with choices, the parser would reject an unknown topic without a suggestion.
     topic.choices = tuple(dict.fromkeys((*TOPICS, *command_parsers(top))))
     if shell == "powershell":
         return powershell_script(top)
@@ -140,7 +137,6 @@ def script(shell: str) -> str:
 
 
 def _shell_function_for(command: argparse.ArgumentParser, action: argparse.Action) -> str:
-    """Return the name of the shell function that completes an argument. Empty if no function is needed."""
     if takes_ref(action):
         return _REFS
     return {"name": _NAMES, "values": _VALUES}.get(action.dest, "") if command.prog == "octavo api" else ""

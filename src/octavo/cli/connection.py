@@ -1,11 +1,11 @@
 """Connects a command to the account, demo or folder that its options select. Sends its writes through the outbox until they
 are confirmed.
 
-async def work(session: Session) -> None:
+async def use_session(session: Session) -> None:
     spaces = await session.live.fetch(spaces_of(organization))
     ...
 
-return run_connected(options, work, action="load the change requests")
+return run_connected(options, use_session, action="load the change requests")
 
 A write is on disk before it is sent, so that a crash loses nothing. If no response arrives, Octavo sends the write again
 only if a second write would change nothing, as when it resolves a thread (`data/writes/`).
@@ -60,16 +60,17 @@ _open_folder = lazy("octavo.cli.sessions:open_folder")
 _open_server = lazy("octavo.cli.sessions:open_server")
 
 
-def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitable[int | None]], *, action: str) -> int:
-    """Open a session, run `work` and return its exit code, which is 0 if `work` returns None. Raises Failure. After an
-    ApiError or NotSaved of `work`, the message is `Could not ACTION: CAUSE`. `action` is for example `load the change
-    requests`."""
+def run_connected(
+    options: argparse.Namespace, use_session: Callable[[Session], Awaitable[int | None]], *, action: str
+) -> int:
+    """Open a session, call `use_session` and return its exit code, or 0 for None. Raises Failure. After an ApiError or
+    NotSaved, the message is `Could not ACTION: CAUSE`."""
     session = open_session(options)
 
     async def run() -> int:
         session.connect()
         try:
-            return await work(session) or 0
+            return await use_session(session) or 0
         finally:
             await session.close()
 
@@ -80,7 +81,7 @@ def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitab
     except NotSaved as error:
         file = getattr(options, "editor_file", None)
         kept = f" Your text is in {file}." if file is not None else ""
-        raise Failure(f"Could not {action}: {_clause(error)}{kept}") from error
+        raise Failure(f"Could not {action}: {_message_as_clause(error)}{kept}") from error
 
 
 def open_session(options: argparse.Namespace) -> Session:
@@ -109,7 +110,7 @@ def failure_of(error: ApiError, action: str) -> Failure:
     name = "read-only" if isinstance(error, ReadOnly) else ""
     if isinstance(error, Unauthorized):
         name = "token-rejected" if error.status == 401 else "not-signed-in"
-    return Failure(f"Could not {action}: {_clause(error)}", exit_code_of(error), error=name)
+    return Failure(f"Could not {action}: {_message_as_clause(error)}", exit_code_of(error), error=name)
 
 
 def exit_code_of(error: ApiError) -> int:
@@ -123,8 +124,7 @@ def exit_code_of(error: ApiError) -> int:
     return UNKNOWN if error.outcome is Outcome.UNKNOWN and not error.trace.is_read else FAILED
 
 
-def _clause(error: Exception) -> str:
-    """Return the message of an error as the end of a sentence."""
+def _message_as_clause(error: Exception) -> str:
     sentence = str(error).removeprefix(NOT_AVAILABLE_OFFLINE).lstrip()
     if sentence[1:2].isupper() or sentence.startswith("Octavo "):
         return sentence
@@ -144,7 +144,7 @@ def add_text_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_sending_options(command: argparse.ArgumentParser, *, can_repeat: bool = False) -> None:
-    """Add `--wait` and `--once`. A command that may run twice without harm has no `--once`."""
+    """Add `--wait` and `--once`. With `can_repeat`, leave out `--once`: running the command twice does no harm."""
     command.add_argument(
         "--wait",
         type=_parse_seconds,
@@ -172,7 +172,7 @@ def _parse_seconds(text: str) -> float:
 
 
 def check_message(options: argparse.Namespace) -> None:
-    """Raise Failure for `-m -`, which does not read standard input."""
+    """Raise Failure for `-m -`: only `-F -` reads standard input."""
     if options.message == "-":
         raise Failure(
             "Could not read the text: -m takes the text itself. To read the text from standard input use -F -.", USAGE
@@ -202,8 +202,8 @@ def read_file(name: str) -> str:
 
 
 def read_text(options: argparse.Namespace, action: str) -> str:
-    """Return the text of `-m` or `-F`, or the text that the user writes in the editor. When the text is stored, the caller
-    must call `delete_editor_file`. Raises Failure if there is no text."""
+    """Return the text of `-m` or `-F`, else the text that the user writes in the editor. After storing the text, call
+    `delete_editor_file`. Raises Failure if there is no text."""
     text = text_option(options)
     if text is None:
         if not is_terminal(sys.stdin, sys.stdout):
@@ -241,8 +241,8 @@ def delete_editor_file(options: argparse.Namespace) -> None:
         options.editor_file = None
 
 
-async def prepare(session: Session) -> None:
-    """Load the signed-in user, so that the outbox can send writes. Raises ApiError, or Failure if the session is
+async def prepare_writes(session: Session) -> None:
+    """Load the signed-in user, whom the outbox needs to send writes. Raises ApiError, or Failure if the session is
     read-only."""
     if session.read_only:
         raise Failure(session.read_only, NOT_ALLOWED, error="read-only")
@@ -275,7 +275,7 @@ async def add_and_send(session: Session, add: AddWrites, action: str, options: a
     try:
         added = await add()
         if not added and await tell_if_done_once(session, options):
-            raise Failure("", 0)  # A command with the same --once key has written in the meantime.
+            raise Failure("", 0)  # another command with this --once key wrote meanwhile, so end without an error
         delete_editor_file(options)
         ids = [each.id for each in added]
         try:
@@ -314,11 +314,8 @@ def _raise_for(entry: OutboxEntry, action: str) -> None:
 
 
 async def tell_if_done_once(session: Session, options: argparse.Namespace) -> bool:
-    """Return True and tell the user, if a command with the same `--once` key added writes in the last 7 days.
-
-    If the outbox still has some of these writes, first wait until the server has confirmed them. Raises NotSaved, and
-    Failure if a write is refused or not confirmed in time.
-    """
+    """Return whether a command with this `--once` key added writes in the last 7 days, and tell the user. First wait
+    until these writes are confirmed. Raises NotSaved, and Failure if a write is refused or not confirmed in time."""
     if options.once is None:
         return False
     key = once_key(options.once)
@@ -342,5 +339,5 @@ async def tell_if_done_once(session: Session, options: argparse.Namespace) -> bo
 
 
 def once_key(key: str | None) -> str:
-    """Return the value of `NewWrite.draft_key` for the writes of a command with this `--once` key. Empty without a key."""
+    """Return the `NewWrite.draft_key` of a command with this `--once` key. Empty without a key."""
     return "" if key is None else ONCE_PREFIX + key

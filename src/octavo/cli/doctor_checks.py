@@ -38,8 +38,10 @@ from octavo.settings import Settings, in_words, read_each
 
 Status = Literal["ok", "warning", "error"]
 REQUEST_SECONDS = 10.0
-SMALL_OFFSET, LARGE_OFFSET = 30, 300
-"""Seconds between the clocks of this computer and the server from which the check warns, and from which it fails."""
+CLOCK_WARNING = 30
+"""Difference of this computer's clock from the server's, in seconds, from which the check warns."""
+CLOCK_ERROR = 300
+"""Difference of the clocks in seconds from which the check reports an error."""
 SMALLEST_FREE = 100_000_000
 """Bytes of free disk space below which a check warns."""
 _PROBE = b"\0" * 65_536
@@ -117,7 +119,8 @@ def _check_extras() -> Check:
 
 
 def _read_key(home: signing_in.Home, access: Access) -> tuple[SecretStr | None, list[Check]]:
-    """Return the API key, or None if it is missing or cannot be read, and the checks of the keyring and the API key."""
+    """Return the API key, and the checks of the keyring and of this key. None if the key is missing or cannot be
+    read."""
     try:
         key = signing_in.token_of(home, access)
     except StoreUnavailable as error:
@@ -181,15 +184,14 @@ def _check_clock(client: Client) -> list[Check]:
     offset = client.clock_offset
     if offset is None:
         return []
-    if abs(offset) < SMALL_OFFSET:
+    if abs(offset) < CLOCK_WARNING:
         return [Check("Clock", "ok", f"{offset:+.0f} s compared with the server")]
-    status: Status = "warning" if abs(offset) < LARGE_OFFSET else "error"
+    status: Status = "warning" if abs(offset) < CLOCK_ERROR else "error"
     text = f"{_duration_in_words(abs(offset))} {'ahead of' if offset > 0 else 'behind'} the clock of the server"
     return [Check("Clock", status, text, "set the clock of this computer, for example: timedatectl set-ntp true")]
 
 
 def _duration_in_words(seconds: float) -> str:
-    """Return a duration in one unit, such as `3 hours`."""
     for size, unit in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
@@ -224,9 +226,7 @@ def storage_checks(settings: Settings) -> Iterator[Check]:
 
 
 def _folder_problem(name: str, folder: Path) -> Check | None:
-    """Return an error if no file can be written to a folder, or a warning if the disk is nearly full. None if there is no
-    problem."""
-    existing = _existing_folder(folder)
+    existing = _nearest_existing_folder(folder)
     free = 0
     try:
         free = shutil.disk_usage(existing).free
@@ -249,8 +249,7 @@ def _folder_problem(name: str, folder: Path) -> Check | None:
     return None
 
 
-def _existing_folder(folder: Path) -> Path:
-    """Return `folder`, or the nearest folder above that exists."""
+def _nearest_existing_folder(folder: Path) -> Path:
     # Not `Path.exists`, which raises PermissionError below a folder of another user.
     return next(each for each in (folder, *folder.parents) if os.path.exists(each))
 
@@ -258,7 +257,7 @@ def _existing_folder(folder: Path) -> Path:
 def _check_sizes(folders: dict[str, Path]) -> Check:
     sizes = {name: sum(map(_file_size, islice(_files(folder), _MAX_FILES))) for name, folder in folders.items()}
     parts = ", ".join(f"{name} {size_in_words(size)}" for name, size in sizes.items())
-    existing = _existing_folder(folders["state"])
+    existing = _nearest_existing_folder(folders["state"])
     return Check("Folders", "ok", f"writable: {parts}; {size_in_words(shutil.disk_usage(existing).free)} free")
 
 
@@ -276,7 +275,6 @@ def _file_size(path: str) -> int:
 
 
 def _database_checks(folders: dict[str, Path]) -> Iterator[Check]:
-    """Yield an error for each damaged database. If none is damaged, yield one check that says so."""
     paths = {
         Path(path): name
         for name in ("data", "state", "cache")
@@ -322,7 +320,6 @@ def failed_check(name: str, message: str, fix: str = "", *, status: Status = "er
 
 
 def _lower_first_letter(text: str) -> str:
-    """Return a text that starts in lower case, unless its first word is in capitals or is `Octavo`."""
     is_word = text[:1].isupper() and text[1:2].islower() and not text.startswith("Octavo")
     return text[:1].lower() + text[1:] if is_word else text
 

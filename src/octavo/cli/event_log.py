@@ -104,7 +104,7 @@ class EventLog:
         )
 
     def close(self, seconds: float = 1.0) -> None:
-        """Write the entries that are left, for up to `seconds`."""
+        """Write the remaining entries, and wait at most `seconds` for that."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._queue.put(None)
@@ -149,19 +149,20 @@ def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Itera
     """Yield the entries of the log, oldest first, without unreadable lines. With `wait`, the iterator never ends: when
     there are no more entries, it calls `wait` and looks for new ones. Raises OSError."""
     path = folder / FILE
-    with _open(path) as file:  # opened before the older file, so that no file is missed if it is renamed meanwhile
+    with _open_if_exists(
+        path
+    ) as file:  # opened before the older file, so that no file is missed if it is renamed meanwhile
         with suppress(FileNotFoundError), path.with_name(f"{FILE}.1").open("rb") as older:
             if file is None or not os.path.sameopenfile(older.fileno(), file.fileno()):
                 yield from _entries(older.read())
         yield from _entries_of_file(file, path, wait)
     while wait is not None:
         wait()
-        with _open(path) as file:
+        with _open_if_exists(path) as file:
             yield from _entries_of_file(file, path, wait)
 
 
-def _open(path: Path) -> AbstractContextManager[BinaryIO | None]:
-    """Open a file for a `with` block. The value is None if there is no such file."""
+def _open_if_exists(path: Path) -> AbstractContextManager[BinaryIO | None]:
     try:
         return path.open("rb")
     except FileNotFoundError:
@@ -169,10 +170,10 @@ def _open(path: Path) -> AbstractContextManager[BinaryIO | None]:
 
 
 def _entries_of_file(file: BinaryIO | None, path: Path, wait: Callable[[], object] | None) -> Iterator[LogEntry]:
-    """Yield the entries of a file, and with `wait` also those added later, until `path` is another file."""
+    """Yield the entries of a file. With `wait`, follow the file until `path` is another file."""
     rest, is_current = b"", True
     while file is not None and is_current:
-        # Compare before reading: a renamed file may have new entries, which the last read finds.
+        # Compare the files before the last read, because a renamed file may still get entries.
         is_current = wait is not None and os.fstat(file.fileno()).st_ino == _inode(path)
         whole, end, rest = (rest + file.read()).rpartition(b"\n")
         yield from _entries(whole + end)

@@ -59,7 +59,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _format_topic(topic: str, *, as_man: bool) -> str:
-    """Return a topic as a manual page, as a page for a terminal, or as Markdown if there is no terminal."""
     if as_man:
         manual: str = format_man_page(topic, TOPICS[topic], _parse(text_of(topic)))
         return manual
@@ -101,7 +100,7 @@ def format_man_page(topic: str, about: str, document: Document) -> str:
 def _roff_lines(block: Block) -> Iterator[str]:
     match block.kind:
         case "heading":
-            if (level := block.attrs.get("level", 1)) > 1:  # The head (.TH and NAME) names the topic already.
+            if (level := block.attrs.get("level", 1)) > 1:  # `.TH` and NAME have this title already
                 yield f".{'SH' if level == 2 else 'SS'} {_roff_text(block.runs)}"
         case "code":
             yield from (".PP", ".RS 4", ".nf")
@@ -122,7 +121,6 @@ def _roff_lines(block: Block) -> Iterator[str]:
 
 
 def _roff_item(item: Block) -> Iterator[str]:
-    """Yield the lines of a list item. The first line is shown beside the number or bullet."""
     first, *others = item.children or (item,)
     yield _line_of_text(_roff_text(first.runs))
     if others:
@@ -133,8 +131,8 @@ def _roff_item(item: Block) -> Iterator[str]:
 
 
 def _roff_table(block: Block) -> Iterator[str]:
-    """Yield a paragraph for each row, beginning with the first cell. In a table with more than two columns, the title
-    of the column precedes each other cell, as in `Meaning: archived`."""
+    """Yield a paragraph for each row: its first cell, then the other cells. In a table with more than two columns,
+    other cells have titles, as in `Meaning: archived`."""
     titles = [_roff_text(each.title) for each in block.attrs.get("columns", ())]
     for row in block.children:
         cells = [_roff_text(each.runs) for each in row.children]

@@ -59,8 +59,8 @@ _CHECK_NAMES = {
     "merge rules": "merge-rules",
     "merged text": "merged-text",
 }
-"""Names of merge checks in JSON and for `octavo merge --allow`, by label of the check in the app. The name of any other
-check is its label, with hyphens for spaces."""
+"""Names of merge checks in JSON and for `octavo merge --allow`, by label in the app. Any other check has its label as
+name, with hyphens for spaces."""
 
 
 async def change_row(
@@ -310,8 +310,8 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
 
 
 async def _find_discussions(references: References) -> dict[Discussion, ChangeRequest | None]:
-    """Return the spaces and undecided change requests to search for a thread: all, or those of the space that the user
-    chose. The value of a change request is its model, the value of a space is None."""
+    """Return the spaces and undecided change requests to search for a thread, with the model of each change request, or
+    None for a space."""
     chosen = await references.chosen_space()
     spaces = [chosen] if chosen is not None else [each for each in await references.spaces() if each.comments]
     found: dict[Discussion, ChangeRequest | None] = {each.ref: None for each in spaces}

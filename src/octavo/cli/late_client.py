@@ -53,8 +53,7 @@ class LazyPlatform:
         await platform(scope, receive, send)
 
     async def platform(self) -> Platform:
-        """Return the platform, which the first call builds. If this build failed, each call raises the error of the
-        build."""
+        """Return the platform. The first call builds the platform; after a failed build, each call raises the error."""
         if self._build_task is None:
             self._build_task = asyncio.ensure_future(run_in_thread(self.build))
         platform: Platform = await asyncio.shield(self._build_task)
@@ -78,23 +77,20 @@ class LazyClient:
     def __init__(
         self,
         origin: str,
-        key: Callable[[Callable[[str], None]], SecretStr],
+        read_key: Callable[[Callable[[str], None]], SecretStr],
         *,
         ca_file: Path | None = None,
         platform: LazyPlatform | None = None,
         read_only: str = "",
         record_user: Callable[[str], None] | None = None,
     ) -> None:
-        """Send requests to the server at `origin`, or to `platform` if it is given. `read_only` is the message for a
-        refused write, or empty to allow writes.
-
-        `key` returns the API key, or raises StoreUnavailable or Unauthorized. It gets a function, and calls it with a
-        sentence while it waits, for example for the keyring. `record_user` is called with the id of the user after each
-        response to `users.Me`. `key` and `record_user` run in a thread.
-        """
+        """Send requests to `origin`, or to `platform`. `read_only` is the message for a refused write, empty to allow
+        writes. `read_key` returns the API key, or raises StoreUnavailable or Unauthorized. While it waits, for example
+        for the keyring, it calls its argument with a sentence. `record_user` gets the id of the user after each
+        `users.Me`. `read_key` and `record_user` run in a thread."""
         self.read_only = read_only
         self._record_user = record_user
-        self._origin, self._key, self._ca_file, self._platform = origin, key, ca_file, platform
+        self._origin, self._load_key, self._ca_file, self._platform = origin, read_key, ca_file, platform
         self._client: Client | None = None
         self._key_task: asyncio.Task[SecretStr] | None = None
         """Task that reads the API key, for which all requests wait. None before the first attempt to read the key."""
@@ -116,28 +112,29 @@ class LazyClient:
                 await run_in_thread(lambda: record_user(user.id))
         return response
 
-    async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes at a URL from a response, as they arrive."""
+    async def download(self, url: str, max_bytes: int) -> AsyncGenerator[bytes, None]:
+        """Yield the bytes at a URL from a response, as they arrive. Raises ApiError, for example for more than
+        `max_bytes`."""
         await self._open.wait()
-        async with aclosing((await self.client()).download(url, most)) as chunks:
+        async with aclosing((await self.client()).download(url, max_bytes)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
-    async def upload(self, url: str, content: AsyncIterable[bytes], size: int, kind: str) -> None:
-        """Send a file to a URL from a response."""
+    async def upload(self, url: str, content: AsyncIterable[bytes], size: int, media_type: str) -> None:
+        """Upload `size` bytes of `media_type` to a URL from a response."""
         await self._open.wait()
-        await (await self.client()).upload(url, content, size, kind)
+        await (await self.client()).upload(url, content, size, media_type)
 
     async def client(self) -> Client:
         """Return the client. Raises Unauthorized if there is no API key, LocalFailure if the key cannot be read, or
-        ValueError if it must not be sent to this server."""
+        ValueError if the key must not be sent to this server."""
         from octavo.client.client import Client  # lazy: httpx
 
         if self._client is None:
             if self._key_task is None or self._key_task.done():
                 self._key_task = asyncio.create_task(self._read_key())
-                # Retrieve the error of the task even if all requests that wait for it are canceled. Otherwise asyncio
-                # would report it.
+                # Retrieve the error of the task even if all waiting requests are canceled. Otherwise asyncio would
+                # report it.
                 self._key_task.add_done_callback(lambda task: task.cancelled() or task.exception())
                 self._reading_started_at = monotonic()
             try:
@@ -163,7 +160,7 @@ class LazyClient:
             )
 
         try:
-            return await run_in_thread(lambda: self._key(report))
+            return await run_in_thread(lambda: self._load_key(report))
         except load("octavo.client.credentials:StoreUnavailable") as error:  # lazy: most keys can be read
             report(str(error))
             raise LocalFailure(str(error)) from error

@@ -44,12 +44,13 @@ INSTRUCTIONS = (
 NOT_HERE = "There is nothing with this name in the spaces that Octavo was started with."
 MAX_RESULT = 60_000
 """Maximum length of a result in characters."""
-MAX_CALLS, PERIOD = 60, 60.0
-"""Maximum number of calls in a period, and the length of the period in seconds."""
+MAX_CALLS = 60
+"""Maximum number of calls in `PERIOD_SECONDS`."""
+PERIOD_SECONDS = 60.0
 MAX_NOTES_IN_RUN = 2_000
 MAX_ARGUMENT = 16_384
 _RESERVED = 2_000
-"""Characters of a result that are reserved for the fields around long text."""
+"""Characters of a result that long text leaves free for the other fields."""
 _INVISIBLE = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
 
 Arguments = Mapping[str, Any]
@@ -73,7 +74,7 @@ class Tool:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of its arguments."""
+        """The JSON schema of the arguments."""
         return {
             "type": "object",
             "properties": dict(self.properties),
@@ -117,15 +118,15 @@ class Toolbox:
 
     def _count_call(self) -> None:
         now = self._clock()
-        while self._calls and now - self._calls[0] >= PERIOD:
+        while self._calls and now - self._calls[0] >= PERIOD_SECONDS:
             self._calls.popleft()
         if len(self._calls) >= MAX_CALLS:
             raise ToolError(f"Too many calls: at most {MAX_CALLS} in a minute. Try again in a moment.")
         self._calls.append(now)
 
     def options(self, command: str, *arguments: str) -> argparse.Namespace:
-        """Return the parsed arguments of a command, with a list `sink`. The command adds its rows to this list, and prints
-        nothing."""
+        """Return the parsed arguments of a command. The command adds its rows to the list `sink` of the options, and
+        prints nothing."""
         options = build_parser(command).parse_args([command, *arguments, "--json"])
         options.sink = []
         return options
@@ -159,8 +160,8 @@ class Toolbox:
         return not self._spaces or space_id in self._spaces
 
     async def chosen_spaces(self, name: str) -> tuple[str, ...]:
-        """Return the id of the space called `name`. Without a name, return the ids of the only spaces that the tools may
-        read, or nothing if they may read all spaces. Raises ToolError."""
+        """Return the id of the space `name`. Without a name, return the ids of the only readable spaces; empty if all
+        are readable. Raises ToolError."""
         if not name:
             return self._spaces
         try:
@@ -266,8 +267,6 @@ async def _get_change(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
 
 
 def _pages_from(pages: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """Return the page with the path, id or title `name`, and the pages after it. Raises ToolError if there is no such
-    page."""
     for field in ("path", "id", "title"):
         for index, page in enumerate(pages):
             if page[field] == name:
@@ -338,8 +337,8 @@ def _limit(arguments: Arguments) -> int:
 
 
 def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
-    """Return a result with as many items of the list `name` as fit into `MAX_RESULT`. If some do not fit, `next` has the
-    field `key` of the first of them."""
+    """Return a result with as many items of the list `name` as fit into `MAX_RESULT`. If some do not fit, `next` is the
+    value of `key` of the first such item."""
     left = MAX_RESULT - _RESERVED - _length({**row, name: []})
     kept: list[Any] = []
     for item in row[name]:

@@ -30,7 +30,7 @@ RETRY_SECONDS = 60.0
 MAX_TITLES = 100
 """Maximum number of titles that are shown while the folder is loaded."""
 _MAX_PREVIEW = 1 << 16
-"""Number of bytes of `SUMMARY.md` that are read for these titles."""
+"""Number of bytes of `SUMMARY.md` that are read to find these titles."""
 _MAX_NAMES = 1000
 _ENTRY = re.compile(r"^([ \t]{0,40})[*+-] \[((?:[^\]\\\n]|\\.)+)\]", re.MULTILINE)
 _ESCAPED = re.compile(r"\\(.)")
@@ -119,7 +119,6 @@ class OpenFolder:
             self.progress = f"Reading {self._title}: {number:,} of {count:,} files…"
 
     def _start_indexing(self) -> None:
-        """Index the pages for search in a thread that ends with the program."""
         self.progress = f"Indexing {self._title} for search…"
         self._index_thread = threading.Thread(target=self._index_all, daemon=True, name="octavo-indexing")
         self._index_thread.start()

@@ -97,12 +97,12 @@ def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
 def _describe_value(schema: Json, schemas: Json, *, needed: bool) -> Json:
     """Return a short description of a value: type, required, nullable, fields and limits. `schemas` has the schemas to
     which `schema` can refer by name."""
-    shapes = list(_shapes(schema, schemas))
-    description: Json = {"type": _type(schema, schemas), "required": needed}
+    shapes = list(_alternatives(schema, schemas))
+    description: Json = {"type": _type_names(schema, schemas), "required": needed}
     if {"type": "null"} in shapes:
         description["nullable"] = True
     description |= _limits([schema, *shapes])
-    if limits := _limits([each for shape in shapes for each in _shapes(shape.get("items", {}), schemas)]):
+    if limits := _limits([each for shape in shapes for each in _alternatives(shape.get("items", {}), schemas)]):
         description["items"] = limits
     if fields := dict.fromkeys(name for shape in shapes for name in shape.get("properties", ())):
         description["fields"] = list(fields)
@@ -143,7 +143,6 @@ def table(operations: Collection[Spec], columns: int | None = None) -> str:
 
 
 def _parameter_names(spec: Spec) -> str:
-    """Return the names of the parameters that are not in the path. Optional parameters are in brackets."""
     names = query_fields(spec) | body_fields(spec)
     fields = {field.alias or camel(name): field for name, field in spec.operation.model_fields.items()}
     return " ".join(name if field.is_required() else f"[{name}]" for name, field in fields.items() if name in names)
@@ -153,27 +152,26 @@ def _print(value: Any) -> None:
     write_out(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
-def _shapes(schema: Json, schemas: Json) -> Iterator[Json]:
-    """Yield the alternatives of a schema, with references resolved."""
+def _alternatives(schema: Json, schemas: Json) -> Iterator[Json]:
+    """Yield the schemas in `anyOf` or `oneOf`, else the schema itself. References are resolved."""
     if "$ref" in schema:
         schema = schemas[schema["$ref"].rpartition("/")[2]]
     if among := schema.get("anyOf") or schema.get("oneOf"):
         for each in among:
-            yield from _shapes(each, schemas)
+            yield from _alternatives(each, schemas)
     else:
         yield schema
 
 
-def _type(schema: Json, schemas: Json) -> str:
-    """Return the type of a schema: `string`, `integer`, `string[]`, `object`, or several types separated by bars."""
-    kinds = dict.fromkeys(_type_of_shape(each, schemas) for each in _shapes(schema, schemas))
+def _type_names(schema: Json, schemas: Json) -> str:
+    kinds = dict.fromkeys(_type_of_shape(each, schemas) for each in _alternatives(schema, schemas))
     return "|".join(kind for kind in kinds if kind != "null") or "null"
 
 
 def _type_of_shape(shape: Json, schemas: Json) -> str:
     match shape.get("type"):
         case "array":
-            return _type(shape.get("items", {}), schemas) + "[]"
+            return _type_names(shape.get("items", {}), schemas) + "[]"
         case str(kind):
             return kind
         case _:

@@ -302,8 +302,6 @@ def _mode_of(options: argparse.Namespace) -> Literal["table", "json", "ndjson", 
 
 
 def _chosen_fields(options: argparse.Namespace, fields: Sequence[Field]) -> list[str]:
-    """Return the names of the requested fields, or by default of all fields that are not extra. Raises Failure for an
-    unknown field."""
     requested = getattr(options, "ndjson", None) or options.json or ""
     names = [name for each in requested.split(",") if (name := each.strip())]
     known_names = [each.name for each in fields]
@@ -444,7 +442,6 @@ def cell_width(text: str) -> int:
 
 
 def _pad_or_cut(text: str, width: int) -> str:
-    """Return the text, padded or cut to a width in terminal columns."""
     text_width = cell_width(text)
     if text_width <= width:
         return text + " " * (width - text_width)

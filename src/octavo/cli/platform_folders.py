@@ -73,7 +73,7 @@ class PlatformFolder:
         try:
             return lock_file(self._lock, shared=True) or (lambda: None)
         except OSError:
-            # On a disk without locks, go on: only `octavo demo --reset` needs a lock, and `lock_exclusively` fails there.
+            # Go on without a lock if the disk has none: only `octavo demo --reset` needs a lock.
             return lambda: None
 
     def lock_exclusively(self) -> Callable[[], None] | None:

@@ -2,7 +2,7 @@
 
     REF = NUMBER | SPACE [("#"|"/") NUMBER] [":" PAGE] ["@" BLOCK] | URL
 
-`parse_ref` reads one, and `References` finds what it names:
+`parse_ref` reads a REF, and `References` finds what the REF names:
 
     references = References(session, options)
     target = await references.target("harbour-api/7:concepts/time")
@@ -197,8 +197,8 @@ class References:
         raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
-        """Return `chosen_space`. If there is none, and only on a terminal, return the space that was used last, and tell
-        the user. Else None. Raises ApiError or Failure."""
+        """Return `chosen_space`, else on a terminal the space that was used last, and tell the user. None if there is
+        neither. Raises ApiError or Failure."""
         name = self._default or _pulled_space_id()
         if name:
             return await self.space(name)
@@ -231,13 +231,13 @@ class References:
             raise Failure(message, USAGE)
         return await self._resolve_in_space(space, ref)
 
-    async def _resolve_in_space(self, space: Space, ref: Ref, change: str = "") -> Target:
-        """Return the target of `ref` in a space. `change` is the id of the change request, if its number is unknown. Raises
-        ApiError or Failure."""
+    async def _resolve_in_space(self, space: Space, ref: Ref, change_request_id: str = "") -> Target:
+        """Return the target of `ref` in a space. `change_request_id` replaces the number in `ref`. Raises ApiError or
+        Failure."""
         name = short_name(space, await self.spaces())
         change_request = None
-        if ref.number is not None or change:
-            change_request = await self._fetch_change_request(space, name, change or str(ref.number))
+        if ref.number is not None or change_request_id:
+            change_request = await self._fetch_change_request(space, name, change_request_id or str(ref.number))
         own = Ref(name, change_request.number if change_request else None, block=ref.block)
         target = Target(space, own, change_request, block=ref.block)
         if not ref.page:
@@ -279,7 +279,7 @@ class References:
         return await self.live.fetch(ListPages(at=target.at))
 
     async def _resolve_url(self, url: str) -> Target:
-        """Return the target that a link to this server names, without a request to the link. Raises ApiError or
+        """Return the target that a link to this server names. The link itself is not requested. Raises ApiError or
         Failure."""
         if len(url) > MAX_LENGTH:
             raise Failure(f"Could not read the URL: it is longer than {MAX_LENGTH} characters.", USAGE)
@@ -345,7 +345,6 @@ def _names_of_user(user: User) -> set[str]:
 
 
 def _find_spaces(name: str, spaces: Sequence[Space]) -> list[Space]:
-    """Return the space with the id `name`. If there is none, return all spaces with the title or short name `name`."""
     if own := [each for each in spaces if each.id == name]:
         return own
     wanted = fold(name)
@@ -358,7 +357,6 @@ def _origin(url: str) -> str:
 
 
 def _pulled_space_id() -> str:
-    """Return the id of the space of the pulled folder that contains the working directory. Empty if there is none."""
     try:
         here = Path.cwd()
         for folder in (here, *here.parents):

@@ -44,14 +44,17 @@ from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import block_source, find_suggestions
 
 Placed = Literal["exact", "words", "likely"]
-"""How a block was found. `exact`: by its key. `words`: by the quote. `likely`: it is the most similar block, or the block
-that replaced the block with the key."""
+"""How a block was found: `exact` by its key, `words` by the quote, `likely` as the successor of the named block or as
+the most similar block."""
 Side = Literal["after", "before"]
 
 _MIN_QUOTE = 4
-_MIN_SIMILAR, _MIN_SIMILARITY, _MIN_LEAD = 20, 80.0, 5.0
-"""Limits of the search for the most similar block: minimum length of the quote, minimum similarity in percent, and minimum
-lead over the second block."""
+_MIN_SIMILAR_QUOTE = 20
+"""Minimum length of a quote for which a similar block is searched."""
+_MIN_SIMILARITY = 80.0
+"""Minimum similarity of block and quote in percent."""
+_MIN_LEAD = 5.0
+"""Minimum lead of the most similar block over the second, in percent."""
 _MIN_LENGTH = 0.7
 """Minimum length of the text of a similar block, as a share of the length of the quote."""
 _MAX_BLOCKS = 4_000
@@ -60,7 +63,7 @@ _MAX_BLOCKS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class NotePlace:
-    """The block of a note."""
+    """The block that a note is about."""
 
     block: Block
     placed: Placed
@@ -71,44 +74,43 @@ class NotePlace:
 class BlockFinder:
     """Finds the blocks of notes in the old and the new version of a page."""
 
-    def __init__(self, before: Document, after: Document, name: str) -> None:
-        """`name` is the name of the page for messages."""
-        self._before, self._after, self._name = _PageVersion(before), _PageVersion(after), name
+    def __init__(self, before: Document, after: Document, page_label: str) -> None:
+        self._before, self._after = _PageVersion(before), _PageVersion(after)
+        self._page_label = page_label
         self._new_keys: dict[str, dict[str, str]] = {}
-        """By Markdown of an older version: the key of each block in the older version, with the key of its successor in
-        the new version."""
+        """For each older version, by its Markdown: the new key of each block by its old key."""
 
-    def find(self, key: str, quote: str, *, side: Side = "after", read: Document | None = None) -> NotePlace | str:
-        """Return the block of a note, or the end of a sentence that says why there is none.
-
-        `side` is the version that the note is about. `read` is the version that the program read, if it is neither the
-        old nor the new version.
-        """
+    def find(
+        self, key: str, quote: str, *, side: Side = "after", read_version: Document | None = None
+    ) -> NotePlace | str:
+        """Return the block of a note, or the end of a sentence that says why there is none. `side` is the version that
+        the note is about. `read_version` is the version that the program read, if it is neither the old nor the new
+        version."""
         sides: tuple[tuple[Side, _PageVersion], ...] = (("after", self._after), ("before", self._before))
         if side == "before":
             sides = sides[::-1]
-        if (place := self._find_by_key(key, sides, read)) is not None:
+        if (place := self._find_by_key(key, sides, read_version)) is not None:
             return place
         for name, version in sides:
             blocks = version.with_words(quote)
             if len(blocks) > 1:
-                return f"the quote is in {len(blocks)} blocks of {self._name}"
+                return f"the quote is in {len(blocks)} blocks of {self._page_label}"
             if blocks:
                 return NotePlace(blocks[0], "words", name)
         if (similar := self._after.most_similar(quote)) is not None:
             return NotePlace(similar, "likely", "after")
         missing = "the quote is not" if quote else "there is no such block"
-        return f"{missing} in {self._name} any more"
+        return f"{missing} in {self._page_label} any more"
 
     def _find_by_key(
-        self, key: str, sides: Sequence[tuple[Side, _PageVersion]], read: Document | None
+        self, key: str, sides: Sequence[tuple[Side, _PageVersion]], read_version: Document | None
     ) -> NotePlace | None:
         first, second = sides
         if not key:
             return None
         if (block := first[1].by_key.get(key)) is not None:
             return NotePlace(block, "exact", first[0])
-        if read is not None and (successor := self._find_successor(read, key)) is not None:
+        if read_version is not None and (successor := self._find_successor(read_version, key)) is not None:
             return NotePlace(successor, "likely", "after")
         if (block := second[1].by_key.get(key)) is None:
             return None
@@ -145,7 +147,7 @@ class _PageVersion:
         for block in blocks:
             if words in _normalize(block_source(self.document.source, block)):
                 inner = list(self._smallest_blocks_with(block.children, words))
-                # All cells of a table row are on one line, so this line is the Markdown of each cell.
+                # The cells of a table row share one line, so only the row itself is found.
                 is_row = len(inner) > 1 and all(each.lines == block.lines for each in inner)
                 yield from inner if inner and not is_row else (block,)
 
@@ -153,7 +155,7 @@ class _PageVersion:
         """Return the block with the words that are most similar to the quote. None if no block is similar enough, or if
         two blocks are about equally similar."""
         words = _normalize(quote)
-        if len(words) < _MIN_SIMILAR or len(self._leaves) > _MAX_BLOCKS:
+        if len(words) < _MIN_SIMILAR_QUOTE or len(self._leaves) > _MAX_BLOCKS:
             return None
         long_enough = [leaf for leaf in self._leaves if len(leaf[1]) >= len(words) * _MIN_LENGTH]
         texts = [text for _, text in long_enough]
@@ -164,7 +166,7 @@ class _PageVersion:
 
     @cached_property
     def _leaves(self) -> list[tuple[Block, str]]:
-        """The blocks that have text of their own, with that text."""
+        """Each block that has text of its own, with this text."""
         return [
             (block, _normalize(block.text or plain_text(block.runs)))
             for block in self.document.walk()
@@ -216,7 +218,7 @@ async def export_review(
         row |= export_texts(pages, threads, options)
         row["files"] = [{"name": each.title, "change": PageTexts(each).change} for each in chosen if each.page is None]
     if "findings" in wanted:
-        row["findings"] = await _findings(references, target, options.page)
+        row["findings"] = await _findings_on_added_words(references, target, options.page)
     return row
 
 
@@ -233,8 +235,7 @@ def export_texts(
     return {"pages": kept, "threads": [placed.row(*each) for each in threads], "truncated": is_cut}
 
 
-async def _findings(references: References, target: Target, page: str) -> list[dict[str, Any]]:
-    """Return the findings of `octavo check` in the words that the change request added. Raises ApiError or Failure."""
+async def _findings_on_added_words(references: References, target: Target, page: str) -> list[dict[str, Any]]:
     if page:
         target = replace(target, page=await references.page(target, page))
     report = await check_content(references.live, target, CheckOptions(target.change_request is not None))
@@ -302,7 +303,6 @@ class _ParsedPage:
 async def _load_changed_pages(
     references: References, versions: ComparedVersions, items: Sequence[ChangedPage]
 ) -> list[PageTexts]:
-    """Return the texts of changed pages, with the old paths of those that were moved or renamed. Raises ApiError."""
     texts = await load_texts(references.live, versions, [each for each in items if each.page is not None])
     moved = {each.item.key for each in texts if each.change in ("moved", "renamed")}
     if not moved or versions.old is None:
@@ -338,7 +338,6 @@ class _PlacedThreads:
                 self.by_block[page.id, place.block.key].append(thread.comment.id)
 
     def row(self, thread: FoundThread, replies: Sequence[Reply]) -> dict[str, Any]:
-        """Return a thread as it is exported."""
         comment, (block, placed) = thread.comment, self._places[thread.comment.id]
         page, node = comment.target.page, comment.target.node
         return {

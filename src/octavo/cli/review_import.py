@@ -122,8 +122,8 @@ class NoteImport:
         if page is None:
             return PlacedNote(note, None, f"there is no page {safe_line(note.page)}")
         finder = await self._finder_of(page)
-        read = await self._load_version_of_note(note, page)
-        return PlacedNote(note, page, finder.find(note.block, note.quote, side=note.side, read=read))
+        read_version = await self._load_version_of_note(note, page)
+        return PlacedNote(note, page, finder.find(note.block, note.quote, side=note.side, read_version=read_version))
 
     async def _page(self, name: str) -> Page | None:
         tree = await self.page_tree()
@@ -143,7 +143,6 @@ class NoteImport:
         return parse(before), parse(after)
 
     async def _load_version_of_note(self, note: Note, page: Page) -> Document | None:
-        """Return the version of a page for which a note was written. None if it is unknown, missing, or the current one."""
         change = self._target.change_request
         if not note.revision or change is None or note.revision == change.revision:
             return None
@@ -171,8 +170,8 @@ def _new_note(note: Note, page: Page, place: NotePlace) -> NewNote:
 
 
 def _comment_text(note: Note, place: NotePlace) -> str:
-    """Return the text of the comment for a note. If the block was deleted or may be another block, the text begins with the
-    quote, and the suggestion is an ordinary code block, so that nobody applies it to the wrong block."""
+    """Return the text of the comment for a note. If its block was deleted or may be wrong, the text quotes the block,
+    and the suggestion is a code block that nobody can apply."""
     is_sure = place.placed != "likely" and place.side == "after"
     parts = [note.text]
     if not is_sure and note.quote:
@@ -336,7 +335,7 @@ async def notes_of_reports(
         linted = await importing.linted_page(page)
         columns = DEFAULT_COLUMNS[format_name]
         for report in group:
-            # The page is known already, so accept findings for a file with another name.
+            # The page is known, so the path in the report may differ from its path.
             without_path = replace(report, path="")
             found = list(place_reports([without_path], linted, linted.text, source=source, columns=columns))
             unchanged_count += not found
@@ -349,8 +348,8 @@ async def notes_of_reports(
 
 
 def page_of_file(path: str, tree: PageTree) -> Page | None:
-    """Return the page whose file a linter names. None if there is none. `path` may have more folders before the path of the
-    page or of its file in a pulled folder, as in `build/docs/page`."""
+    """Return the page whose file a linter names. `path` may begin with other folders, as in `build/docs/page`. None if
+    there is no such page."""
     parts = path.replace("\\", "/").strip("/").split("/")
     documents = [page for page in tree.walk() if page.type == "document"]
     pages = {name: page for page in documents for name in (page_path(page), page.path) if name}

@@ -36,8 +36,8 @@ def run_app(
 ) -> tuple[int, list[str]]:
     """Run the app until you quit. Return its exit code, and messages for standard error. Raises Failure."""
     use_one_arena()
-    # Until its frame is written, a key takes over about ten times from threads that parse, import or serve. By default,
-    # it would wait up to 5 ms each time.
+    # From key to frame, the event loop takes over about ten times from other threads. By default, each takes up to 5
+    # ms.
     sys.setswitchinterval(0.001)
     query_terminal(os.environ)
     problems: list[str] = []
@@ -75,8 +75,6 @@ def _run(app: Octavo) -> None:
 def _open_session(
     settings: Settings, options: argparse.Namespace, choice: SessionChoice, problems: list[str]
 ) -> Session | None:
-    """Return the first session. None to begin with the sign-in screen. Raises ValueError with a message, and OSError if
-    the folder or the data cannot be read. For `problems`, see `sessions.open_folder`."""
     read_only = why_read_only(options)
     if choice.is_demo:
         return sessions.open_demo(

@@ -66,8 +66,8 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
 
 
 def folder_named(options: argparse.Namespace) -> Path | None:
-    """Return the folder that the argument of `octavo open` names. None if the argument is a REF: always with `--demo`,
-    and always for `handbook:`. `./handbook` is always a folder, even if there is no such folder."""
+    """Return the folder that the argument of `octavo open` names. `./handbook` always names a folder, `handbook` only
+    if the folder exists. None for a REF, and with `--demo`."""
     target: str = options.target
     if not target or options.use_demo or target.endswith(":") or "://" in target:
         return None

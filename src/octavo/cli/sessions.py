@@ -59,8 +59,10 @@ _is_built = lazy("octavo.cli.platforms:is_built")
 
 STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
 SENT_TO_SERVER_ONLY = "Octavo does not send the API key to any other server."
-SETTLE_LOCAL, SETTLE_REMOTE = 2.0, 30.0
-"""Seconds after which a request without a response can no longer change anything: on this machine, on other servers."""
+SETTLE_LOCAL = 2.0
+"""Seconds after which a request without a response can no longer change anything, on this machine."""
+SETTLE_REMOTE = 30.0
+"""Seconds after which a request without a response can no longer change anything, on another machine."""
 
 
 def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only: str = "") -> LazyClient:
@@ -116,8 +118,8 @@ def demo_client(
 
 
 def _build_large_demo(folder: PlatformFolder) -> None:
-    """Build the large demo if it does not exist yet. Call this before the app opens, because a build in the background
-    would slow the app down and take twice as long."""
+    """Build the large demo unless it exists. While the app runs, this would take twice as long and slow the app
+    down."""
     if not _is_built(folder):
         tell("Preparing the large demo. The first time, this takes about half a minute.")
         platform: Platform = _open_demo_platform(folder, large=True)
@@ -253,15 +255,12 @@ class LocalRemains(NamedTuple):
         return sentences
 
 
-def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> LocalRemains:
-    """Delete the cached data of an account, and return the numbers of drafts and changes that remain. Raises NotSaved.
-
-    With `drafts`, also delete drafts and other local data. Queued changes always remain. `others` are earlier namespaces
-    of the account.
-    """
+def sign_out(settings: Settings, namespace: str, *earlier_names: str, drafts: bool) -> LocalRemains:
+    """Delete the cached data of an account, and return the numbers of drafts and changes that remain. With `drafts`,
+    delete drafts and other local data too, but never queued changes. Raises NotSaved."""
     remaining_drafts = 0
     waiting: list[OutboxEntry] = []
-    for name in (namespace, *others):
+    for name in (namespace, *earlier_names):
         _clear_caches(settings, name)
         state = StateDb(settings.state_folder, name)
         try:
@@ -427,7 +426,7 @@ def _build_session(
     settle: float,
     earlier_names: Sequence[str] = (),
 ) -> Session:
-    """Build a session. It takes over the changes and drafts that are stored under `earlier_names` of its account."""
+    """Build a session with the changes and drafts that are stored under `earlier_names` of its account too."""
     state = StateDb(settings.state_folder, namespace)
     for name in earlier_names:
         state.adopt_namespace(name)
@@ -468,7 +467,6 @@ def _build_session(
 
 
 def _log_writes(outbox: Outbox) -> None:
-    """Log each new state of a write. The log gets the id of the write and the name of its operation, but no text."""
     states: dict[str, str] = {}
 
     def log(entry: OutboxEntry) -> None:

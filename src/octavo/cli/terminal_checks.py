@@ -97,7 +97,6 @@ def _check_widths() -> Check:
 
 
 def _width_of(text: str) -> int:
-    """Return the number of columns that the terminal uses for a text. 0 if it does not report its cursor."""
     found = _CURSOR.search(_query_terminal(f"{text}\x1b[6n", _CURSOR))
     return int(found[1]) - 1 if found else 0
 
@@ -127,13 +126,11 @@ def _query_terminal(question: str, end: re.Pattern[bytes]) -> bytes:
 
 
 def _check_graphics(environ: Mapping[str, str], answer: bytes | None) -> Check:
-    """Check whether the terminal shows pictures. `answer` is its response to `_KITTY_QUESTION`, or None if it was not
-    asked."""
     if environ.get("TMUX") or environ.get("STY"):
         return Check("Graphics", "ok", "none, because tmux and screen do not pass pictures on")
     if answer is None:
         return Check("Graphics", "ok", "unknown, because this command cannot ask the terminal")
-    kind = "Kitty" if _KITTY_YES in answer else "Sixel" if "4" in _attributes(answer) else ""
+    kind = "Kitty" if _KITTY_YES in answer else "Sixel" if "4" in _reported_features(answer) else ""
     if not kind:
         return Check("Graphics", "ok", "none, so Octavo draws pictures with block characters")
     if not may_show(environ):
@@ -152,7 +149,7 @@ def _check_clipboard(environ: Mapping[str, str], answer: bytes | None) -> Check:
             return Check("Clipboard", "warning", f"tmux ignores OSC 52 (option set-clipboard {value})", fix)
     elif environ.get("STY"):
         return Check("Clipboard", "warning", "screen ignores OSC 52", "run Octavo outside of screen, or in tmux")
-    if "52" in _attributes(answer or b""):
+    if "52" in _reported_features(answer or b""):
         return Check("Clipboard", "ok", "OSC 52, as the terminal says")
     if environ.get("TERM") == "linux" or environ.get("TERM_PROGRAM") == "Apple_Terminal":
         return Check("Clipboard", "warning", "this terminal ignores OSC 52", "use another terminal to copy from Octavo")
@@ -160,8 +157,7 @@ def _check_clipboard(environ: Mapping[str, str], answer: bytes | None) -> Check:
     return Check("Clipboard", "ok", text, "to find out, copy something in Octavo and paste it elsewhere")
 
 
-def _attributes(answer: bytes) -> list[str]:
-    """Return the numbers of the features that a terminal reports, such as 4 for Sixel."""
+def _reported_features(answer: bytes) -> list[str]:
     found = _ATTRIBUTES.search(answer)
     return found[1].decode().split(";") if found else []
 
@@ -190,7 +186,6 @@ def _check_tmux() -> Iterator[Check]:
 
 
 def _tmux_option(name: str) -> str:
-    """Return the value of an option of the tmux server. Empty if tmux does not respond."""
     command = ["tmux", "show-options", "-sv", name]
     try:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=2, check=False)

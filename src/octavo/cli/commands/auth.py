@@ -143,7 +143,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _login(settings: Settings, options: argparse.Namespace) -> int:
     home = home_of(settings).with_longer_timeout(tell)
-    # The API key is typed or piped in now, not read from the environment.
+    # Ignore OCTAVO_API_KEY: the new API key is typed or piped in.
     environ = {name: value for name, value in os.environ.items() if name != profiles.KEY_VARIABLE}
     profile_name = options.profile if options.profile in home.read().entries else None
     access = profiles.resolve(home.read(), environ, profile=profile_name, base_url=options.base_url)
@@ -166,7 +166,7 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def _check_keyring(home: signing_in.Home) -> None:
-    """Raise Failure if there is no keyring. Called before you paste an API key that could not be stored."""
+    """Raise Failure if there is no keyring, before you paste an API key in vain."""
     try:
         home.keyring.title()
     except StoreUnavailable as error:
@@ -179,7 +179,7 @@ def _show_token_page(origin: str, *, open_page: bool) -> None:
         if open_page:
             try:
                 start_browser(TOKEN_PAGE)
-            except Failure as failure:  # Go on: you can open the page on another computer.
+            except Failure as failure:  # not fatal: you can open the page on another computer
                 tell(str(failure))
     elif open_page:
         raise Failure(f"Could not open the browser: Octavo does not know the page of {origin} for API keys.", USAGE)
@@ -215,7 +215,7 @@ def _ask_for_api_key(host: str, action: str) -> str:
     try:
         return getpass.getpass(f"API key for {host}: ")
     except KeyboardInterrupt:
-        write_error("\n")  # The shell prompt starts on a new line.
+        write_error("\n")  # the shell prompt needs a new line
         raise
 
 
@@ -306,9 +306,6 @@ def _row(status: Status, verdict: _Verdict) -> dict[str, Any]:
 async def _check_accounts(
     settings: Settings, home: signing_in.Home, access: Access, statuses: Sequence[Status], *, offline: bool
 ) -> list[_Verdict]:
-    """Return the verdict on the API key of each account, from its server. With `offline`, only check whether the key
-    can be read."""
-
     async def check(each: Status) -> _Verdict:
         if not each.fingerprint:
             is_missing = each.source in ("none", "env", "session") or each.profile is None
@@ -322,7 +319,6 @@ async def _check_accounts(
 
 
 async def _check_with_server(settings: Settings, access: Access, key: SecretStr | None) -> _Verdict:
-    """Ask the server whether it accepts an API key. Only the status 401 means that it does not."""
     try:
         client = Client(
             access.origin, key, ca_file=settings.ca_file, deadline=REQUEST_SECONDS, on_activity=LOG.add_request

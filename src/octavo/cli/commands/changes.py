@@ -14,7 +14,7 @@ from octavo.api.errors import Conflict
 from octavo.api.operation import OrganizationRef, read_pages
 from octavo.cli.access import read_settings
 from octavo.cli.commands import Command
-from octavo.cli.connection import check_allowed, failure_of, prepare, run_connected
+from octavo.cli.connection import check_allowed, failure_of, prepare_writes, run_connected
 from octavo.cli.item_rows import CHANGE_FIELDS, change_row, check_rows
 from octavo.cli.output import (
     Column,
@@ -121,16 +121,15 @@ class ChangeList:
             author = await references.user(options.author) if options.author is not None else None
             reviewer = await references.user(options.reviewer) if options.reviewer is not None else None
             batch: list[ChangeRequest] = []
-            async for each in self._items(author, output):
+            async for each in self._find_change_requests(author, output):
                 batch.append(each)
                 if len(batch) == _BATCH:
-                    if not await self._add(output, batch, reviewer):
+                    if not await self._add_rows(output, batch, reviewer):
                         return
                     batch = []
-            await self._add(output, batch, reviewer)
+            await self._add_rows(output, batch, reviewer)
 
-    async def _items(self, author: User | None, output: Output) -> AsyncIterator[ChangeRequest]:
-        """Yield the change requests with the chosen status, the most recently updated first."""
+    async def _find_change_requests(self, author: User | None, output: Output) -> AsyncIterator[ChangeRequest]:
         options = self._options
         is_filtered = options.outdated or options.reviewer is not None
         limit = min(PAGE_LIMIT, output.limit + 1) if output.limit is not None and not is_filtered else PAGE_LIMIT
@@ -159,7 +158,7 @@ class ChangeList:
         at = OrganizationRef(organization_id=(await self._references.organization()).id)
         return ListOfOrganization(at=at, status=status, limit=limit, **creator)
 
-    async def _add(self, output: Output, batch: Sequence[ChangeRequest], reviewer: User | None) -> bool:
+    async def _add_rows(self, output: Output, batch: Sequence[ChangeRequest], reviewer: User | None) -> bool:
         """Add the rows of change requests. Return False if the limit is reached."""
         wanted = output.wanted | ({"reviewers"} if reviewer is not None else set())
         if output.limit is not None and reviewer is None:
@@ -218,9 +217,9 @@ def _run_merge(options: argparse.Namespace) -> int:
             "Could not merge: without a terminal, merging needs --yes. To see the checks, use --check.", USAGE
         )
 
-    async def work(session: Session) -> int:
+    async def use_session(session: Session) -> int:
         if not options.check:
-            await prepare(session)
+            await prepare_writes(session)
         references = References(session, options)
         targets = [await references.target(each) for each in options.refs]
         if len(targets) == 1 and options.ndjson is None:
@@ -238,7 +237,7 @@ def _run_merge(options: argparse.Namespace) -> int:
                 code = BLOCKED if row["blocked"] else code
         return code
 
-    return run_connected(options, work, action="merge")
+    return run_connected(options, use_session, action="merge")
 
 
 async def merge_one(session: Session, options: argparse.Namespace, target: Target) -> dict[str, Any]:
@@ -254,7 +253,7 @@ async def merge_one(session: Session, options: argparse.Namespace, target: Targe
     checks: Checks = await _run_checks(session.live, at, linters)
     if options.update and not options.check and checks.change_request.outdated:
         updated = await update(session.live, at, checks.basis)
-        _check_sent(updated, "update", name)
+        _raise_unless_done(updated, "update", name)
         if updated.result is not None and updated.result.result == "conflicts":
             message = f"Could not merge {name}: the update from main has conflicts. Resolve them in Octavo: octavo open {name}"
             raise Failure(message, BLOCKED)
@@ -262,16 +261,16 @@ async def merge_one(session: Session, options: argparse.Namespace, target: Targe
     row = _merge_row(name, checks)
     why = _why_not_merged(checks, options.allow, name)
     if options.check:
-        return {**row, "blocked": bool(why), "printed": _print_checks(options, name, checks)}
+        return {**row, "blocked": bool(why), "printed": _print_checks_unless_json(options, name, checks)}
     is_asked = not options.yes
     if is_asked:
-        _print_checks(options, name, checks)
+        _print_checks_unless_json(options, name, checks)
     if why:
         raise Failure(f"Could not merge {name}: {why}", BLOCKED)
     if is_asked and not _is_confirmed(name):
         raise Failure(f"Did not merge {name}.")
     sent = await merge(session.live, at, checks.basis)
-    _check_sent(sent, "merge", name)
+    _raise_unless_done(sent, "merge", name)
     result = sent.result
     return {
         **row,
@@ -283,8 +282,7 @@ async def merge_one(session: Session, options: argparse.Namespace, target: Targe
     }
 
 
-def _check_sent(sent: SendResult[MergeResult], verb: str, name: str) -> None:
-    """Raise Failure if a merge or an update was not done. `verb` is `merge` or `update`."""
+def _raise_unless_done(sent: SendResult[MergeResult], verb: str, name: str) -> None:
     match sent.kind:
         case "unknown":
             message = f"The {verb} of {name} did not complete and was not retried. Check it, then {verb} again."
@@ -325,8 +323,7 @@ def _merge_row(name: str, checks: Checks) -> dict[str, Any]:
     }
 
 
-def _print_checks(options: argparse.Namespace, name: str, checks: Checks) -> bool:
-    """Print the checks if the output is not JSON. Return True if they were printed."""
+def _print_checks_unless_json(options: argparse.Namespace, name: str, checks: Checks) -> bool:
     if any(getattr(options, each) is not None for each in ("json", "ndjson", "jq")):
         return False
     style, row = Style(options), _merge_row(name, checks)

@@ -252,7 +252,7 @@ def _run_on_folder(options: argparse.Namespace, path: Path) -> int:
     prints_early = options.format in _PRINTED_BY_FILE and not follows_urls
 
     def print_early(findings: Sequence[Finding]) -> None:
-        write_out(FORMATS[options.format](_reported(findings, rules, prefix), {}))
+        write_out(FORMATS[options.format](_reported_findings(findings, rules, prefix), {}))
 
     try:
         report = check_folder(path, follows_urls=follows_urls, on_file=print_early if prints_early else None)
@@ -271,13 +271,13 @@ def _run_on_ref(options: argparse.Namespace) -> int:
             "Could not run linters: there are none in config.toml. To add one, run: octavo help linters", USAGE
         )
 
-    async def work(session: Session) -> int:
+    async def use_session(session: Session) -> int:
         target = await References(session, options).target(options.target)
         wanted = CheckOptions(options.is_added_only, linters, NETWORK_RULE in rules.rules)
         return _finish(options, rules, await check_content(session.live, target, wanted), "")
 
     try:
-        return run_connected(options, work, action=f"check {_target_label(options.target)}")
+        return run_connected(options, use_session, action=f"check {_target_label(options.target)}")
     except Failure as failure:
         if not str(failure):
             raise
@@ -287,8 +287,7 @@ def _run_on_ref(options: argparse.Namespace) -> int:
         raise Failure(f"{hint}{failure}", code, error=failure.error) from failure
 
 
-def _reported(findings: Collection[Finding], rules: RuleChoice, prefix: str) -> list[Finding]:
-    """Return the findings that the rules report, sorted, with paths that begin with `prefix`."""
+def _reported_findings(findings: Collection[Finding], rules: RuleChoice, prefix: str) -> list[Finding]:
     return [
         replace(each, path=posixpath.normpath(posixpath.join(prefix, each.path)))
         for each in sorted_findings(findings)
@@ -299,10 +298,9 @@ def _reported(findings: Collection[Finding], rules: RuleChoice, prefix: str) -> 
 def _finish(
     options: argparse.Namespace, rules: RuleChoice, report: CheckReport, prefix: str, *, is_printed: bool = False
 ) -> int:
-    """Print the findings that the rules report, unless `is_printed` says that they are printed already. Return the exit
-    code."""
+    """Print the findings, unless `is_printed`. Return the exit code."""
     tell(*report.incomplete_notes)
-    findings = _reported(report.findings, rules, prefix)
+    findings = _reported_findings(report.findings, rules, prefix)
     if not is_printed:
         texts = {posixpath.normpath(posixpath.join(prefix, name)): text for name, text in report.texts.items()}
         write_out(FORMATS[options.format](findings, texts))

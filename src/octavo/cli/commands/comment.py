@@ -24,7 +24,7 @@ from octavo.cli.connection import (
     check_message,
     delete_editor_file,
     once_key,
-    prepare,
+    prepare_writes,
     read_file,
     read_text,
     run_connected,
@@ -126,8 +126,6 @@ def _run_comment(options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class _Place:
-    """The space, change request, page or block that the comment is attached to."""
-
     target: Target
     page: str | None = None
     node: str | None = None
@@ -135,7 +133,7 @@ class _Place:
 
 async def write_comment(session: Session, options: argparse.Namespace) -> None:
     """Write and print the comment or reply of the options. Raises ApiError, Failure or NotSaved."""
-    await prepare(session)
+    await prepare_writes(session)
     if await tell_if_done_once(session, options):
         return
     references = References(session, options)
@@ -263,16 +261,16 @@ def _declare_reply(command: argparse.ArgumentParser) -> None:
 def _run_reply(options: argparse.Namespace) -> int:
     check_message(options)
 
-    async def work(session: Session) -> None:
+    async def use_session(session: Session) -> None:
         await reply_to_thread(session, options)
 
-    return run_connected(options, work, action="reply")
+    return run_connected(options, use_session, action="reply")
 
 
 async def reply_to_thread(session: Session, options: argparse.Namespace) -> None:
     """Write and print the reply of the options, and resolve the thread if they say so. Raises ApiError, Failure or
     NotSaved."""
-    await prepare(session)
+    await prepare_writes(session)
     if await tell_if_done_once(session, options):
         return
     thread = await find_thread(References(session, options), options.thread)
@@ -292,7 +290,7 @@ REPLY = Command(
 REACT_FIELDS = declare_fields("id string, ref string, emoji string, status string")
 _CHARACTER = r"(?:[^\w\s]|\u2139)[\uFE0E\uFE0F\U0001F3FB-\U0001F3FF\U000E0020-\U000E007F]*"
 _ONE_EMOJI = re.compile(rf"[\U0001F1E6-\U0001F1FF]{{2}}|[0-9#*]\uFE0F?\u20E3|{_CHARACTER}(?:\u200D{_CHARACTER})*")
-"""One emoji: a flag, a key with a digit, or a character that may have a style, a skin color and joined characters."""
+"""Matches one emoji: a flag, a keycap, or a symbol with its style, skin color and joined symbols."""
 
 
 def _declare_react(command: argparse.ArgumentParser) -> None:
@@ -308,8 +306,8 @@ def _run_react(options: argparse.Namespace) -> int:
     if emoji.isascii() or not _ONE_EMOJI.fullmatch(emoji):
         raise Failure(f"Could not react: {emoji[:40]!r} is not one emoji. Use the emoji itself, such as 👍.", USAGE)
 
-    async def work(session: Session) -> None:
-        await prepare(session)
+    async def use_session(session: Session) -> None:
+        await prepare_writes(session)
         thread = await find_thread(References(session, options), options.thread)
         check_allowed(why_not_in_space(thread.target.space, "comment"), "react")
         me = session.outbox.me
@@ -327,7 +325,7 @@ def _run_react(options: argparse.Namespace) -> int:
         verb = "Removed" if options.remove else "Reacted with"
         print_object(options, REACT_FIELDS, row, lambda: f"{verb} {emoji}: {thread.ref}.\n")
 
-    return run_connected(options, work, action="react")
+    return run_connected(options, use_session, action="react")
 
 
 REACT = Command(
@@ -353,8 +351,8 @@ def _declare_resolve(command: argparse.ArgumentParser) -> None:
 def _run_resolve(options: argparse.Namespace) -> int:
     action = "reopen the thread" if options.reopen else "resolve the thread"
 
-    async def work(session: Session) -> None:
-        await prepare(session)
+    async def use_session(session: Session) -> None:
+        await prepare_writes(session)
         references = References(session, options)
         found = [await find_thread(references, each) for each in options.threads]
         for each in found:
@@ -377,7 +375,7 @@ def _run_resolve(options: argparse.Namespace) -> int:
                     }
                 )
 
-    return run_connected(options, work, action=action)
+    return run_connected(options, use_session, action=action)
 
 
 RESOLVE = Command(

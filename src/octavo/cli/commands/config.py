@@ -112,7 +112,6 @@ def _get(setting: Setting[Any], set_values: Mapping[str, SetValue]) -> None:
 
 
 def _value_text(value: Any) -> str:
-    """Return a value as text. Lists and sections are JSON."""
     if isinstance(value, float):
         return toml_of(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
@@ -159,7 +158,7 @@ def _validate(setting: Setting[Any], values: Sequence[str]) -> bool | float | st
 
 def _change(path: Path, change: Callable[[str], str], action: str) -> None:
     """Apply `change` to the text of the settings file. Raises Failure. `action` follows “Could not” in the message."""
-    # If `path` is a symbolic link, for example to a repository of dotfiles, the link is kept.
+    # Resolve a symbolic link, for example to a repository of dotfiles, so that it is not replaced by a file.
     file = path.resolve()
     try:
         text = read_toml_text(file) if file.exists() else ""
@@ -179,7 +178,7 @@ def _check(settings: Settings) -> int:
 
 
 def _key_problems(settings: Settings) -> list[str]:
-    """Return a sentence for each key in the settings that is ignored, because another command already uses the key."""
+    """Return a sentence for each key binding in the settings that is ignored, because another command uses the key."""
     if not settings.keys and not settings.commands:
         return []
     app = load("octavo.tui.app.octavo:Octavo")

@@ -37,8 +37,8 @@ _CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "p
 
 
 def folder_texts(argument: str | None) -> list[PageTexts] | None:
-    """Return the changed text files of the pulled folder, or only the file that `argument` names. None if there is no such
-    file or no pulled folder, so that `argument` may be a REF. Raises Failure."""
+    """Return the changed text files of the pulled folder, or only the file `argument`. None if `argument` is no file of
+    a pulled folder, so that it may be a REF. Raises Failure."""
     try:
         folder = find_pulled_folder()
     except Failure:
@@ -128,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
             _print(options, files)
         return 1 if files and options.exit_code else 0
 
-    async def work(session: Session) -> int:
+    async def use_session(session: Session) -> int:
         references = References(session, options)
         target = await references.target(options.ref)
         has_changes = await (
@@ -139,7 +139,7 @@ def run(options: argparse.Namespace) -> int:
             remember_viewed(session, target.change_request)
         return 1 if has_changes and options.exit_code else 0
 
-    return run_connected(options, work, action="load the changes")
+    return run_connected(options, use_session, action="load the changes")
 
 
 async def _print_json(
@@ -195,7 +195,6 @@ def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
 
 
 def _word_lines(page: PageTexts, context: int) -> Iterator[str]:
-    """Yield the changed lines and their context. As in git, removed words are `[-…-]` and added words are `{+…+}`."""
     for hunk in source_diff(page.old_markdown, page.new_markdown, context):
         if hunk.skipped:
             yield f"… {hunk.skipped} {'line' if hunk.skipped == 1 else 'lines'} unchanged"

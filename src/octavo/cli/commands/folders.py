@@ -66,7 +66,7 @@ def _declare_pull(command: argparse.ArgumentParser) -> None:
 def _run_pull(options: argparse.Namespace) -> int:
     current = find_pulled_folder() if options.ref is None else None
 
-    async def work(session: Session) -> int:
+    async def use_session(session: Session) -> int:
         folder, name = (current, "") if current is not None else await _folder_of_space(session, options)
         check_origin(session, folder)
         at = RevisionRef(space_id=folder.space, revision_id=options.revision) if options.revision else None
@@ -78,7 +78,7 @@ def _run_pull(options: argparse.Namespace) -> int:
                 report_progress("")
         return _print_pull(options, folder, name, result)
 
-    return run_connected(options, work, action="pull")
+    return run_connected(options, use_session, action="pull")
 
 
 async def _folder_of_space(session: Session, options: argparse.Namespace) -> tuple[PulledFolder, str]:
@@ -92,11 +92,10 @@ async def _folder_of_space(session: Session, options: argparse.Namespace) -> tup
         )
     space = await references.space(ref.space)
     top = options.directory or short_name(space, await references.spaces())
-    return _open_folder(top, origin_of(session), space.id), space.title
+    return _open_or_create_folder(top, origin_of(session), space.id), space.title
 
 
-def _open_folder(directory: str, origin: str, space: str) -> PulledFolder:
-    """Return the pulled folder at a path. Create it if it does not exist. Raises Failure."""
+def _open_or_create_folder(directory: str, origin: str, space: str) -> PulledFolder:
     top = Path(directory).absolute()
     with file_failures(f"read {top}"):
         if (top / STATE_FOLDER / "state.json").exists():
@@ -208,7 +207,6 @@ def _run_restore(options: argparse.Namespace) -> int:
 
 
 def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> TrackedFile:
-    """Return the tracked file with this path, now or at the last pull. Raises Failure if there is none."""
     for file in folder.files.values():
         if path in (file.path, local.current_path(file)):
             return file
@@ -217,7 +215,7 @@ def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> Tr
 
 
 def _restore(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
-    """Write a file as it was at the last pull. First, copy your version of the file. Raises Failure or OSError."""
+    """Copy your version of a file, then write the file as it was at the last pull. Raises Failure or OSError."""
     mine = folder.data(file.path)
     if mine is not None and file.has_content(mine):
         write_out(f"{file.path} has no changes.\n")
@@ -229,9 +227,9 @@ def _restore(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
 
 
 def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, files: list[TrackedFile]) -> int:
-    """Download and restore files that are not text, because a pulled folder stores no copies of these."""
+    """Download and restore files that are not text. A pulled folder has no copies of them."""
 
-    async def work(session: Session) -> None:
+    async def use_session(session: Session) -> None:
         check_origin(session, folder)
         at = RevisionRef(space_id=folder.space, revision_id=folder.revision)
         reader = SpaceReader(session.live.send, session.download, at)
@@ -242,7 +240,7 @@ def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, file
             with file_failures("restore"):
                 _restore(folder, file, data)
 
-    return run_connected(options, work, action="restore")
+    return run_connected(options, use_session, action="restore")
 
 
 RESTORE = Command(
@@ -275,7 +273,7 @@ def _run_export(options: argparse.Namespace) -> int:
     options.pages_folder = path
     before, top = fingerprint(path), path.resolve()
 
-    async def work(session: Session) -> None:
+    async def use_session(session: Session) -> None:
         assert session.folder_warnings is not None, "the session shows a folder"
         await session.folder_warnings()
         space = platforms.space_id_of_folder(folder_of_pages(read_settings(), path), path)
@@ -296,7 +294,7 @@ def _run_export(options: argparse.Namespace) -> int:
         if changes and not options.write:
             tell(f"Nothing was written. To write these files, run: octavo export {path} --write")
 
-    return run_connected(options, work, action="export")
+    return run_connected(options, use_session, action="export")
 
 
 EXPORT = Command(
@@ -333,7 +331,7 @@ def _run_propose(options: argparse.Namespace) -> int:
     if len(options.subject) > MAX_SUBJECT:
         raise Failure(f"Could not propose: the subject is longer than {MAX_SUBJECT} characters.", USAGE)
 
-    async def work(session: Session) -> int:
+    async def use_session(session: Session) -> int:
         check_origin(session, folder)
         references = References(session, options)
         with file_failures("propose"), folder.locked():
@@ -344,7 +342,7 @@ def _run_propose(options: argparse.Namespace) -> int:
             finally:
                 report_progress("")
 
-    return run_connected(options, work, action="propose")
+    return run_connected(options, use_session, action="propose")
 
 
 async def _propose(session: Session, references: References, folder: PulledFolder, options: argparse.Namespace) -> int:

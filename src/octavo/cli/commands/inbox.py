@@ -104,13 +104,13 @@ class InboxList:
         """Print the rows, or watch them. Raises ApiError or Failure."""
         self._space = await self._references.chosen_space()
         self._space_titles = {each.id: each.title for each in await self._references.spaces()}
-        # The rows depend on the user. If the API key is rejected, this request fails with the reason.
+        # Rows depend on the user. If the API key is rejected, loading the user fails with the reason.
         self._session.outbox.set_account(await self._session.live.fetch(Me()), is_confirmed=True)
         loader = InboxLoader(self._session.live, self._session.drafts, await self._references.organization())
         changed = asyncio.Event()
         unsubscribe = loader.subscribe(lambda _: changed.set())
         try:
-            await _wait_loaded(loader, changed)
+            await _wait_until_loaded(loader, changed)
             if self._options.watch:
                 await self._watch(loader, changed)
             else:
@@ -142,13 +142,12 @@ class InboxList:
             try:
                 await asyncio.wait_for(changed.wait(), CHECK_SECONDS)
             except TimeoutError:
-                # Without keys, the poller would slow down as if the user were away.
+                # No keys are pressed here. Without this call, the poller would slow down as if the user were away.
                 poller.on_key_pressed()
                 if poller.is_due:
                     await poller.run()
 
     def _select_rows(self, loader: InboxLoader) -> list[InboxRow]:
-        """Return the rows that need you and match the options, the most urgent first."""
         rows = self._marks.group(loader.snapshot().rows).active
         wanted = set(self._options.reason)
         return [
@@ -169,7 +168,7 @@ class InboxList:
         page = comment.target.page if comment is not None else None
         space = spaces.get(row.space_id)
         return {
-            "ref": await self._ref_of(row, at, request),
+            "ref": await self._ref_or_entry_id(row, at, request),
             "kind": _kind(row),
             "reasons": _reasons(row),
             "title": _title(row, request),
@@ -183,9 +182,9 @@ class InboxList:
             "why": row.reason_text,
         }
 
-    async def _ref_of(self, row: InboxRow, at: Discussion | None, request: ChangeRequest | None) -> str:
-        """Return the REF of a row, or the id in `octavo outbox` of a write that is not sent. Empty if the row belongs to
-        no space."""
+    async def _ref_or_entry_id(self, row: InboxRow, at: Discussion | None, request: ChangeRequest | None) -> str:
+        """Return the REF of a row. For a write that is not sent, return its id in `octavo outbox`. Empty if the row
+        belongs to no space."""
         if isinstance(row.target, WriteRef):
             return row.target.entry_id
         if at is None:
@@ -195,8 +194,7 @@ class InboxList:
         return str(Ref(await self._references.name_of(at.space_id), number, block=thread))
 
 
-async def _wait_loaded(loader: InboxLoader, changed: asyncio.Event) -> None:
-    """Wait until all responses that the inbox needs have arrived."""
+async def _wait_until_loaded(loader: InboxLoader, changed: asyncio.Event) -> None:
     await loader.refresh()
     while not loader.is_idle:
         changed.clear()
@@ -237,7 +235,6 @@ def _kind(row: InboxRow) -> str:
 
 
 def _discussion_of(row: InboxRow) -> Discussion | None:
-    """Return the space or change request of a row. None if the row belongs to neither."""
     match row.target:
         case ThreadRef(at=at):
             return at
@@ -254,7 +251,6 @@ def _title(row: InboxRow, request: ChangeRequest | None) -> str:
 
 
 def _author(comment: Comment | None, request: ChangeRequest | None) -> str | None:
-    """Return the author of the thread, else the author of the change request. None if neither is loaded."""
     if comment is not None:
         return comment.posted_by.name
     return (request.author_name or None) if request is not None else None

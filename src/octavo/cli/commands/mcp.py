@@ -22,7 +22,7 @@ _toolbox = lazy("octavo.cli.mcp_tools:Toolbox")
 
 
 def declare(command: argparse.ArgumentParser) -> None:
-    """Add no arguments: the account and the spaces are global options."""
+    """Add nothing: this command has only global options."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -32,16 +32,17 @@ def run(options: argparse.Namespace) -> int:
         raise Failure("Could not serve the tools: standard input or output is closed. An agent must start octavo mcp.")
     names = [each.strip() for each in (options.space or os.environ.get("OCTAVO_SPACE", "")).split(",") if each.strip()]
     options.space = None
-    # The variable may list several spaces, but `References` and programs that Octavo starts expect one name.
+    # OCTAVO_SPACE may list several spaces. Remove the variable, because `References` and child programs expect one
+    # space.
     os.environ.pop("OCTAVO_SPACE", None)
 
-    async def work(session: Session) -> None:
+    async def use_session(session: Session) -> None:
         os.environ.pop("OCTAVO_API_KEY", None)
         references = References(session, options)
         spaces = tuple([(await references.space(each)).id for each in names])
         await _serve(_toolbox(session, spaces))
 
-    return run_connected(options, work, action="serve the tools")
+    return run_connected(options, use_session, action="serve the tools")
 
 
 MCP = Command(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.safety import safe_line
 from octavo.cli.commands import Command
-from octavo.cli.connection import add_and_send, add_sending_options, prepare, run_connected
+from octavo.cli.connection import add_and_send, add_sending_options, prepare_writes, run_connected
 from octavo.cli.output import Column, Output, add_output_options, declare_fields
 from octavo.cli.refs import References
 from octavo.cli.standard_streams import NOT_FOUND, USAGE, Failure, tell
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     if (options.action == "list") is (options.entry is not None):
         raise Failure("Could not read the command: write octavo outbox list, or octavo outbox retry ID.", USAGE)
 
-    async def work(session: Session) -> None:
+    async def use_session(session: Session) -> None:
         if options.action == "list":
             await _list(session, options)
             return
@@ -65,10 +65,10 @@ def run(options: argparse.Namespace) -> int:
         if options.action == "discard":
             await discard_write(session, entry)
         else:
-            await prepare(session)
+            await prepare_writes(session)
             await _retry(session, entry, options)
 
-    return run_connected(options, work, action=f"{options.action} the write")
+    return run_connected(options, use_session, action=f"{options.action} the write")
 
 
 async def _list(session: Session, options: argparse.Namespace) -> None:

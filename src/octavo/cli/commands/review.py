@@ -22,7 +22,7 @@ from octavo.cli.connection import (
     check_allowed,
     exit_code_of,
     once_key,
-    prepare,
+    prepare_writes,
     run_connected,
     tell_if_done_once,
     text_option,
@@ -65,7 +65,7 @@ def submit(options: argparse.Namespace) -> int:
 
 async def _review(session: Session, options: argparse.Namespace, verb: str) -> None:
     text = (text_option(options) or "").strip()
-    await prepare(session)
+    await prepare_writes(session)
     if await tell_if_done_once(session, options):
         return
     target = await References(session, options).target(options.ref)
@@ -103,7 +103,7 @@ async def _check_revision(
     try:
         number = len(await changed_items(session.live, target, versions))
     except ApiError:
-        number = 0  # the number only adds detail to the message
+        number = 0  # without the number, the message is only shorter
     pages = "1 page changed" if number == 1 else f"{number} pages changed" if number else "it was edited"
     command = f"octavo diff {target.ref.without_page} --against {viewed}"
     raise Failure(f"Could not {action}: {pages} since you viewed it. Look: {command}", BLOCKED)
@@ -112,7 +112,6 @@ async def _check_revision(
 async def _add_writes(
     session: Session, target: Target, options: argparse.Namespace, text: str, action: str
 ) -> Sequence[OutboxEntry]:
-    """Add the review and its pending comments to the outbox. Raises Failure or NotSaved."""
     change_request = target.change_request
     assert change_request is not None, "only change requests have reviews"
     at, pending = change_request.ref(target.space.ref), session.outbox.pending_comments(target.at)
@@ -132,7 +131,7 @@ async def _add_writes(
         raise Failure(f"Could not {action}: {sent.message}", BLOCKED)
     if sent.kind != "done" or sent.result is None:
         if sent.error is None and await tell_if_done_once(session, options):
-            raise Failure("", 0)  # A command with the same --once key has written in the meantime.
+            raise Failure("", 0)  # another command with this --once key wrote meanwhile, so end without an error
         raise Failure(f"Could not {action}: {sent.message}", FAILED if sent.error is None else exit_code_of(sent.error))
     return sent.result
 
@@ -206,7 +205,7 @@ def run(options: argparse.Namespace) -> int:
         )
     wanted = wanted_fields(options, review_export.FIELDS)
 
-    async def work(session: Session) -> None:
+    async def use_session(session: Session) -> None:
         references = References(session, options)
         target = await references.target(options.ref)
         choices = ExportOptions(options.page or "", options.changed_only)
@@ -219,7 +218,7 @@ def run(options: argparse.Namespace) -> int:
             tell("Showing the first pages only. For the other pages, use --page PAGE.")
         print_object(options, review_export.FIELDS, row, str)
 
-    return run_connected(options, work, action="export the change request")
+    return run_connected(options, use_session, action="export the change request")
 
 
 def _import(options: argparse.Namespace) -> int:

@@ -93,7 +93,7 @@ class Search:
         page_limit = min(PAGE_LIMIT, limit + 1) if limit is not None else PAGE_LIMIT
         if options.offline or options.where == "comments":
             if not options.offline:
-                await self._load_threads(only)
+                await self._index_threads(only)
             self._session.search_index.flush()
             ids = [each.id for each in self._spaces] if only is not None else None
             hits = await self._session.search_index.search(
@@ -107,7 +107,6 @@ class Search:
     # Pages
 
     async def _pages(self, limit: int | None, page_limit: int, only: Space | None) -> list[Row]:
-        """Return the rows of the found pages. With `limit`, stop when there are more rows."""
         if self._session.wait_until_indexed is not None:
             await self._session.wait_until_indexed()
         rows: list[Row] = []
@@ -154,9 +153,7 @@ class Search:
 
     # Comments
 
-    async def _load_threads(self, only: Space | None) -> None:
-        """Load the threads of the searched spaces and of their open and draft change requests. Loaded threads are added to
-        the search index."""
+    async def _index_threads(self, only: Space | None) -> None:
         places: list[Discussion] = [each.ref for each in self._spaces if each.comments]
         for organization in await self._references.organizations():
             for status in UNDECIDED:
@@ -227,7 +224,6 @@ class Search:
     # Suggestions when nothing was found
 
     async def _suggestion(self) -> str:
-        """Return a sentence that suggests similar words from page titles. Empty if there are none."""
         title_words: set[str] = set()
         for space in self._spaces[:_MAX_TREES]:
             if self._options.offline:

@@ -83,7 +83,6 @@ class _ItemPrinter:
         self._width = options.width or (self._style.columns if self._style.is_terminal else _PIPE_COLUMNS)
 
     async def print(self) -> None:
-        """Print what the REF names, or open it in the browser. Raises ApiError or Failure."""
         item = await self._find(self._options.ref)
         if self._options.web:
             open_in_browser(self._session, _url(item))
