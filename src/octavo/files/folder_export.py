@@ -47,7 +47,7 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
         path = layout.paths.get(file.id, "")
         if path and not folder.has(path) and (content := await reader.file(file)) is not None:
             changes.append(ExportChange("A", path, content))
-    # Files are read after the last request, because the user may change them while it waits.
+    # Read the files after the last request: the user may change files while requests wait.
     source, skipped = read_folder(folder.top), list(layout.skipped)
     for page in pages:
         change = _page_change(folder, source, layout, page, texts.get(page.id))
@@ -70,8 +70,6 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
 def _page_change(
     folder: PulledFolder, source: Folder, layout: FolderLayout, page: Page, markdown: str | None
 ) -> ExportChange | Problem | None:
-    """Return the change to the file of a page, or the reason why the file cannot be changed. None if no change is
-    needed."""
     path = layout.paths[page.id]
     if markdown is None:
         return Problem(path, "Skipped a page: the API does not return its text.")
@@ -80,7 +78,7 @@ def _page_change(
         new_text = layout.page_file_text(page.id, markdown)
         return ExportChange("A", path, new_text.encode()) if markdown.strip() else None
     text = source.text(Path(path))
-    if text is None:  # The page has its earlier text or a hint instead, which must not get into the file.
+    if text is None:  # the page in the space has an earlier text or a hint, which must not get into the file
         return Problem(path, "Skipped a page: its file cannot be read.")
     new_text = layout.page_file_text(page.id, markdown, normalize(text))
     if text_digest(text) == text_digest(new_text):
@@ -96,27 +94,27 @@ def _page_change(
 def _summary_change(
     folder: PulledFolder, source: Folder, layout: FolderLayout, files: Collection[str]
 ) -> ExportChange | None:
-    """Return the change to the table of contents. None if the structure is the same. `files` has the paths of the files
-    after the export."""
+    """Return the change to `SUMMARY.md`. None if the structure is the same. `files` are the paths of the files after
+    the export."""
     path = source.summary.as_posix() if source.summary is not None else SUMMARY
     wanted = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
     now = [entry for entry in source.entries if entry.title != UNLISTED or entry.kind != "group"]
     assign_ids(now, {path: name for name, path in layout.paths.items()}, wanted)
-    if _comparable(now, layout, files) == _comparable(wanted, layout, files):
+    if _comparable_structure(now, layout, files) == _comparable_structure(wanted, layout, files):
         return None
     short = {entry.id: entry.link_title for entry in walk_entries(now)}
     for entry in walk_entries(wanted):
         entry.link_title = entry.link_title or short.get(entry.id, "")
     if start := posixpath.dirname(path):
-        _set_start(wanted, start)
+        _make_relative_to(wanted, start)
     data, text = folder.data(path), write_summary(wanted)
     if data is not None and not start:
         text = edited_summary(folder, text_of(data), now, wanted) or text
     return ExportChange("A" if data is None else "M", path, encode_like(text, data or b""))
 
 
-def _comparable(entries: list[Entry], layout: FolderLayout, files: Collection[str]) -> list[tuple[Any, ...]]:
-    """Return the structure of a table of contents, for comparisons. A page without a file has its title in place of its ID,
+def _comparable_structure(entries: list[Entry], layout: FolderLayout, files: Collection[str]) -> list[tuple[Any, ...]]:
+    """Return the structure of a table of contents, for comparisons. A page without a file is identified by its title,
     because its entry in the folder has neither ID nor path."""
 
     def comparable_entry(entry: Entry) -> Entry:
@@ -133,8 +131,8 @@ def _comparable(entries: list[Entry], layout: FolderLayout, files: Collection[st
     return structure_of([comparable_entry(entry) for entry in entries])
 
 
-def _set_start(entries: list[Entry], start: str) -> None:
-    """Make the paths and targets of entries relative to the folder `start` instead of the root of the pages."""
+def _make_relative_to(entries: list[Entry], start: str) -> None:
+    """Make the paths and targets of entries relative to the folder `start`, not to the root of the pages."""
     for entry in walk_entries(entries):
         if entry.path is not None:
             entry.path = Path(posixpath.relpath(entry.path.as_posix(), start))

@@ -1,7 +1,7 @@
-"""Brings the content of a space into a folder and merges it with the files there.
+"""Merges the content of a space into the files of a folder.
 
-A text that was changed in the folder and in the space is merged region by region. If both changed the same words, the file
-gets both versions between conflict markers, and a copy of the local file is stored in `.octavo/conflicts`.
+A text that was changed in the folder and in the space is merged region by region. If the same words were changed, the
+file gets both versions between conflict markers, and a copy of the local file is stored in `.octavo/conflicts`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PullConflict:
 
     path: str
     message: str
-    """The reason, in the form that is shown after the path and a colon."""
+    """The reason without a final full stop, shown after `PATH: `."""
 
 
 @dataclass
@@ -65,11 +65,11 @@ class PullResult:
     added: list[str] = field(default_factory=list)
     edited: list[str] = field(default_factory=list)
     merged: list[str] = field(default_factory=list)
-    """Files that both sides changed."""
+    """Files that were changed in the folder and in the space."""
     deleted: list[str] = field(default_factory=list)
     renamed: list[tuple[str, str]] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
-    """Files that the first pull left as they were: they existed before, and differ from the space."""
+    """Files that existed before the first pull and differ from the space. They stay unchanged."""
     conflicts: list[PullConflict] = field(default_factory=list)
     skipped: list[Problem] = field(default_factory=list)
     """Pages and files that were not written."""
@@ -77,7 +77,7 @@ class PullResult:
 
 @dataclass(frozen=True)
 class WantedFile:
-    """A file of the space, with the content that the space has now."""
+    """A file to write, with its current content in the space."""
 
     path: str
     """Path in the folder."""
@@ -89,7 +89,7 @@ class WantedFile:
     data: bytes | None = None
     """Bytes of a file that is not text. None for a text file, or if the bytes have not changed since the last pull."""
     before: TrackedFile | None = None
-    """The same file in the last pull. None if it is new."""
+    """The file in the last pull. None for a new file."""
 
 
 @dataclass
@@ -117,9 +117,9 @@ class FolderMerge:
                 self._merge_whole(wanted)
             else:
                 self._merge_text(wanted)
-        for file in self._deleted_files:
+        for file in self._files_deleted_in_space:
             self._remove(file)
-        read_ids = {file.id for file in (*self._tracked.values(), *self._deleted_files)}
+        read_ids = {file.id for file in (*self._tracked.values(), *self._files_deleted_in_space)}
         for file in self.folder.files.values():
             if file.id and file.id not in read_ids:
                 self._tracked[file.path] = file  # Keep a file that this pull did not read.
@@ -130,8 +130,7 @@ class FolderMerge:
         return not self.folder.revision
 
     @cached_property
-    def _deleted_files(self) -> list[TrackedFile]:
-        """Files of the last pull that the space does not have any more."""
+    def _files_deleted_in_space(self) -> list[TrackedFile]:
         revision = self.layout.revision
         present = {*self.layout.pages, *(file.id for file in revision.files)}
         present |= {shared.id for shared in revision.reusable_contents}
@@ -139,8 +138,7 @@ class FolderMerge:
         variables = self.folder.files.get(VARIABLES.as_posix())
         return [*deleted, variables] if variables is not None and not self.layout.variables() else deleted
 
-    def _base(self, file: TrackedFile | None) -> str | None:
-        """Return the text that a file had in the last pull. None if the file is new or not a text."""
+    def _last_pulled_text(self, file: TrackedFile | None) -> str | None:
         return self.folder.base_text(file.base_sha256) if file is not None and file.is_text else None
 
     # Table of contents
@@ -150,7 +148,7 @@ class FolderMerge:
         base, local_entries = base_entries(self.folder), self.local.entries
         local_changes.set_server_ids(base, local_entries, self.layout.entries)
         server = self._server_entries(base)
-        text, base_text = self.local.text(SUMMARY), self._base(file) or ""
+        text, base_text = self.local.text(SUMMARY), self._last_pulled_text(file) or ""
         if self._is_first and data is not None:
             local_changes.assign_ids(local_entries, {path: name for name, path in self.layout.paths.items()}, server)
             is_same = local_changes.structure_of(local_entries) == local_changes.structure_of(server)
@@ -172,7 +170,7 @@ class FolderMerge:
         ):
             is_edited_locally = file is None or text_digest(text) != file.base_sha256
             if (edited := local_changes.edited_summary(self.folder, text, local_entries, merged)) is None:
-                # The whole file is written again. Keep a copy, because lines that are no entries are lost.
+                # The new file has only the entries. Keep a copy of the file for its other lines.
                 self._copies[SUMMARY] = data
             new_text = edited or new_text
             self._put(
@@ -180,8 +178,8 @@ class FolderMerge:
             )
 
     def _server_entries(self, base: Entries) -> Entries:
-        """Return the table of contents of the space. An entry keeps the title of the last pull if the title of its page has
-        not changed since. An entry without a short title keeps the short title of the last pull."""
+        """Return the table of contents of the space. An entry keeps its title of the last pull if its page has no new
+        title, and its short title if it has no new short title."""
         base_by_id = {entry.id: entry for entry in walk_entries(base)}
         files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):
@@ -189,7 +187,7 @@ class FolderMerge:
             if before is not None:
                 entry.link_title = entry.link_title or before.link_title
             if before is not None and file is not None:
-                title = PageFile(self._base(file) or "").title or before.title
+                title = PageFile(self._last_pulled_text(file) or "").title or before.title
                 entry.title = before.title if title == entry.title else entry.title
         return self.layout.entries
 
@@ -198,9 +196,11 @@ class FolderMerge:
         missing = {name for name, file in pages.items() if self.local.current_path(file) not in self.local.data}
         local_entries = local_changes.without_entries(self.local.entries, missing)
         local_entries = local_changes.with_missing_entries(local_entries, base, pages.keys() - missing)
-        edited = {file.id for file in self._deleted_files if self.local.is_changed(file)}
+        edited = {file.id for file in self._files_deleted_in_space if self.local.is_changed(file)}
         for wanted in self.wanted:
-            if wanted.id in missing and text_digest(wanted.text) != text_digest(self._base(wanted.before) or ""):
+            if wanted.id in missing and text_digest(wanted.text) != text_digest(
+                self._last_pulled_text(wanted.before) or ""
+            ):
                 edited.add(wanted.id)
         merged = local_changes.merge_contents(base, local_entries, server, edited=edited)
         for entry in walk_entries(merged):
@@ -211,7 +211,7 @@ class FolderMerge:
     # Files
 
     def _merge_text(self, wanted: WantedFile) -> None:
-        path, base = wanted.path, self._base(wanted.before)
+        path, base = wanted.path, self._last_pulled_text(wanted.before)
         data = self._local_data(wanted)
         self._track(wanted, self.folder.store_base(wanted.text))
         new_digest = text_digest(wanted.text)
@@ -250,8 +250,8 @@ class FolderMerge:
             )
 
     def _merge_whole(self, wanted: WantedFile) -> None:
-        """Merge a file that cannot be merged by regions. If both sides changed it, keep the local file, and store the
-        new file of the space as a copy."""
+        """Merge a file as a whole, such as an image. If folder and space changed the file, keep the local file, and
+        store the one of the space as a copy."""
         path, data = wanted.path, self._local_data(wanted)
         base = wanted.before.base_sha256 if wanted.before is not None else ""
         if wanted.kind == "variables":
@@ -277,7 +277,8 @@ class FolderMerge:
             self._conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
     def _local_data(self, wanted: WantedFile) -> bytes | None:
-        """Return the bytes of a file in the folder, and record a change of its path. None if the file does not exist."""
+        """Return the bytes of the file in the folder. None if there is no file. If the pull gives the file another
+        path, record that."""
         if wanted.before is None:
             # This path may still have the file of another page, which this pull moves or deletes.
             is_own = all(self.local.current_path(file) != wanted.path for file in self.folder.files.values())
@@ -290,8 +291,6 @@ class FolderMerge:
         return data
 
     def _remove(self, file: TrackedFile) -> None:
-        """Delete a file that the space no longer has. If the file was changed in the folder, keep it and report a
-        conflict."""
         path = self.local.current_path(file)
         if path not in self.local.data:
             return
@@ -372,8 +371,8 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
 
 
 async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
-    """Clear the proposal of a folder if its change request was merged, archived or deleted. After a merge, also set
-    `folder.files` to the proposed files, and return the IDs of the merged pages. The caller stores the folder. Raises
+    """Clear the proposal of a folder if its change request was merged, archived or deleted. After a merge, add the
+    proposed files to `folder.files`, and return the IDs of the merged pages. The caller stores the folder. Raises
     ApiError."""
     name = folder.proposal.get("changeRequest")
     if not name:
@@ -400,8 +399,8 @@ async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revisio
 
 
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
-    """Return the layout of a revision in the folder, and the paths of its files in a new folder. The layout moves a file if
-    its path in the space has changed, the new path is free and safe, and the file was not renamed in the folder."""
+    """Return the layout of a revision in the folder, and the paths of its files in a new folder. A file moves with its
+    page, unless the user renamed the file, or the new path is taken or unsafe."""
     new_layout = FolderLayout.of(revision, folder.space)
     known_paths: dict[str, str] = {}
     files = {file.id for file in revision.files}
@@ -422,7 +421,6 @@ def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tupl
 
 
 def _missing_includes(folder: PulledFolder, layout: FolderLayout) -> Iterator[Problem]:
-    """Yield a problem for each piece of reusable content of the space whose file is missing in the folder."""
     for shared in layout.revision.reusable_contents:
         path = layout.paths.get(shared.id)
         if path is not None and folder.data(path) is None:
@@ -443,7 +441,7 @@ class _SpaceFiles:
     server_paths: Mapping[str, str]
     before: Revision | None
     proposed: frozenset[str]
-    """IDs of the pages whose last known text comes from a merged proposal."""
+    """IDs of the pages that a merged proposal changed. Their texts are read again."""
     skipped: list[Problem] = field(default_factory=list)
     """Pages and files that the server lists without their content."""
 
@@ -479,8 +477,8 @@ class _SpaceFiles:
         return wanted
 
     def _is_unchanged(self, page: Page, file: TrackedFile | None) -> bool:
-        """Return whether the server still has the text of the last pull, so that it need not be read again. False if that
-        is unknown, or if links in the text may have changed."""
+        """Return whether the text of a page and its links are surely unchanged since the last pull, so that the page is
+        not read again."""
         if file is None or self.before is None or page.document_id is None or page.id in self.proposed:
             return False
         if self._has_moved_files:
@@ -521,5 +519,5 @@ def _own_fields(page: Page) -> Page:
 
 
 def _identity(file: File) -> tuple[str, int, str]:
-    # Without the query, which may have a new signature in each response.
+    # The query of the URL is left out: it may have a new signature in each response.
     return file.name, file.size, (file.download_url or "").partition("?")[0]

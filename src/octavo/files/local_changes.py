@@ -37,13 +37,13 @@ from octavo.documents.source_reader import find_markers
 from octavo.files.pulled_folder import FileKind, PulledFolder, TrackedFile, text_digest, text_of
 
 NEW_PAGE = "new:"
-"""Start of the ID of a page that is not in the space yet. The rest is its path."""
+"""Prefix of the ID of a page that is not in the space yet, such as `new:guides/setup.md`."""
 Entries = list[Entry]
 
 
 def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry]) -> None:
-    """Set the ID of each entry. A page gets the ID that `ids` has for its path, or `NEW_PAGE` followed by its path. A
-    group or link gets the ID of the matching entry in `known`. Other entries get an ID that no page of a space has."""
+    """Set the ID of each entry. A page gets the ID of its path in `ids`, else `NEW_PAGE` and its path. A group or link
+    gets the ID of the matching entry in `known`, else a new ID."""
     unmatched_entries: dict[str, list[Entry]] = {"group": [], "link": []}
     for entry in walk_entries(list(known)):
         if entry.kind in unmatched_entries:
@@ -55,11 +55,11 @@ def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry])
             entry.id = ids.get(path) or (f"{NEW_PAGE}{path}" if path else f"text:{number}:{entry.title}")
         else:
             entry.id = ""
-    for same in (lambda entry: (entry.title, entry.target), lambda entry: entry.title, lambda entry: entry.target):
+    for key_of in (lambda entry: (entry.title, entry.target), lambda entry: entry.title, lambda entry: entry.target):
         for entry in all_entries:
             if entry.kind in unmatched_entries and not entry.id:
-                _take_id(entry, unmatched_entries[entry.kind], same)
-    # If as many groups are new as are missing, they were renamed.
+                _take_id(entry, unmatched_entries[entry.kind], key_of)
+    # Equal numbers of new and missing groups mean that the groups were renamed.
     unmatched_groups = [entry for entry in all_entries if entry.kind == "group" and not entry.id]
     if len(unmatched_groups) == len(unmatched_entries["group"]):
         for entry, before in zip(unmatched_groups, unmatched_entries["group"], strict=True):
@@ -69,8 +69,8 @@ def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry])
 
 
 def set_server_ids(base: Entries, local: Entries, server: Entries) -> None:
-    """Give the groups and links in `base` the IDs of the matching entries in `server`. Entries in `local` with the
-    same old IDs get the same new IDs."""
+    """Give groups and links in `base` the IDs of the matching entries in `server`, and replace the old IDs in `local`
+    too."""
     before = [entry.id for entry in walk_entries(base)]
     pages = {entry.path.as_posix(): entry.id for entry in walk_entries(base) if entry.path is not None}
     assign_ids(base, pages, server)
@@ -79,22 +79,21 @@ def set_server_ids(base: Entries, local: Entries, server: Entries) -> None:
         entry.id = new_ids.get(entry.id, entry.id)
 
 
-def _take_id(entry: Entry, others: list[Entry], same: Callable[[Entry], object]) -> None:
-    """Find the first entry in `others` for which `same` returns the same value as for `entry`, but not an empty value. Move
-    its ID to `entry`, and remove it from `others`."""
-    found = next((each for each in others if same(each) and same(each) == same(entry)), None)
+def _take_id(entry: Entry, others: list[Entry], key_of: Callable[[Entry], object]) -> None:
+    """Move the ID of the first match in `others` to `entry`, and remove the match. A match has the same value of
+    `key_of`, which is not empty."""
+    found = next((each for each in others if key_of(each) and key_of(each) == key_of(entry)), None)
     if found is not None:
         entry.id = found.id
         others.remove(found)
 
 
 def are_equal_contents(one: Entries, other: Entries) -> bool:
-    """Return whether two tables of contents have the same `SUMMARY.md`."""
+    """Return whether two tables of contents give the same `SUMMARY.md`."""
     return list(_comparable_entries(one)) == list(_comparable_entries(other))
 
 
 def _comparable_entries(entries: Iterable[Entry], depth: int = 0) -> Iterator[tuple[Any, ...]]:
-    """Yield for each entry all that `SUMMARY.md` says about it."""
     for entry in entries:
         slug = entry.slug if entry.slug != page_trees.page_slug(entry.title) else ""
         yield depth, entry.kind, entry.id, entry.title, entry.path, unquote(entry.target), entry.link_title, slug
@@ -111,7 +110,7 @@ def structure_of(entries: Iterable[Entry]) -> list[tuple[Any, ...]]:
 
 
 def without_entries(entries: Iterable[Entry], ids: Collection[str]) -> Entries:
-    """Return a table of contents without the entries with these IDs. The children of an entry replace it."""
+    """Return a table of contents without the entries with these IDs. Children of a removed entry take its place."""
     result: Entries = []
     for entry in entries:
         children = without_entries(entry.children, ids)
@@ -150,7 +149,6 @@ def merge_contents(base: Entries, local: Entries, server: Entries, *, edited: Co
 
 
 def _merge_entry(base: Entry | None, local: Entry | None, server: Entry | None) -> Entry:
-    """Return an entry with the changes of `local` and `server`. If both changed a field, the value of `local` is used."""
     if local is None or server is None:
         found = local or server
         assert found is not None, "a merged entry is in one of the versions"
@@ -169,12 +167,13 @@ def _entries_of(pages: Pages, sources: Mapping[str, Entry]) -> Entries:
 
 @dataclass(frozen=True)
 class TreeStep:
-    """An insertion or a move of a page. `parent` is the ID of the new parent, None for the root. `at` is the index
-    among the children of the parent."""
+    """An insertion or a move of a page."""
 
     id: str
     parent: str | None
+    """ID of the new parent. None for the root."""
     at: int
+    """Index among the children of the parent."""
     is_new: bool = False
 
 
@@ -207,7 +206,7 @@ def tree_steps(pages: Pages, order: PageOrder, new: Collection[str]) -> Iterator
 
 
 def deleted_pages(pages: Pages, order: PageOrder) -> list[str]:
-    """Return the pages of a tree that are not in `order`. Pages below another deleted page are left out."""
+    """Return the IDs of the pages that are not in `order`, without pages below another deleted page."""
     parent_of = parents(pages)
     wanted = {name for names in order.children.values() for name in names}
     deleted = [name for name in parent_of if name not in wanted]
@@ -215,7 +214,7 @@ def deleted_pages(pages: Pages, order: PageOrder) -> list[str]:
 
 
 MIN_SIMILARITY = 0.6
-"""Minimum share of equal words, from 0 to 1, for a missing file and a new file to count as one renamed file."""
+"""Share of equal words, from 0 to 1, from which a missing file and a new file count as one renamed file."""
 Status = Literal["M", "A", "D", "R", "!", "?"]
 STATUS_WORDS: dict[Status, str] = {
     "M": "edited",
@@ -235,7 +234,7 @@ class FileChange:
     path: str
     kind: FileKind
     before: str = ""
-    """Path in the last pull, if the file was renamed since. Empty otherwise."""
+    """Path of a renamed file in the last pull. Empty for other files."""
 
 
 @dataclass
@@ -244,13 +243,13 @@ class LocalFiles:
 
     folder: PulledFolder
     data: dict[str, bytes] = field(default_factory=dict)
-    """Content by path: of `SUMMARY.md` and its pages, of the files of the last pull, and of the assets."""
+    """Contents of files by path: `SUMMARY.md`, its pages, the files of the last pull, and the assets."""
     entries: Entries = field(default_factory=list)
     """The table of contents, with IDs. IDs of new pages begin with `NEW_PAGE`."""
     renamed: dict[str, str] = field(default_factory=dict)
     """Current paths of renamed files, by their paths in the last pull."""
     unlisted: list[str] = field(default_factory=list)
-    """Pages that neither the last pull nor `SUMMARY.md` names."""
+    """Paths of pages that are neither in the last pull nor in `SUMMARY.md`."""
     problems: list[Problem] = field(default_factory=list)
 
     @classmethod
@@ -265,7 +264,7 @@ class LocalFiles:
         for path in listed:
             if path not in files.data and not why_unsafe(path):
                 files._read(path)
-        pages, assets = _untracked_paths(folder)
+        pages, assets = _untracked_pages_and_assets(folder)
         for path in assets:
             files._read(path)
         files.unlisted = [path for path in pages if path not in listed]
@@ -344,7 +343,7 @@ def files_after_proposal(folder: PulledFolder) -> dict[str, TrackedFile]:
 
 
 def entries_of(folder: PulledFolder, summary: str) -> Entries:
-    """Return the entries in `summary`, the text of a `SUMMARY.md`. They have no IDs."""
+    """Return the entries of a `SUMMARY.md` with the text `summary`, without IDs."""
     return summary_entries(Folder(folder.top.resolve(), folder.pages.resolve()), summary, Path(SUMMARY))
 
 
@@ -352,8 +351,8 @@ _BULLET = re.compile(r"^([ \t]*)([*+-])(?= )", re.MULTILINE)
 
 
 def edited_summary(folder: PulledFolder, text: str, before: Entries, after: Entries) -> str | None:
-    """Return `text`, which is a `SUMMARY.md` with the entries `before`, changed to the entries `after`. Other lines that
-    the user wrote, such as empty groups, stay. None if that is not possible."""
+    """Return the text of `SUMMARY.md` with its entries changed from `before` to `after`. Other lines of the user, such
+    as empty groups, stay. None if that is not possible."""
     old, new = (_with_bullets_of(text, write_summary(each)) for each in (before, after))
     merged = page_merge.merge(old, text, new)
     if merged.conflicts:
@@ -371,10 +370,9 @@ def _with_bullets_of(text: str, summary: str) -> str:
     return _BULLET.sub(lambda item: indentation * (len(item[1]) // 2) + bullet, summary)
 
 
-def _untracked_paths(folder: PulledFolder) -> tuple[list[str], list[str]]:
-    """Return the paths of pages and of assets in the folder that the last pull does not have."""
+def _untracked_pages_and_assets(folder: PulledFolder) -> tuple[list[str], list[str]]:
     pages, assets = [], []
-    for path in _walk(folder.pages):
+    for path in _regular_files(folder.pages):
         if path in folder.files or why_unsafe(path):
             continue
         if path.startswith(f"{ASSETS.as_posix()}/"):
@@ -384,9 +382,7 @@ def _untracked_paths(folder: PulledFolder) -> tuple[list[str], list[str]]:
     return pages, assets
 
 
-def _walk(top: Path) -> Iterator[str]:
-    """Yield the paths of the regular files in a folder. Skip symbolic links, and hidden folders other than
-    `.gitbook`."""
+def _regular_files(top: Path) -> Iterator[str]:
     for folder, subfolders, file_names in os.walk(top):
         is_top = Path(folder) == top
         subfolders[:] = sorted(
@@ -401,8 +397,8 @@ def _walk(top: Path) -> Iterator[str]:
 
 
 def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new path of each renamed file. A missing file and a new file count as one renamed file if they
-    have the same text, title or position in the table of contents, or mostly equal words."""
+    """Yield the old and the new path of each renamed file. The new file has the same text, position in the table of
+    contents or title, or mostly equal words."""
     folder = files.folder
     missing = {
         file.path: file
@@ -469,7 +465,6 @@ class _TextTraits:
         return self.words.total() - len(self.words)
 
     def is_similar(self, other: _TextTraits) -> bool:
-        """Return whether most words of both texts are equal."""
         least = MIN_SIMILARITY * max(1, self.words.total(), other.words.total())
         # Most texts differ much. The number of distinct shared words shows this ten times faster than the exact counts.
         shared = len(self.words.keys() & other.words.keys())

@@ -98,14 +98,12 @@ class Proposal:
         return SpaceRef(space_id=self.folder.space)
 
     @property
-    def _is_known(self) -> bool:
-        """True if the folder stores the ID of the change request."""
+    def _is_request_stored(self) -> bool:
         return self._request is not None and self.folder.proposal.get("changeRequest") == self._request.id
 
     async def _open_request(self) -> ChangeRequest | None:
-        """Return the change request of the last proposal, even if the proposal was interrupted. None if there was no
-        proposal. Raises ApiError, and ProposalFailed if the change request was edited since the last complete
-        proposal."""
+        """Return the change request of the last proposal, even of an interrupted one. None if there was no proposal.
+        Raises ApiError, and ProposalFailed if the change request was edited after a complete proposal."""
         name = self.folder.proposal.get("changeRequest")
         if not name:
             return await self._request_without_stored_id()
@@ -117,8 +115,8 @@ class Proposal:
         return change_request
 
     async def _request_without_stored_id(self) -> ChangeRequest | None:
-        """Return the draft that an interrupted proposal created without storing its ID. None if there is no such draft
-        without edits."""
+        """Return the unedited draft that an interrupted proposal created without storing its ID. None if there is
+        none."""
         subject, earlier = self.folder.proposal.get("creating"), self.folder.proposal.get("earlierDrafts", ())
         if not isinstance(subject, str):
             return None
@@ -126,15 +124,13 @@ class Proposal:
         return next((each for each in unused if each.subject == safe_line(subject) and each.id not in earlier), None)
 
     async def _drafts(self) -> tuple[ChangeRequest, ...]:
-        """Return the drafts of the user, or of all users if the user is unknown."""
         me = self.live.outbox.me
         creator = {"creator": me.id} if me is not None else {}
         return (await self.live.send(change_requests.List(at=self._space, status="draft", limit=100, **creator))).items
 
     def _baseline(self) -> Baseline:
-        """Return the files of the last complete proposal for this change request, else the files of the last pull."""
         entries = base_entries(self.folder)
-        if not (self._is_known and self.folder.proposal.get("isComplete")):
+        if not (self._is_request_stored and self.folder.proposal.get("isComplete")):
             return Baseline(dict(self.folder.files), entries)
         files = files_after_proposal(self.folder)
         if SUMMARY in files:
@@ -144,9 +140,9 @@ class Proposal:
         return Baseline(files, entries)
 
     def _recognize_new_pages(self, base: Revision) -> None:
-        """Set the IDs of the new pages in the folder that the change request already has."""
+        """Give new pages in the folder their IDs in the change request, if an earlier proposal added them."""
         ids_by_path: dict[str, str] = {}
-        if self._is_known:
+        if self._is_request_stored:
             ids_by_path = {path: stored["id"] for path, stored in self.folder.proposal.get("pages", {}).items()}
             if not self.folder.proposal.get("isComplete"):
                 ids_by_path |= self._find_by_title(base)
@@ -160,8 +156,8 @@ class Proposal:
             entry.id = new_ids.get(entry.id, entry.id)
 
     def _find_by_title(self, base: Revision) -> dict[str, str]:
-        """Return the IDs of pages that were added to the change request since `base` and have the title of a new file,
-        by the path of the file. Pages with the same title are matched in the order of the page tree."""
+        """Return the IDs of pages that the change request has added since `base`, by the path of the new file with the
+        same title. Equal titles are matched in the order of the page tree."""
         assert self._head is not None
         old = {page.id for page in base.walk()}
         added_pages: dict[str, list[str]] = {}
@@ -192,15 +188,16 @@ class Proposal:
         return found
 
     async def finish_interrupted(self, *, is_draft: bool) -> ChangeRequest | None:
-        """Complete an interrupted proposal whose change request already has all changes. Unless `is_draft`, mark the draft
-        as ready for review. Return the change request, or None if there is none. Raises ApiError."""
-        is_interrupted = self._is_known and not self.folder.proposal.get("isComplete")
+        """Mark the draft of an interrupted proposal as ready for review, unless `is_draft`. Return the change request,
+        or None if there is none. Raises ApiError."""
+        is_interrupted = self._is_request_stored and not self.folder.proposal.get("isComplete")
         if self._request is None or not is_interrupted:
             return self._request
         return await self._mark_ready(self._request, is_draft=is_draft)
 
     async def _mark_ready(self, request: ChangeRequest, *, is_draft: bool) -> ChangeRequest:
-        """Mark the draft as ready for review, unless it must stay a draft (`is_draft`) or was there before (`into`)."""
+        """Mark the draft as ready for review, unless `is_draft`, or the user named the change request (`into`). Return
+        the change request."""
         if request.status != "draft" or is_draft or self.into is not None:
             return request
         at = request.ref(self._space)
@@ -217,13 +214,13 @@ class Proposal:
 
     def _store_request(self) -> None:
         assert self._request is not None
-        if not self._is_known:
+        if not self._is_request_stored:
             self.folder.proposal = {"changeRequest": self._request.id, "number": self._request.number}
         self.folder.proposal["isComplete"] = False
         self.folder.save()
 
     def _record(self, plan: ProposalPlan, sender: _Sender) -> None:
-        """Store the versions of the pages, files and table of contents that the change request has now."""
+        """Store which versions of pages, files and table of contents the change request has now."""
         pages = dict(self.folder.proposal.get("pages", {}))
         for name in plan.edits:
             path = plan.targets.layout.paths.get(name, "")
@@ -250,7 +247,7 @@ class Proposal:
             if outcome.message == NO_CONTENT_EDITS:
                 raise ProposalFailed("Could not propose: this server takes no content through its API.")
             raise outcome.error or _failure(outcome.kind, f"Could not propose: {outcome.message}")
-        # The revision of this edit, not the newest revision, so that the next edit does not replace later edits of others.
+        # Read the revision of this edit, not the newest, so that the next edit does not replace later edits of others.
         edited = at.revision_ref(outcome.revision) if outcome.revision is not None else at
         self._head = await SpaceReader(self.live.send, self.download, edited).revision()
         if outcome.replaced_revision is not None:
@@ -262,8 +259,6 @@ class Proposal:
 
 @dataclass
 class _Sender:
-    """Sends a plan edit by edit."""
-
     proposal: Proposal
     plan: ProposalPlan
     ids: dict[str, str] = field(default_factory=dict)
@@ -275,8 +270,8 @@ class _Sender:
     """Insertions in the current edit."""
     _size: int = 0
     _pending: dict[str, str] = field(default_factory=dict)
-    """Texts with links to pages that do not exist yet, by the ID of the page with the text. They are sent again when all
-    pages exist."""
+    """Texts with links to pages that do not exist yet, by the ID of the page with the text. After all edits, these
+    texts are sent again."""
 
     async def send(self) -> None:
         await self._send_files()
@@ -361,8 +356,8 @@ class _Sender:
         return self.ids.get(step.parent, step.parent) if step.parent is not None else None
 
     def _prepare_text(self, plan_id: str, path: str, markdown: str) -> str:
-        """Return the text of a page, with IDs in the links to new pages and files that are already on the server. If other
-        targets are not there yet, add the text to `_pending`."""
+        """Return a text in which links to new pages and files have the IDs of the server. If a target has no ID yet,
+        add the text to `_pending`."""
         targets = self.plan.targets
         targets.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
         targets.pending = set()

@@ -220,7 +220,7 @@ class ProposalPlanner:
         return with_missing_entries(local_entries, self.baseline.entries, kept_ids)
 
     def _without_unknown_pages(self, entries: Entries) -> Entries:
-        """Return the entries without documents that are no pages of the space, such as list items without a link."""
+        """Return the entries without documents that the space does not have, such as list items without a link."""
         page_ids = self.baseline.pages.keys()
         unknown = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in page_ids}
         return without_entries(entries, unknown)
@@ -266,14 +266,14 @@ class ProposalPlanner:
     def _plan_file(self, plan: ProposalPlan, path: str, data: bytes) -> None:
         if len(data) > MAX_FILE_BYTES:
             plan.unsupported.append(f"{path} larger than {MAX_FILE_BYTES // 1_000_000} MB")
-        elif (sent := self._sent_file(plan, path, len(data))) is not None:
+        elif (sent := self._find_sent_file(plan, path, len(data))) is not None:
             plan.sent_files[path] = sent
         else:
             plan.new_files[path] = data
 
-    def _sent_file(self, plan: ProposalPlan, path: str, size: int) -> str | None:
-        """Return the ID of the file that an interrupted proposal added to the change request: it has the name of `path`,
-        and the size. None if there is no such file."""
+    def _find_sent_file(self, plan: ProposalPlan, path: str, size: int) -> str | None:
+        """Return the ID of the file that an interrupted proposal added to the change request, with the name of `path`
+        and the same size. None if there is no such file."""
         others = {*(file.id for file in self.base.files), *(file.id for file in self.baseline.files.values())}
         others |= set(plan.sent_files.values())
         made = (file for file in self.head.files if file.id not in others)
@@ -372,7 +372,7 @@ class PageChange:
 
 @dataclass
 class FolderLinkTargets:
-    """The targets of links between files in a folder, and how the server names them."""
+    """Targets of links between files, with their paths in the folder and their IDs on the server."""
 
     layout: FolderLayout
     """The paths that the pages and files of the change request have in the folder."""
@@ -385,11 +385,9 @@ class FolderLinkTargets:
     """Paths of all new pages and files."""
 
     def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str) -> str:
-        """Return the text of the file at `path` with links that lead to the same targets on the server.
-
-        A link that is also in `server_markdown` gets the URL that it has there. Any other link that would lead elsewhere on
-        the server gets the ID of its target. Links to new pages and files stay, for `with_new_targets`.
-        """
+        """Return the text of the file `path` with links that work on the server. A link that is also in
+        `server_markdown` gets its URL there, another one the ID of its target if needed. Links to new pages and files
+        stay, for `with_new_targets`."""
         new_urls: dict[str, str] = {}
         if page is not None:
             for url in link_urls(server_markdown):
@@ -420,7 +418,6 @@ class FolderLinkTargets:
 
 
 def _target_path(url: str, path: str) -> str:
-    """Return the path in the folder that a link in the file `path` leads to. Empty for other targets."""
     if EXTERNAL_URL.match(url) or url.startswith(("/", "#")):
         return ""
     return joined_path(path, unquote(url.partition("#")[0]))
@@ -501,12 +498,12 @@ def _merge_field(change: PageChange, name: str, before: Any, local: Any, server:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return a value in the form for comparisons: a text as one safe line, and None for an empty or False value."""
+    """Return a value for comparisons: text as one safe line, and None for an empty or False value."""
     return (" ".join(safe_line(value).split()) if isinstance(value, str) else value) or None
 
 
 def _keep_title(change: PageChange, page: Page, local: FileVersion) -> None:
-    """Add the title to a change if the first heading of its text would change the title of the page."""
+    """Add a title to a change, so that the first heading of its text does not become the title of the page."""
     if change.text is None or _TITLE in change.fields:
         return
     heading = page_trees.leading_heading(change.text)

@@ -58,7 +58,7 @@ class TrackedFile:
     base_sha256: str = ""
     """Hash of the text that was pulled (`text_digest`), or of the bytes of a file that is not text."""
     server_path: str = ""
-    """Path that a pull into an empty folder gives the file. It differs from `path` if the user renamed the file, or if the
+    """Path that a pull into an empty folder gives the file. Differs from `path` if the user renamed the file, or if the
     path was taken."""
 
     @property
@@ -92,13 +92,12 @@ class PulledFolder:
 
     @property
     def pages(self) -> Path:
-        """The folder that contains the pages. Paths of files are relative to it."""
+        """The folder of the pages, to which the paths of files are relative."""
         return self.top / self.root
 
     @classmethod
     def new(cls, top: Path, origin: str, space: str) -> PulledFolder:
-        """Return a folder before its first pull. The folder of its pages is read from its `.gitbook.yaml`. Raises
-        OSError."""
+        """Return a folder before its first pull. Its `.gitbook.yaml` names the folder of the pages. Raises OSError."""
         root = read_folder(top).root
         return cls(top, origin, space, root="" if root == top.resolve() else root.relative_to(top.resolve()).as_posix())
 
@@ -141,8 +140,10 @@ class PulledFolder:
         (self.top / STATE_FOLDER).mkdir(exist_ok=True)
         ignored = self.top / STATE_FOLDER / ".gitignore"
         if not ignored.exists():
-            _replace_file(ignored, b"*\n")
-        _replace_file(self.top / STATE_FOLDER / "state.json", json.dumps(state, indent=1, ensure_ascii=False).encode())
+            _replace_atomically(ignored, b"*\n")
+        _replace_atomically(
+            self.top / STATE_FOLDER / "state.json", json.dumps(state, indent=1, ensure_ascii=False).encode()
+        )
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -157,7 +158,7 @@ class PulledFolder:
             unlock()
 
     def base_text(self, digest: str) -> str:
-        """Return a text of `.octavo/base` by its hash. Raises NotPulled if it is missing or damaged."""
+        """Return a text of `.octavo/base` by its hash. Raises NotPulled if the text is missing or damaged."""
         try:
             data = (self.top / STATE_FOLDER / "base" / digest[:2] / digest[2:]).read_bytes()
             text = zlib.decompressobj().decompress(data, MAX_TEXT_BYTES)
@@ -174,7 +175,7 @@ class PulledFolder:
         digest = text_digest(text)
         path = self.top / STATE_FOLDER / "base" / digest[:2] / digest[2:]
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace_file(path, zlib.compress(text.encode("utf-8", "surrogatepass"), 6))
+        _replace_atomically(path, zlib.compress(text.encode("utf-8", "surrogatepass"), 6))
         return digest
 
     def remove_unused_texts(self) -> None:
@@ -209,7 +210,7 @@ class PulledFolder:
             return THROUGH_LINK
         place = self.pages / path
         place.parent.mkdir(parents=True, exist_ok=True)
-        _replace_file(place, data)
+        _replace_atomically(place, data)
         return ""
 
     def delete(self, path: str) -> None:
@@ -233,7 +234,7 @@ class PulledFolder:
             number += 1
             copy = f"{CONFLICTS_FOLDER}/{path}.{number}"
         (self.top / copy).parent.mkdir(parents=True, exist_ok=True)
-        _replace_file(self.top / copy, data)
+        _replace_atomically(self.top / copy, data)
         return copy
 
 
@@ -256,8 +257,7 @@ def is_utf8(data: bytes) -> bool:
     return True
 
 
-def _replace_file(path: Path, data: bytes) -> None:
-    """Replace a file by a complete temporary file with the same mode."""
+def _replace_atomically(path: Path, data: bytes) -> None:
     is_there = path.exists()
     handle, written = tempfile.mkstemp(dir=path.parent, prefix=".octavo-", suffix=".part")
     try:
@@ -293,8 +293,6 @@ def _parse_tracked_file(path: str, stored: Mapping[str, Any]) -> TrackedFile:
 
 
 def _read_proposal(stored: Any) -> dict[str, Any]:
-    """Return the proposal in `state.json`. Raises ValueError, LookupError, TypeError or AttributeError if it is
-    malformed."""
     for path, page in stored.get("pages", {}).items():
         _parse_tracked_file(path, {"kind": "page", "id": page["id"], "baseSha256": page["sha256"]})
     for name in ("files", "hashes"):
