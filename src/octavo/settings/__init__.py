@@ -32,7 +32,7 @@ _LEFT_TO_RIGHT_TERMINALS = (
     "WT_SESSION",
     "XTERM_VERSION",
 )
-"""Variables that are set by terminals which do not reorder right-to-left text."""
+"""Variables of terminals that do not reorder right-to-left text."""
 _OTHER_VARIABLES = ("API_KEY", "BASE_URL", "SPACE", "READ_ONLY", "PAGER", *(f"{name.upper()}_DIR" for name in _FOLDERS))
 """Names of variables that Octavo reads, but that are not settings. The prefix `OCTAVO_` is left out."""
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
@@ -56,9 +56,9 @@ class Settings:
     motion: bool = True
     """True if scrolling and widgets are animated."""
     thumbnails: bool = False
-    """True if pages show small pictures. If False, they show frames, and enter opens the picture."""
+    """True if pages show small pictures. Otherwise pages show frames, and enter opens the picture."""
     reorders_right_to_left: bool = False
-    """True if Octavo reorders right-to-left text. If False, the terminal does."""
+    """True if Octavo, and not the terminal, reorders right-to-left text."""
     undo_seconds: float = table.DEFAULT_UNDO_SECONDS
     """Seconds in which a comment can be undone before it is sent, 0 to 30."""
     editor: tuple[str, ...] = ()
@@ -99,8 +99,8 @@ class SetValue:
 
 
 def in_words(error: Exception, *, is_own: bool = True) -> str:
-    """Return the message of an error. For a file or folder that cannot be used, the message also says what to do. Pass
-    `is_own=False` for a file or folder that the user named."""
+    """Return the message of an error. For an unusable file or folder, the message also says what to do. `is_own` is
+    False for a file or folder that the user named."""
     if not isinstance(error, OSError) or error.errno is None or not error.strerror:
         return str(error)
     subject = f"Could not use {error.filename}: " if error.filename else ""
@@ -161,7 +161,6 @@ class _Values:
         """The valid values that the user set, by the name of the setting."""
 
     def check_names(self) -> None:
-        """Report unknown settings in the file, and misspelled variables in the environment."""
         names = list(table.BY_NAME)
         for name in self._file.values:
             if name not in names:
@@ -179,7 +178,6 @@ class _Values:
                 )
 
     def get(self, setting: Setting[V], default: T) -> V | T:
-        """Return the value of a setting, or `default` if it is not set or invalid."""
         value = self._environ.get(setting.variable) or self._file.values.get(setting.name)
         source_name = setting.name
         if setting is table.EDITOR:
@@ -201,7 +199,7 @@ class _Values:
 
     def reorders_right_to_left(self) -> bool:
         value = self.get(table.RIGHT_TO_LEFT, "auto")
-        if value == "terminal" or (value != "octavo" and not _keeps_letter_order(self._environ)):
+        if value == "terminal" or (value != "octavo" and not _is_left_to_right_terminal(self._environ)):
             return False
         if has_extra("bidi"):
             return True
@@ -211,7 +209,6 @@ class _Values:
         return False
 
     def location(self, *names: str) -> str:
-        """See `Settings.location`."""
         head, *rest = names
         if not rest and (variable := self._variable_of(head)):
             return variable
@@ -219,8 +216,8 @@ class _Values:
         return f"{self._place_in_file(*names)}: {called}"
 
     def _variable_of(self, name: str) -> str:
-        """Return the environment variable that sets the setting `name`. Empty if no variable does. The names `VISUAL` and
-        `EDITOR` are returned unchanged."""
+        """Return the environment variable that sets `name`, or `VISUAL` or `EDITOR` itself. Empty if no variable
+        does."""
         if name in _EDITOR_VARIABLES:
             return name
         variable = table.BY_NAME[name].variable if name in table.BY_NAME else ""
@@ -239,8 +236,7 @@ class _Values:
         self.problems.append(f"{self.location(*names)} {why}")
 
 
-def _keeps_letter_order(environ: Mapping[str, str]) -> bool:
-    """Return whether the terminal is known not to reorder right-to-left text."""
+def _is_left_to_right_terminal(environ: Mapping[str, str]) -> bool:
     named = environ.get("TERM_PROGRAM", "") == "vscode" or environ.get("TERM", "").startswith(("foot", "linux"))
     return named or any(environ.get(name) for name in _LEFT_TO_RIGHT_TERMINALS)
 

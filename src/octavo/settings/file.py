@@ -15,8 +15,7 @@ from octavo.untrusted_input import parse_toml, read_toml_text
 
 FILE = "config.toml"
 _MAX_LINES = 300
-"""Maximum number of lines of a statement, and of a file with syntax errors. A longer file with errors is not used at
-all."""
+"""Maximum number of lines of a statement. A longer file with syntax errors is not used at all."""
 
 
 class SettingsFile:
@@ -64,17 +63,16 @@ class SettingsFile:
 
         ends = [0, *(end for _, end, _ in self._lines)]
 
-        def can_read(count: int) -> bool:
-            """Return whether the first `count` statements are valid TOML together. -1 stands for all statements."""
+        def is_valid_up_to(statement_count: int) -> bool:
             try:
-                parse_toml("\n".join(lines[: ends[count]]))
+                parse_toml("\n".join(lines[: ends[statement_count]]))
             except ValueError:
                 return False
             return True
 
-        while not can_read(-1):
+        while not is_valid_up_to(len(self._lines)):
             # Each remaining statement is valid on its own. So only a repeated name can make the file invalid.
-            index = bisect_left(range(1, len(self._lines) + 1), True, key=lambda count: not can_read(count))
+            index = bisect_left(range(1, len(self._lines) + 1), True, key=lambda count: not is_valid_up_to(count))
             first = self._lines[index][0]
             refused.append((first, "its name occurs twice in the file"))
             _remove_statement(lines, first, self._lines)
@@ -86,8 +84,8 @@ class SettingsFile:
 
 
 def with_value(text: str, name: str, value: str) -> str:
-    """Return the text of a settings file with a new `value` for a setting outside all tables. The value is TOML. All other
-    lines stay. Raises ValueError if the file or the value is not valid TOML."""
+    """Return the text of a settings file with the TOML `value` for a setting outside all tables. Other lines stay.
+    Raises ValueError if the file or `value` is not valid TOML."""
     lines = _lines_of(text)
     if (found := _find_setting(lines, name)) is not None:
         first, end = found
@@ -100,7 +98,7 @@ def with_value(text: str, name: str, value: str) -> str:
 
 
 def without_value(text: str, name: str) -> str:
-    """Return the text of a settings file without a setting outside all tables. All other lines stay. Raises ValueError if
+    """Return the text of a settings file without a setting outside all tables. Other lines stay. Raises ValueError if
     the file is not valid TOML."""
     lines = _lines_of(text)
     if (found := _find_setting(lines, name)) is not None:
@@ -132,8 +130,8 @@ def _join_checked(lines: list[str], text: str, expected: Mapping[str, Any]) -> s
 
 
 def _find_setting(lines: list[str], name: str) -> tuple[int, int] | None:
-    """Return the index of the first line of a setting outside all tables, and the index after its last line. None if
-    the setting is missing."""
+    """Return the index of the first line of a setting outside all tables, and the index after its last line. None
+    without the setting."""
     return next(
         ((first, end) for first, end, path in _statements(lines) if path == (name,) and not _is_header(lines[first])),
         None,
@@ -141,7 +139,6 @@ def _find_setting(lines: list[str], name: str) -> tuple[int, int] | None:
 
 
 def _comment_of(lines: list[str]) -> str:
-    """Return the comment that follows the value of a statement, with the space before it. Empty if there is none."""
     last = lines[-1]
     for found in re.finditer(r"\s*#", last):
         with suppress(ValueError):  # If the part before this # is not valid TOML, the # belongs to the value.
@@ -215,7 +212,8 @@ def _names_in(parsed: Any) -> Iterator[str]:
 
 
 def _remove_statement(lines: list[str], number: int, statements: list[tuple[int, int, tuple[str, ...]]]) -> None:
-    """Replace the lines of a statement by empty lines. For the header of a table, also its contents."""
+    """Replace the lines of the statement at index `number` by empty lines. For the header of a table, replace the whole
+    table."""
     is_header, is_inside = _is_header(lines[number]), False
     for first, end, _ in statements:
         if first == number or (is_inside and not _is_header(lines[first])):
@@ -239,9 +237,9 @@ class InvalidValueError(ValueError):
         self.suggestion = suggestion
 
 
-Ignore = Callable[..., None]
-"""Function that reports an ignored part of a setting. Its arguments are the reason, and the names from the setting to the
-part. The keyword `result` is a sentence about what Octavo does instead."""
+ReportIgnored = Callable[..., None]
+"""Function that reports an ignored part of a setting. It gets the reason, and the names from the setting to the part.
+The keyword `result` says what Octavo does instead."""
 
 
 def did_you_mean(word: str, names: Collection[str]) -> str:
@@ -286,7 +284,7 @@ _KEYS = (
 
 
 def why_not_keys(keys: object) -> str:
-    """Return why `keys` is no text of keys with commas between them, as the end of a sentence. Empty if `keys` is valid."""
+    """Return why `keys` is not a text such as `d,ctrl+d`, as the end of a sentence. Empty if `keys` is valid."""
     if not (isinstance(keys, str) and keys.strip() and keys.isprintable() and len(keys) < 100):
         return f"must be a key, such as d or ctrl+d, not {quoted(keys)}"
     unknown = next((key for key in map(str.strip, keys.split(",")) if not is_key(key)), None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
-from octavo.settings.file import MAX_NAME_LENGTH, Ignore, InvalidValueError, did_you_mean, quoted, why_not_keys
+from octavo.settings.file import MAX_NAME_LENGTH, InvalidValueError, ReportIgnored, did_you_mean, quoted, why_not_keys
 
 HookEvent = Literal["inbox-row", "review-requested", "new-reply", "changes-requested", "outdated", "merged"]
 EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
@@ -26,19 +26,19 @@ ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 CommandResult = Literal["none", "notification", "pager", "pending-comment"]
 RESULTS: tuple[CommandResult, ...] = get_args(CommandResult)
 COMMAND_PLACEHOLDERS = (*HOOK_PLACEHOLDERS, "{path}", "{block}")
-"""Placeholders in a custom command, at the same places as in a hook."""
+"""Placeholders in a custom command, written like those of a hook."""
 _COMMAND_FIELDS = ("key", "name", "in", "command", "show", "confirm", "writes")
 _MAX_COMMANDS = 50
 FORMATS = ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle", "lines")
 COLUMNS = ("code-points", "utf-16", "utf-16-0", "bytes")
 MASKS = ("tags", "code", "front-matter")
 LINTER_PLACEHOLDERS = ("{file}", "{path}", "{folder}", "{output}")
-"""Placeholders in the command of a linter, at the same places as in a hook. Hooks have other placeholders."""
+"""Placeholders in the command of a linter, written like those of a hook."""
 _MAX_LINTERS = 20
 _MAX_ARGUMENTS, _MAX_ARGUMENT_LENGTH = 50, 1000
 _MASKED_BY_DEFAULT = ("vale", "lines", "checkstyle")
-"""Formats of linters for prose. Without the setting `mask`, these linters get spaces in place of tags. Other linters would
-report these spaces."""
+"""Formats of linters for prose. Without the setting `mask`, these linters get spaces in place of tags, which other
+linters would report."""
 _LINTER_FIELDS = ("name", "command", "format", "columns", "folder", "mask", "spaces", "auto", "env", "blocks")
 _OWN_PREFIX = re.compile(r"OCTAVO_", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -51,7 +51,7 @@ def _valid_sections(
     value: Any,
     kind: str,
     max_count: int,
-    ignore: Ignore,
+    report_ignored: ReportIgnored,
     problems_in: Callable[[Section], Iterator[tuple[str, str]]],
     id_of_name: Callable[[str], str] = str,
 ) -> Iterator[Section]:
@@ -69,11 +69,11 @@ def _valid_sections(
                 ]
             names.setdefault(id_of_name(name), name)
         for field, why in problems:
-            ignore(f"{field} {why}", result=f"Octavo ignores the {kind}.")
+            report_ignored(f"{field} {why}", result=f"Octavo ignores the {kind}.")
         if not problems:
             yield section
     if len(value) > max_count:
-        ignore(f"has more than {max_count} sections", result="Octavo ignores the others.")
+        report_ignored(f"has more than {max_count} sections", result="Octavo ignores the others.")
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,9 @@ class Hook:
     command: tuple[str, ...]
 
 
-def validate_hooks(value: Any, ignore: Ignore) -> tuple[Hook, ...]:
+def validate_hooks(value: Any, report_ignored: ReportIgnored) -> tuple[Hook, ...]:
     """Return the valid hooks, and report the others. Raises InvalidValueError if `value` is no list of sections."""
-    sections = _valid_sections(value, "hook", _MAX_HOOKS, ignore, _hook_problems)
+    sections = _valid_sections(value, "hook", _MAX_HOOKS, report_ignored, _hook_problems)
     return tuple(Hook(section["on"], tuple(section["command"])) for section in sections)
 
 
@@ -106,8 +106,7 @@ def _unknown_fields(section: Section, kind: str, fields: Collection[str]) -> Ite
 
 
 def _command_problems(command: object, placeholders: Collection[str], example: str) -> Iterator[tuple[str, str]]:
-    """Yield the field `command` and the reason for each problem of a command. A placeholder must not be a part of code that
-    the program would run."""
+    """Yield the name `command` and the reason for each problem of a command. A placeholder must not be part of code."""
     if not _is_command(command):
         yield "command", f"must be a list of a program and its arguments, such as {example}"
         return
@@ -151,7 +150,7 @@ def _id_of(name: str) -> str:
     return re.sub(r"[\W_]+", "-", name.lower()).strip("-")
 
 
-def validate_commands(value: Any, ignore: Ignore) -> tuple[CustomCommand, ...]:
+def validate_commands(value: Any, report_ignored: ReportIgnored) -> tuple[CustomCommand, ...]:
     """Return the valid custom commands, and report the others. Raises InvalidValueError if `value` is no list of
     sections."""
     return tuple(
@@ -164,7 +163,9 @@ def validate_commands(value: Any, ignore: Ignore) -> tuple[CustomCommand, ...]:
             section.get("confirm", False),
             section.get("writes", False),
         )
-        for section in _valid_sections(value, "command", _MAX_COMMANDS, ignore, _custom_command_problems, _id_of)
+        for section in _valid_sections(
+            value, "command", _MAX_COMMANDS, report_ignored, _custom_command_problems, _id_of
+        )
     )
 
 
@@ -221,7 +222,7 @@ class Linter:
     """True if its findings on added words block a merge."""
 
 
-def validate_linters(value: Any, ignore: Ignore) -> tuple[Linter, ...]:
+def validate_linters(value: Any, report_ignored: ReportIgnored) -> tuple[Linter, ...]:
     """Return the valid linters, and report the others. Raises InvalidValueError if `value` is no list of sections."""
 
     def problems_in(section: Section) -> Iterator[tuple[str, str]]:
@@ -232,7 +233,7 @@ def validate_linters(value: Any, ignore: Ignore) -> tuple[Linter, ...]:
             )
             yield label, why
 
-    sections = _valid_sections(value, "linter", _MAX_LINTERS, ignore, problems_in)
+    sections = _valid_sections(value, "linter", _MAX_LINTERS, report_ignored, problems_in)
     return tuple(map(_linter, sections))
 
 
@@ -295,5 +296,5 @@ def _is_line(value: object) -> bool:
 
 
 def _is_allowed(variable: str) -> bool:
-    """Return whether a linter can get an environment variable. Variables of Octavo are excluded: one has the API key."""
+    """Return whether a linter can get an environment variable. It gets none of Octavo, because one has the API key."""
     return bool(_VARIABLE.fullmatch(variable)) and not _OWN_PREFIX.match(variable)

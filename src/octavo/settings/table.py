@@ -1,4 +1,4 @@
-"""All settings of `config.toml`. Each has its documentation, and the function that validates its value."""
+"""All settings of `config.toml`, with their documentation and the functions that validate their values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from octavo.help import text_of
 from octavo.lazy_import import lazy
-from octavo.settings.file import MAX_NAME_LENGTH, Ignore, InvalidValueError, did_you_mean, quoted, why_not_keys
+from octavo.settings.file import MAX_NAME_LENGTH, InvalidValueError, ReportIgnored, did_you_mean, quoted, why_not_keys
 
 # lazy: few configuration files have these sections
 _validate_hooks = lazy("octavo.settings.programs:validate_hooks")
@@ -51,7 +51,7 @@ _FORMER_REASONS = {
     "on my work": "on my change requests",
     "left unsent": "unsent draft",
 }
-"""Current names of reasons, by the names that they had in earlier releases."""
+"""Current names of reasons by their names in earlier releases."""
 _MAX_FILTERS = 20
 """Maximum number of inbox filters."""
 _FILTER_FIELDS = ("reasons", "space", "words")
@@ -85,7 +85,7 @@ class Setting(Generic[V]):
     """The default, in words for the documentation."""
     about: str
     """The effect of the setting, without full stop."""
-    validate: Callable[[Any, Ignore], V]
+    validate: Callable[[Any, ReportIgnored], V]
     """Returns the value to use. Raises InvalidValueError for an invalid value, and reports each invalid part of a
     section."""
     example: str
@@ -103,7 +103,7 @@ def command_ids() -> list[str]:
     return list(dict.fromkeys(_ROW_OF_KEYS.findall(text_of("keys"))))
 
 
-def _theme(value: Any, ignore: Ignore) -> str:
+def _theme(value: Any, report_ignored: ReportIgnored) -> str:
     themes = f"The available themes are {', '.join(THEMES)}"
     if not isinstance(value, str):
         raise InvalidValueError(f"must be the name of a theme, not {quoted(value)}. {themes}")
@@ -113,7 +113,7 @@ def _theme(value: Any, ignore: Ignore) -> str:
     return value
 
 
-def _switch(value: Any, ignore: Ignore) -> bool:
+def _switch(value: Any, report_ignored: ReportIgnored) -> bool:
     if isinstance(value, bool):
         return value
     if isinstance(value, str) or value in (0, 1):
@@ -123,10 +123,8 @@ def _switch(value: Any, ignore: Ignore) -> bool:
     raise InvalidValueError(f"must be true or false, not {quoted(value)}")
 
 
-def _choice_of(words: tuple[str, ...]) -> Callable[[Any, Ignore], str]:
-    """Return the validator of a setting whose value must be one of `words`."""
-
-    def validate(value: Any, ignore: Ignore) -> str:
+def _choice_of(words: tuple[str, ...]) -> Callable[[Any, ReportIgnored], str]:
+    def validate(value: Any, report_ignored: ReportIgnored) -> str:
         if isinstance(value, str) and value in words:
             return value
         suggestion = did_you_mean(value[:MAX_NAME_LENGTH], words) if isinstance(value, str) else ""
@@ -135,7 +133,7 @@ def _choice_of(words: tuple[str, ...]) -> Callable[[Any, Ignore], str]:
     return validate
 
 
-def _seconds(value: Any, ignore: Ignore) -> float:
+def _seconds(value: Any, report_ignored: ReportIgnored) -> float:
     try:
         seconds = float("nan") if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -145,7 +143,7 @@ def _seconds(value: Any, ignore: Ignore) -> float:
     raise InvalidValueError(f"must be a number of seconds from 0 to 30, not {quoted(value)}")
 
 
-def _command(value: Any, ignore: Ignore) -> tuple[str, ...]:
+def _command(value: Any, report_ignored: ReportIgnored) -> tuple[str, ...]:
     command: tuple[str, ...] = ()
     if isinstance(value, str) and len(value) <= _MAX_TEXT_LENGTH:
         with suppress(ValueError):
@@ -155,7 +153,7 @@ def _command(value: Any, ignore: Ignore) -> tuple[str, ...]:
     return command
 
 
-def _replies(value: Any, ignore: Ignore) -> tuple[str, ...]:
+def _replies(value: Any, report_ignored: ReportIgnored) -> tuple[str, ...]:
     if not isinstance(value, list) or len(value) > _MAX_REPLIES:
         raise InvalidValueError(f"must be a list of at most {_MAX_REPLIES} replies")
     if all(isinstance(each, str) and len(each.strip()) > 0 and len(each) <= _MAX_TEXT_LENGTH for each in value):
@@ -163,8 +161,9 @@ def _replies(value: Any, ignore: Ignore) -> tuple[str, ...]:
     raise InvalidValueError(f"must be a list of replies, each 1 to {_MAX_TEXT_LENGTH} characters long")
 
 
-def _certificates(value: Any, ignore: Ignore) -> Path:
-    """Return the path even if the file is missing: Octavo must then refuse to connect, not connect without it."""
+def _certificates(value: Any, report_ignored: ReportIgnored) -> Path:
+    """Return the path even if the file is missing, so that Octavo refuses to connect instead of connecting without the
+    certificates."""
     if not isinstance(value, str):
         raise InvalidValueError(f"must be the path to a certificate file, not {quoted(value)}")
     path, is_there = Path(value), False
@@ -172,7 +171,7 @@ def _certificates(value: Any, ignore: Ignore) -> Path:
         path = path.expanduser()
         is_there = path.is_file()
     if not is_there:
-        ignore(
+        report_ignored(
             f"is {quoted(value)}, but there is no such file. Correct or remove the path. "
             "Until you do, Octavo cannot connect to a server.",
             result="",
@@ -180,7 +179,7 @@ def _certificates(value: Any, ignore: Ignore) -> Path:
     return path
 
 
-def _inbox(value: Any, ignore: Ignore) -> tuple[InboxFilter, ...]:
+def _inbox(value: Any, report_ignored: ReportIgnored) -> tuple[InboxFilter, ...]:
     if not isinstance(value, dict):
         raise InvalidValueError('must contain one section for each filter, such as [inbox."API"]')
     filters: list[InboxFilter] = []
@@ -191,7 +190,7 @@ def _inbox(value: Any, ignore: Ignore) -> tuple[InboxFilter, ...]:
         if not problems and len(filters) == _MAX_FILTERS:
             problems = [("", f"exceeds the limit of {_MAX_FILTERS} filters")]
         for part, why in problems:
-            ignore(why, *filter(None, (name, part)), result="Octavo ignores the filter.")
+            report_ignored(why, *filter(None, (name, part)), result="Octavo ignores the filter.")
         if not problems:
             reasons = tuple(_FORMER_REASONS.get(each, each) for each in section.get("reasons", ()))
             filters.append(InboxFilter(name.strip(), reasons, section.get("space", ""), section.get("words", "")))
@@ -228,10 +227,10 @@ def _filter_problems(section: object) -> Iterator[tuple[str, str]]:
 
 
 _FORMER_COMMAND_IDS = {"diff.next_hit": "diff.next_change", "diff.prev_hit": "diff.prev_change"}
-"""Current ids of renamed commands, by the id that older settings may have."""
+"""Current ids of renamed commands by their former ids."""
 
 
-def _keys(value: Any, ignore: Ignore) -> Mapping[str, str]:
+def _keys(value: Any, report_ignored: ReportIgnored) -> Mapping[str, str]:
     if not isinstance(value, dict):
         raise InvalidValueError("must be a section named [keys] that assigns keys to commands")
     keys_by_id: dict[str, str] = {}
@@ -240,14 +239,13 @@ def _keys(value: Any, ignore: Ignore) -> Mapping[str, str]:
         command_id = _FORMER_COMMAND_IDS.get(str(given_id), str(given_id))
         why = _why_not_assignable(command_id, keys, ids)
         if why:
-            ignore(why, given_id)
+            report_ignored(why, given_id)
         elif command_id == given_id or command_id not in value:
             keys_by_id[command_id] = keys
     return keys_by_id
 
 
 def _why_not_assignable(command_id: str, keys: object, ids: Collection[str]) -> str:
-    """Return why `keys` cannot be assigned to a command. Empty if they can be."""
     if command_id not in ids:
         suggestion = did_you_mean(command_id[:MAX_NAME_LENGTH], ids)
         return f"is not a command ID.{suggestion} To list the command IDs, run octavo help keys"
