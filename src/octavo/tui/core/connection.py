@@ -40,8 +40,6 @@ _NO_API_KEY, _KEY_REJECTED = "no API key", "API key rejected"
 
 @dataclass(eq=False)
 class _ResponseSlot:
-    """The operation of a slot, its response, the snapshot shown last, and a function that ends the subscription."""
-
     op: Operation[Any]
     response: LiveResponse
     snapshot: Snapshot[Any] = field(default_factory=Snapshot)
@@ -49,10 +47,8 @@ class _ResponseSlot:
 
 
 class Subscriptions:
-    """The API responses that a screen or widget shows. Each named slot follows one operation.
-
-    While `owner` is being removed, its callbacks are not called, because its child widgets are already gone.
-    """
+    """API responses that a screen or widget shows. Each named slot follows one operation. While `owner` is being
+    removed, no response is shown, because its child widgets are gone."""
 
     def __init__(self, owner: Widget, connection: Connection) -> None:
         self._owner, self._connection = owner, connection
@@ -71,11 +67,9 @@ class Subscriptions:
         refetch: bool = True,
         min_items: int = 0,
     ) -> None:
-        """Call `show` with the response to `op`, now and whenever the response changes, until `slot` follows another
-        operation. With None, `slot` follows nothing.
-
-        Without `refetch`, a response that another widget follows is not fetched again. A list is loaded until it has
-        `min_items` items."""
+        """Call `show` with the response to `op`, now and after each change, until `slot` follows another operation or
+        None. Without `refetch`, a response that another widget follows is not fetched again. A list is loaded until it
+        has `min_items` items."""
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return
@@ -84,8 +78,8 @@ class Subscriptions:
             return
         (self._low_priority_slots.discard if rank is Rank.NOW else self._low_priority_slots.add)(slot)
         self._connection.subscriptions.add(self)
-        # `watch` may call `show` before it returns, and `show` may let this slot follow another operation. In that case,
-        # the subscription to `op` ends at once.
+        # `watch` may call `show` at once, and `show` may let this slot follow another operation. Then end the
+        # subscription to `op`.
         live = self._connection.live
         followed = self._slots[slot] = _ResponseSlot(op, live.watched_response(op))
         unsubscribe = live.watch(
@@ -97,8 +91,8 @@ class Subscriptions:
             unsubscribe()
 
     def depend_on(self, *ops: Operation[Any]) -> None:
-        """Include the responses to `ops` in the age of this widget's data. Other widgets follow these responses. Another
-        call replaces `ops`."""
+        """Include the responses to `ops`, which other widgets follow, in the age of this widget's data. Another call
+        replaces `ops`."""
         self._connection.subscriptions.add(self)
         self._dependencies = tuple(map(self._connection.live.watched_response, ops))
 
@@ -122,7 +116,7 @@ class Subscriptions:
         self.follow(slot, op, show, rank=rank, min_items=min_items)
 
     def snapshot(self, slot: str) -> Snapshot[Any]:
-        """Return the snapshot that `slot` showed last. It is empty if the slot follows no operation."""
+        """Return the snapshot that `slot` showed last. Empty if `slot` follows no operation."""
         return self._slots[slot].snapshot if slot in self._slots else Snapshot()
 
     def operation(self, slot: str) -> Operation[Any] | None:
@@ -133,7 +127,7 @@ class Subscriptions:
         return tuple(each.op for each in self._slots.values())
 
     def awaited_responses(self) -> Iterator[LiveResponse]:
-        """Yield the responses on which the age of the data of this widget depends."""
+        """Yield the responses that determine the age of the widget's data."""
         yield from (each.response for slot, each in self._slots.items() if slot not in self._low_priority_slots)
         yield from self._dependencies
 
@@ -154,8 +148,8 @@ class Subscriptions:
 
 
 def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
-    """Return a snapshot with the age of its data in its error, if the server could not be reached. Return any other
-    snapshot as it is."""
+    """Return a snapshot whose error says how old the data is. If the server could be reached, return the snapshot
+    unchanged."""
     if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
         return snapshot
     error = copy(snapshot.error)
@@ -170,7 +164,7 @@ class ConnectionStatus(NamedTuple):
     text: str
     """Status with the age of the data, such as `● updated 4s ago `."""
     short_text: str
-    """Shorter text. A problem has no age in it."""
+    """Shorter text. For a problem, it has no age."""
     style: str
 
 
@@ -227,7 +221,7 @@ class Connection:
 
     @property
     def status(self) -> ConnectionStatus:
-        """Connection status. Ages have a fixed width, so that the top bar does not move while they grow."""
+        """Connection status. Ages have a fixed width, so that the top bar does not move when an age grows."""
         if self._session is None:
             return ConnectionStatus("not signed in", "not signed in", "$octavo-muted")
         if (seconds := self._session.response_wait()) >= SLOW_SECONDS:
@@ -279,14 +273,12 @@ def _padded_age(moment: datetime) -> str:
 
 
 def _connection_problem(last: Activity) -> str:
-    """Return the problem of the `last` request in two words. Empty if there is none."""
     if last.status is None:
         return _NO_API_KEY if last.method == READING_KEY else "offline"
     return "server error" if last.status >= 500 else {401: _KEY_REJECTED, 429: "rate limited"}.get(last.status, "")
 
 
 def _loading_problem(error: ApiError | None) -> str:
-    """Return the reason why the organizations could not be loaded, in two words. Empty without an error."""
     if error is None:
         return ""
     if isinstance(error, Unreachable):

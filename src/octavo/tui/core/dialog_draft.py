@@ -55,7 +55,7 @@ class DialogDraft:
         return True
 
     def autosave(self, text: str) -> None:
-        """Save `text` in the background. If that fails, show one notification until saving works again."""
+        """Save `text` in the background. Show only the first error until a save succeeds."""
         is_reported = self.key in self._drafts.late_keys()
         self._app.background(self._save_or_report(self.save(text), is_reported))
 

@@ -46,8 +46,6 @@ def item_details(item: Model) -> tuple[str, list[tuple[str, str]]]:
 
 
 class _Field(NamedTuple):
-    """A field of an API model that has a value."""
-
     path: str
     """Dotted path of the field, such as `organization.last_seen_at`."""
     short: str
@@ -134,7 +132,6 @@ def annotation_parts(annotations: Iterable[Any]) -> Iterator[Any]:
 
 
 def _display_json_value(key: str, value: object) -> object:
-    """Return the text for a value in a JSON object. The values of `kind`, `status` and `type` are API codes."""
     return label(value) if isinstance(value, str) and key in ("kind", "status", "type") else value
 
 

@@ -161,7 +161,6 @@ def space_nodes(
 
 
 def _depth_of(collection_id: str, parents: Mapping[str, str | None]) -> int:
-    """Return the nesting depth of a collection, at most `MAX_DEPTH` + 1."""
     levels, parent = 0, parents[collection_id]
     while parent is not None and parent in parents and levels <= MAX_DEPTH:
         levels, parent = levels + 1, parents[parent]
@@ -190,8 +189,8 @@ def page_nodes(
 
 
 def adjacent_page(tree: PageTree, page: Page | None, step: int) -> Page | None:
-    """Return the next page if `step` is 1, or the previous page if `step` is -1. None at the end of the tree. Without a
-    `page` that is in the tree, return the first page."""
+    """Return the next page if `step` is 1, or the previous page if `step` is -1. None at the end of the tree. If `page`
+    is None or not in the tree, return the first page."""
     pages = [each for each in tree.walk() if each.type == "document"]
     position = next((index for index, each in enumerate(pages) if page is not None and each.id == page.id), None)
     index = position + step if position is not None else 0

@@ -139,7 +139,7 @@ class ListView(View, Generic[T]):
         return self.rows.selection.items
 
     def why_not(self, id: str) -> str | None:
-        """Return the reason why a command is disabled, or None. For an empty list that is loading, this is the reason."""
+        """Return the reason why a command is disabled, or None. While an empty list is loading, that is the reason."""
         reason = super().why_not(id)
         is_loading = reason is not None and self.rows.state.shows_loading and not self.rows.keys
         return STILL_LOADING if is_loading else reason
@@ -158,7 +158,7 @@ class ListView(View, Generic[T]):
             self.rows.state.fail(f"Could not load {as_clause(items_name)}", str(snapshot.error))
 
     def show_list_page(self, page: ListPage[Any], items: Sequence[T]) -> None:
-        """Show `items`, which come from `page`. If `page` is only a part of the list, show a note."""
+        """Show the `items` of `page`. If `page` is only a part of the list, show a note."""
         loaded = len(page.items) + page.unreadable
         is_counted = page.next is not None and (page.count or 0) > loaded
         has_uncounted = page.next is not None and not is_counted
@@ -258,7 +258,6 @@ _KIND_NAMES: Mapping[type[LinkedItem], str] = MappingProxyType(
 
 
 def _linked_item(selected_items: Sequence[Model]) -> LinkedItem | None:
-    """Return the first selected item if it is an organization, space, change request or comment, else None."""
     first = next(iter(selected_items), None)
     return first if isinstance(first, LinkedItem) else None
 

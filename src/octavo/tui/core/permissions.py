@@ -31,8 +31,8 @@ _PERMISSION_PHRASES = {
 
 
 def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind: str) -> str | None:
-    """Return the reason why the user cannot do `action`: an item in `owners` does not grant `permission`. None if all
-    grant it, or do not list it. `kind` names an item without a title."""
+    """Return the reason why the user cannot do `action`: an item in `owners` denies `permission`. None if no item does.
+    `kind` names an item without a title."""
     for owner in owners if permission else ():
         if not has_permission(owner, permission):
             name = getattr(owner, "title", "") or f"this {kind}"
@@ -42,7 +42,7 @@ def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind:
 
 
 def has_permission(owner: Any, permission: str) -> bool:
-    """True if an item grants a permission. Also true if the item does not list it, because the server decides then."""
+    """Return False if an item denies a permission. If the item does not list the permission, the server decides."""
     permissions = getattr(owner, "permissions", None)
     return permissions is None or bool(getattr(permissions, permission, True))
 
@@ -58,14 +58,14 @@ def why_not_in_space(app: Shell, space_id: str, permission: str) -> str | None:
 
 
 def why_not_in_change_request(
-    app: Shell, change_request: ChangeRequest, space: SpaceRef | None, permission: str, *states: str
+    app: Shell, change_request: ChangeRequest, space: SpaceRef | None, permission: str, *statuses: str
 ) -> str | None:
-    """Return the reason why an action on a change request is disabled, or None. The action needs `permission`, and one of
-    `states` if there are any."""
+    """Return the reason why an action on a change request is disabled, or None. The action needs `permission`, and one
+    of `statuses` unless there are none."""
     if space is None:
         return unknown_space_sentence(change_request)
-    if states and change_request.status not in states:
-        return f"#{change_request.number} is {change_request.status}. You can do this only with {' or '.join(states)} change requests."
+    if statuses and change_request.status not in statuses:
+        return f"#{change_request.number} is {change_request.status}. You can do this only with {' or '.join(statuses)} change requests."
     return why_not_in_space(app, space.space_id, permission)
 
 
@@ -100,7 +100,6 @@ def why_not_in_discussion(
 
 
 def _why_not_sent(app: Shell, message_id: str) -> str | None:
-    """Return the reason why an unsent message cannot be used, or None if the server has the message."""
     if app.workspace.sending_status(message_id) == NOT_SENT:
         return "This comment was not sent. Press ! to see why, then retry or discard it."
     if app.workspace.sending_status(message_id) == MAY_BE_SENT:

@@ -94,7 +94,8 @@ class Stop(NamedTuple):
     screens: tuple[Screen[Any], ...]
     """Screens on top of the view. The topmost screen is last."""
     visit: object | None
-    """State of the view, such as the open page, for its method `restore_visit`. None if the view has none."""
+    """State of the view, such as the open page, that its method `restore_visit` restores. None if the view has no such
+    state."""
 
 
 class Step(NamedTuple):
@@ -175,7 +176,6 @@ class NavigationHistory:
         self._remove_screens(screen for step in dropped for screen in step.stop.screens)
 
     def _current_stop(self) -> Stop | None:
-        """Return the current location. None while the view is not mounted."""
         stack = self._app.screen_stack
         if not stack or not is_stop(base := stack[0]) or not is_whole(base):
             return None
@@ -224,7 +224,6 @@ class NavigationHistory:
             stack = self._app.screen_stack
 
     def _limit_screens(self) -> None:
-        """Drop the oldest screens from the history if it has more than `MAX_SCREENS`."""
         screens = list(dict.fromkeys(screen for step in reversed(self._behind) for screen in step.stop.screens))
         if excess := set(screens[MAX_SCREENS:]):
             self._behind = [

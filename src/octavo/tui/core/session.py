@@ -59,7 +59,7 @@ class ServerAccount(NamedTuple):
     """An account on a server to which the user is signed in."""
 
     name: str
-    """Name of its profile. Empty if the API key comes from an environment variable."""
+    """Name of the profile. Empty if the API key comes from an environment variable."""
     origin: str
     host: str
     user: str
@@ -80,7 +80,7 @@ class Session:
     activity: Callable[[], Iterator[Activity]]
     """Yields the latest requests, newest first. Most callers need only the first."""
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
-    """Yields the bytes of a download URL, up to the given number of bytes. Raises ApiError."""
+    """Yields the bytes at a download URL. Raises ApiError, for example for more bytes than the second argument."""
     upload: Callable[[str, AsyncIterable[bytes], int, str], Awaitable[None]]
     """Sends bytes to an upload URL without the API key, and never retries. Raises ApiError. The arguments are the URL,
     the chunks, the number of bytes and the MIME type."""
@@ -128,7 +128,7 @@ class Session:
     async def close(self) -> None:
         """End all requests, and close the files."""
         await self.disconnect()
-        # At the same time, because each waits for the disk.
+        # Close the files at the same time, because each waits for the disk.
         files = (self.search_index, self.live.cache, self.state)
         await asyncio.gather(*(run_in_thread(each.close) for each in files))
 
@@ -151,7 +151,7 @@ class Session:
 
 
 class SignInResult(NamedTuple):
-    """A new session, and facts about its API key, such as its owner and where it is stored."""
+    """A new session, and sentences about the API key, such as its owner. `care` marks a warning."""
 
     session: Session
     facts: tuple[tuple[Literal["ok", "care"], str], ...]
@@ -184,8 +184,8 @@ class SignInMethods(NamedTuple):
     switch_account: Callable[[str], SignInState]
     """Switches to another account, and connects to its server. The session is None if the API key is missing."""
     sign_out: Callable[[ServerAccount], Awaitable[Callable[[], SignInState]]]
-    """Deletes an account and its API key. Call the returned function after the session of the account has ended: it
-    deletes the cached pages, and returns the next session."""
+    """Deletes an account and its API key. Returns a function that deletes the cached pages and returns what to show
+    next. Call this function after the session of the account has ended."""
 
 
 SignInState = tuple[SignInMethods, Session | None]
@@ -285,11 +285,8 @@ _COUNT_FACT = "count of the inbox"
 
 
 class InboxFeed:
-    """Loads the inbox of the current organization until the session ends.
-
-    Loading starts when the user opens the inbox. If the user opened it in an earlier run, loading starts with the first
-    background refresh. Until then, `count` is the count of that run.
-    """
+    """Loads the inbox of the current organization until the session ends. Loading starts when the user opens the inbox,
+    or after an earlier run with the first background refresh. Until then, `count` is the last known count."""
 
     def __init__(self, app: HostApp[Any], on_comments_read: Callable[[str, ListPage[Comment]], None]) -> None:
         """`on_comments_read` is called with the id of a change request and its open comments when these are read."""
@@ -313,7 +310,7 @@ class InboxFeed:
         self._unsubscribe: Callable[[], None] | None = None
 
     def switch_organization(self, session: Session, organization: Organization) -> None:
-        """Switch to the inbox of `organization`. It is loaded now if `start` was called before."""
+        """Switch to the inbox of `organization`. Load the inbox if `start` was called before."""
         self._reset()
         self._session, self._organization = session, organization
         saved = session.state.get_fact(_COUNT_FACT)
@@ -409,7 +406,6 @@ class InboxFeed:
         self.regroup()
 
     def _save_count(self) -> None:
-        """Save the count of a complete inbox for the next run."""
         session, organization, count = self._session, self._organization, self.count
         if self.snapshot is None or session is None or organization is None or count == self._last_count:
             return
@@ -426,5 +422,4 @@ class InboxFeed:
 
 
 def _is_complete(snapshot: InboxSnapshot) -> bool:
-    """True if all data that can add rows to the inbox is loaded."""
     return not (snapshot.is_loading or snapshot.failed or snapshot.unknown.summary)

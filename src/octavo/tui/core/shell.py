@@ -151,7 +151,6 @@ def explained(failure: str) -> Iterator[None]:
 
 
 def _screens_of(app: App[Any], mode: str) -> list[Screen[Any]]:
-    """Return the open screens of a mode, the lowest first. Empty if the mode was not shown yet."""
     try:
         return app.get_screen_stack(mode)
     except KeyError:
@@ -170,5 +169,5 @@ def subscriptions_of(widget: Widget) -> Subscriptions:
 
 
 def stop_subscriptions(widget: Any) -> None:
-    """Stop the `subscriptions` of a widget or screen. This is its handler of the event `Unmount`."""
+    """Stop the `subscriptions` of a widget or screen that uses this function as its method `on_unmount`."""
     widget.subscriptions.stop()

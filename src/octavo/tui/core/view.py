@@ -60,14 +60,15 @@ _LAYOUTS: tuple[tuple[_TabTexts, bool, int], ...] = (
     ("current name", True, 8),
     ("current name", True, 0),
 )
-"""Layouts of the top bar, the widest first. Each has what the tabs show, whether the tabs are without gaps, and the
-maximum number of letters of the organization's title."""
+"""Layouts of the top bar, the widest first: what the tabs show, whether the gaps between tabs are left out, and the
+maximum length of the organization's title."""
 
 _ACCOUNT_LAYOUTS: tuple[tuple[_TabTexts, bool, int], ...] = (*_LAYOUTS[:2], ("names and counts", False, 8))
-"""Layouts of the top bar with the account, with values as in `_LAYOUTS`. They are tried first."""
+"""Layouts of the top bar with the account, in the form of `_LAYOUTS`. Octavo tries these layouts first."""
 
-_PATH_SEPARATOR, _MIN_NAME_WIDTH = " › ", 4
-"""Separator between the names in a path, and the smallest width of a name in cells."""
+_PATH_SEPARATOR = " › "
+_MIN_NAME_WIDTH = 4
+"""Smallest width of a name in a path, in cells."""
 
 TextPiece = str | tuple[str, str]
 
@@ -175,8 +176,6 @@ class TopBar(_Bar):
     def _right_part(
         self, status: ConnectionStatus, *, show_account: bool = False, is_short: bool = False, show_user: bool = False
     ) -> Content:
-        """Return the connection status. With `show_account`, also return the account. In the demo, also return the label
-        of the demo, and with `show_user` the name of the user."""
         text = status.short_text if is_short else status.text
         pieces: list[TextPiece | Content] = [(text, status.style), " "]
         if self._is_demo:
@@ -367,7 +366,7 @@ class View(HasCommands, Screen[None]):
 
     @property
     def selected_items(self) -> Sequence[Model]:
-        """The selected item, followed by its parents. The details dialog shows all of them. Other commands use the
+        """The selected item, followed by its parents. The Info dialog shows all of them, other commands use the
         first."""
         return ()
 
@@ -421,8 +420,8 @@ class View(HasCommands, Screen[None]):
             self.shell.history.close_screen()
 
     def show_no_organization(self, rows: RowList[Any] | Tree, items_name: str) -> bool:
-        """Return False if an organization is selected. If not, show in the list that the organizations are loading, or
-        the reason."""
+        """Show in the list why no organization is selected, or that the organizations are loading. Return False if an
+        organization is selected."""
         if self.shell.workspace.organization is not None:
             return False
         if rows.keys:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from octavo.data.polling import RemoteChange
     from octavo.data.writes.machine import OutboxEntry
 
-_FACT = "tour"
+_TOUR_FACT = "tour"
 """Name under which the state of the session stores the number of completed steps."""
 
 
@@ -49,7 +49,7 @@ class TourStep(NamedTuple):
     purpose: str
     """End of the sentence “Press KEY to …”."""
     place: str = ""
-    """Start of the sentence, if the key works only in some views."""
+    """Start of this sentence if the key works only in some views, such as “In the list, ”."""
 
 
 STEPS = (
@@ -80,7 +80,7 @@ class Tour:
     @property
     def next_step(self) -> int | None:
         """Index of the next step. None if no tour is active."""
-        step_count = self._state.get_fact(_FACT, 0) if self._state is not None else None
+        step_count = self._state.get_fact(_TOUR_FACT, 0) if self._state is not None else None
         return step_count if isinstance(step_count, int) and 0 <= step_count < len(STEPS) else None
 
     @property
@@ -116,14 +116,16 @@ class Tour:
 
     def _save(self, step_count: int) -> None:
         if self._state is not None:
-            self._state.set_fact(_FACT, step_count)
+            self._state.set_fact(_TOUR_FACT, step_count)
         self._on_change()
 
 
 MAX_SPACES = 1000
 PENDING = "pending comment"
-NOT_SENT, MAY_BE_SENT = "not sent", "may have been sent"
-"""Labels for a write that the server refused, and for a write whose response was lost."""
+NOT_SENT = "not sent"
+"""Label for a write that the server refused."""
+MAY_BE_SENT = "may have been sent"
+"""Label for a write whose response was lost."""
 _SUMMARY_COUNTS = "open words of reviews"
 
 
@@ -207,8 +209,7 @@ class Workspace:
     def follow(self, session: Session) -> None:
         """Subscribe to the data of `session`, until `reset`."""
         self._session = session
-        # Read the saved counts first. The first response calls `record_open_comments`, which saves all counts, and
-        # would lose those that were not read.
+        # Read the saved counts before the first response arrives and `record_open_comments` overwrites these counts.
         saved = session.state.get_fact(_SUMMARY_COUNTS)
         if isinstance(saved, dict):
             self._summary_counts = {name: number for name, number in saved.items() if isinstance(number, int)}
@@ -292,8 +293,8 @@ class Workspace:
     def record_open_comments(
         self, change_request_id: str, comments: ListPage[Comment], counted: int | None = None
     ) -> None:
-        """Count the summaries of reviews in the open comments of a change request, if the list is complete. `counted` is
-        the server's number of open comments, for a change request that this workspace does not list."""
+        """Count the summaries of reviews among the open comments of a change request, if the list is complete.
+        `counted` is the server's number of open comments, if this workspace does not list the change request."""
         if comments.next is not None:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
@@ -381,7 +382,7 @@ class Workspace:
         return entry if entry is not None and entry.state == "pending" else None
 
     def _is_not_on_server(self, message_id: str) -> bool:
-        """True if a comment is pending or was refused. The server counts neither."""
+        """Return whether a comment is pending or was refused. The server counts neither."""
         entry = self._entry_creating(message_id)
         return entry is not None and entry.state in ("pending", "failed")
 
@@ -437,7 +438,8 @@ class Workspace:
         return " · ".join(part for part in parts if part)
 
     def _report_review(self, entry: OutboxEntry) -> None:
-        """Show that a review was submitted. Its comments are sent first, so this may be long after the command."""
+        """Show that a review was submitted. This may be long after the command, because the comments of the review are
+        sent first."""
         if entry.facts.is_review:
             self._app.say(f"Submitted your review: {entry.action}.")
 
@@ -515,14 +517,13 @@ class Workspace:
         self._publish_frame()
 
     def _has_left(self, organization: Organization) -> bool:
-        """True if the complete and current list of organizations does not contain `organization`."""
         value, snapshot = self.organizations.value, self.organizations
         is_complete = value is not None and not (value.unreadable or value.next or snapshot.error or snapshot.loading)
         return is_complete and value is not None and organization.id not in [each.id for each in value.items]
 
     @property
     def no_organization_reason(self) -> tuple[str, str] | None:
-        """Title and text of the reason why no organization is selected. None if one is selected, or while they are
+        """Title and text that say why no organization is selected. None if one is selected, or while the list is
         loading."""
         snapshot = self.organizations
         if self.organization is not None or (snapshot.value is None and snapshot.error is None):
@@ -546,7 +547,8 @@ class Workspace:
             items = (each if each.organization else each.model_copy(update=added) for each in snapshot.value.items)
             snapshot = replace(snapshot, value=snapshot.value.model_copy(update={"items": tuple(items)}))
         self.spaces = snapshot
-        # Pending writes already change the counts. The server's counts would then seem to be another change.
+        # While writes are pending, the counts are not those of the server, so they do not show which spaces have
+        # changed.
         is_from_server = not (snapshot.loading or snapshot.error or snapshot.pending)
         if self._session is not None and snapshot.value is not None and is_from_server:
             self._session.offline.refresh_changed(snapshot.value.items)
@@ -566,5 +568,4 @@ def _failure_message(entry: OutboxEntry) -> str:
 
 
 def _undecided_lists(organization: Organization) -> dict[str, ListOfOrganization]:
-    """Return the operations that list the open and draft change requests of an organization, by status."""
     return {status: change_requests_of(organization.id, status) for status in UNDECIDED}

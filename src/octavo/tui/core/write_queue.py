@@ -64,8 +64,6 @@ class LocalChange(NamedTuple):
 
 @dataclass(eq=False)
 class _RunningWrite:
-    """A direct write whose result is not known yet."""
-
     action: str
 
 
@@ -74,12 +72,12 @@ _UndoStep: TypeAlias = WriteGroup | DirectUndo | LocalChange | _RunningWrite | s
 
 
 def _in_background(
-    work: Callable[Concatenate[WriteQueue, P], Coroutine[Any, Any, None]],
+    method: Callable[Concatenate[WriteQueue, P], Coroutine[Any, Any, None]],
 ) -> Callable[Concatenate[WriteQueue, P], None]:
-    """Decorate a coroutine method of `WriteQueue`, so that calling it starts it in the background."""
+    """Decorate a coroutine method of `WriteQueue`: a call starts the coroutine in the background."""
 
     def start(queue: WriteQueue, /, *args: P.args, **keywords: P.kwargs) -> None:
-        queue.run(work(queue, *args, **keywords))
+        queue.run(method(queue, *args, **keywords))
 
     return start
 
@@ -114,16 +112,16 @@ class WriteQueue:
         await self._session().outbox.send_now()
         self._steps = None
 
-    def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run `work` in the background. `flush` waits for it."""
-        task = self._app.background(work)
+    def run(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine in the background. `flush` waits for its end."""
+        task = self._app.background(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     @_in_background
     async def queue(self, *writes: NewWrite, message: str = "", in_review: bool = False) -> None:
-        """Add writes to the outbox, then show `message`. They are sent after the undo delay. With `in_review`, they become
-        pending comments, which are sent with a review."""
+        """Add writes to the outbox, then show `message`. They are sent after the undo delay, or with `in_review` as
+        pending comments of a review."""
         app, outbox = self._app, self._session().outbox
         async with self._lock:
             try:
@@ -208,7 +206,8 @@ class WriteQueue:
         no_undo_reason: str,
         make_undo: Callable[[T], DirectUndo] | None,
     ) -> None:
-        """Replace the step of a write that was sent by its undo, or remove the step if nothing was written."""
+        """After a write, replace its step in the history by the undo of the write. Remove the step if nothing was
+        written."""
         step: _UndoStep | None = None
         if outcome.kind == "done" and outcome.result is not None and make_undo is not None:
             step = make_undo(outcome.result)
@@ -248,7 +247,6 @@ class WriteQueue:
         return self._steps
 
     def _add_step(self, step: _UndoStep) -> None:
-        """Add the step of the newest write to the undo history, and drop the oldest step if there are too many."""
         history = self._history()
         history.append(step)
         del history[:-MAX_UNDO]
@@ -374,7 +372,6 @@ def show_progress(app: HostApp[Any], text: str) -> Iterator[Callable[[str], None
 
 
 def _route_to_written_thread(live: Live, entry: OutboxEntry, view: str) -> ToThread:
-    """Return the route to the comment or thread that an outbox entry has changed."""
     at, thread_id = entry.at, entry.facts.thread
     thread = live.peek(comments.Get(at=at, comment_id=thread_id, format="markdown")).value if thread_id else None
     # If the thread itself is not cached, a cached list of threads may have it.
