@@ -103,8 +103,7 @@ ACTIVITY: Commands[ActivityScreen] = Commands(
 )  # fmt: skip
 
 
-def _mark(item: Item) -> Content:
-    """Return the first cell of a row: the status of the item, or the method of an API request."""
+def _status_cell(item: Item) -> Content:
     match item:
         case OutboxEntry():
             style = "$error" if item.needs_user else "$warning" if item.state != "failed" else "$octavo-muted"
@@ -183,7 +182,7 @@ class ActivityScreen(Dialog[None]):
             requests.append(Line(f"{request.moment.timestamp()} {times[request.moment]}", request))
         lines += reversed(requests)
         columns = (
-            Column("", max((_mark(item).cell_length for _, item in lines), default=0)),
+            Column("", max((_status_cell(item).cell_length for _, item in lines), default=0)),
             Column("", min_width=30),
             Column("", 11, right=True),
             Column("", 6, right=True, drop_order=1),
@@ -198,21 +197,21 @@ class ActivityScreen(Dialog[None]):
         if isinstance(item, OutboxEntry):
             return Row(
                 cells=(
-                    _mark(item),
+                    _status_cell(item),
                     Content.assemble(item.action, (f"  {self._context_of(item)}", "$octavo-muted")),
                     "",
                     short_age(item.created_at),
                 )
             )
         if isinstance(item, str):
-            return Row(cells=(_mark(item), item, "", ""))
+            return Row(cells=(_status_cell(item), item, "", ""))
         if isinstance(item, UnsentFile):
-            return Row(cells=(_mark(item), item.note.title, "", short_age(item.saved_at)))
+            return Row(cells=(_status_cell(item), item.note.title, "", short_age(item.saved_at)))
         if isinstance(item, OfflineSpace):
             detail = (f"  {offline_summary(item)}", "$octavo-muted")
             return Row(
                 cells=(
-                    _mark(item),
+                    _status_cell(item),
                     Content.assemble(item.title, detail),
                     format_size(item.bytes),
                     short_age(item.read_at),
@@ -222,7 +221,7 @@ class ActivityScreen(Dialog[None]):
         style = "$octavo-muted" if item.given_up else "$error" if item.error else "$success"
         return Row(
             cells=(
-                _mark(item),
+                _status_cell(item),
                 item.route,
                 Content.styled(status, style),
                 f"{item.ms:.0f}ms" if item.ms < 1000 else f"{item.ms / 1000:.1f}s",
@@ -236,8 +235,7 @@ class ActivityScreen(Dialog[None]):
         about = f"{short_quote(entry.facts.text)} on {entry.context}" if starts_thread else entry.context
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
 
-    def _awaited_step(self, entry: OutboxEntry) -> str:
-        """Return a sentence that says why a queued change is waiting. Empty if it is not waiting."""
+    def _why_waiting(self, entry: OutboxEntry) -> str:
         outbox = self.shell.session.outbox
         first = blocked_by(entry, outbox.own_entries) if entry.state == "queued" else None
         if first is None:
@@ -247,7 +245,6 @@ class ActivityScreen(Dialog[None]):
 
     @property
     def _current_item(self) -> Item | None:
-        """The item in the current row. None if the list is empty."""
         return self.rows.item.item if self.rows.item is not None else None
 
     @property
@@ -284,7 +281,7 @@ class ActivityScreen(Dialog[None]):
         match self._current_item:
             case OutboxEntry() as item:
                 about, outbox = self._context_of(item), self.shell.session.outbox
-                delay_reason = outbox.other_account_reason(item) or item.reason or self._awaited_step(item)
+                delay_reason = outbox.other_account_reason(item) or item.reason or self._why_waiting(item)
                 text = " ".join(filter(None, (delay_reason, f"{about[:1].upper()}{about[1:]}." if about else "")))
             case UnsentFile() as item:
                 text = item.sentence

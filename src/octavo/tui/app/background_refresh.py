@@ -38,8 +38,10 @@ _confirm_dialog = lazy("octavo.tui.widgets.confirm:ConfirmDialog")
 PROBLEM_SECONDS = GREETING_SECONDS = 15.0
 PROGRESS_AFTER = 1.0
 """Seconds after which the progress of loading a folder is shown."""
-PROGRESS_EVERY, PROGRESS_SECONDS = 0.5, 30.0
-"""Seconds between two progress notifications, and maximum number of seconds for which each is shown."""
+PROGRESS_EVERY = 0.5
+"""Seconds between two progress notifications."""
+PROGRESS_SECONDS = 30.0
+"""Maximum number of seconds for which a progress notification is shown."""
 _GREETED = "greeted"
 """Name under which the state database stores that the greeting was shown."""
 
@@ -61,7 +63,6 @@ async def notify_on_start(app: Shell, session: Session) -> None:
 
 
 async def _show_progress(app: Shell, progress: Callable[[], str], loaded: asyncio.Future[Sequence[str]]) -> None:
-    """Show the progress of a folder until the folder is loaded."""
     number = 0
     await asyncio.wait([loaded], timeout=PROGRESS_AFTER)
     while ((message := progress()) or not loaded.done()) and not app.is_ending:
@@ -73,7 +74,6 @@ async def _show_progress(app: Shell, progress: Callable[[], str], loaded: asynci
 
 
 async def _show_problems(app: Shell, loaded: Awaitable[Sequence[str]]) -> None:
-    """Show the first problem in a folder, and the number of other problems."""
     if problems := await loaded:
         more = (
             f" {plural(len(problems) - 1, 'more problem')} will be listed when you quit." if len(problems) > 1 else ""
@@ -89,7 +89,8 @@ class BackgroundRefresh:
     """Refreshes the data of the current session at intervals, and runs the hooks for new items and merges."""
 
     def __init__(self, app: Shell, *, check_interval: float | None) -> None:
-        """`check_interval` is the number of seconds between two calls of `refresh_if_due`. None if the caller calls it."""
+        """`check_interval` is the number of seconds between two calls of `refresh_if_due`. With None, there are no such
+        calls."""
         self.poller: Poller | None = None
         """Decides when a refresh is due, and which operations it includes. None before the first check."""
         self._session: Session | None = None
@@ -119,7 +120,7 @@ class BackgroundRefresh:
         self._session = self.poller = None
 
     def on_key_pressed(self) -> None:
-        """Count a key as activity of the user, and mark the news in the frame as seen."""
+        """Count a key as activity of the user, and dismiss the news in the status bar."""
         if self.poller is not None:
             self.poller.on_key_pressed()
             self._app.workspace.news.dismiss()
@@ -152,11 +153,11 @@ class BackgroundRefresh:
         if self._session.reload_files is not None and not self._is_reading_files:
             self._app.background(self._read_changed_files(self._session, self._session.reload_files))
 
-    async def _read_changed_files(self, session: Session, read: Callable[[], Awaitable[bool]]) -> None:
-        """Read the changed files of an open folder. `read` returns True if there were any."""
+    async def _read_changed_files(self, session: Session, reload: Callable[[], Awaitable[bool]]) -> None:
+        """Read the changed files of an open folder with `reload`, which returns whether there were any."""
         self._is_reading_files = True
         try:
-            is_changed = await read()
+            is_changed = await reload()
         except OSError as error:
             self._app.say(f"Could not read the changed files in this folder: {in_words(error)}", tone="failed")
             return

@@ -34,7 +34,7 @@ class InboxEvent:
     """A new row of the inbox, or a merge, for hooks and notifications. Its texts come from the server and are sanitized."""
 
     names: tuple[HookEvent, ...]
-    """The events whose hooks run."""
+    """Events of the hooks that run."""
     kind: str
     ref: str
     """The argument REF of the command line, such as `handbook/7`. Empty if it is unknown."""
@@ -64,11 +64,12 @@ class InboxEventDetector:
 
     def __init__(self) -> None:
         self._known: set[tuple[str, str]] | None = None
-        """Keys and stamps of the earlier rows. None until the inbox was complete for the first time."""
+        """Key and stamp of each earlier row. A row that has changed has a new stamp. None until the inbox was complete
+        for the first time."""
 
     def new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
-        """Return the rows that are new or have a new stamp. Rows with the user's own unsent texts are left out. Empty
-        until the inbox was complete for the first time."""
+        """Return the rows that are new or have changed, without rows of the user's own unsent texts. Empty until the
+        inbox was complete for the first time."""
         stamps = {(each.key, each.stamp): each for each in rows}
         if self._known is None:
             self._known = set(stamps) if is_complete else None
@@ -83,7 +84,7 @@ def event_of_row(row: InboxRow, change_request: ChangeRequest | None, titles: Ma
     of the spaces by ID."""
     special = _EVENTS.get(row.reason)
     kind = {ChangeRequestRef: "change", ThreadRef: "thread"}.get(type(row.target), "row")
-    space, ref = _names(row.space_id, change_request, titles)
+    space, ref = _space_name_and_ref(row.space_id, change_request, titles)
     title = change_request.title if change_request is not None else row.title
     return InboxEvent(
         ("inbox-row", special) if special else ("inbox-row",),
@@ -99,7 +100,7 @@ def event_of_row(row: InboxRow, change_request: ChangeRequest | None, titles: Ma
 
 def event_of_merge(change_request: ChangeRequest, titles: Mapping[str, str]) -> InboxEvent:
     """Return the event of a change request that was merged."""
-    space, ref = _names(change_request.space or "", change_request, titles)
+    space, ref = _space_name_and_ref(change_request.space or "", change_request, titles)
     title = change_request.title
     url = change_request.urls.app or ""
     return InboxEvent(
@@ -107,8 +108,11 @@ def event_of_merge(change_request: ChangeRequest, titles: Mapping[str, str]) -> 
     )
 
 
-def _names(space_id: str, change_request: ChangeRequest | None, titles: Mapping[str, str]) -> tuple[str, str]:
-    """Return the name of the space and the argument REF, as the command line writes them. Empty if they are unknown."""
+def _space_name_and_ref(
+    space_id: str, change_request: ChangeRequest | None, titles: Mapping[str, str]
+) -> tuple[str, str]:
+    """Return the name of the space and the REF of the row, as the command line writes them. Empty if they are
+    unknown."""
     space = space_name(space_id, titles) if space_id in titles else ""
     return space, f"{space}/{change_request.number}" if space and change_request is not None else space
 

@@ -190,8 +190,10 @@ that opens it there. The ID is empty if the view always shows the pane.
 If several classes share a command, the palette uses the first class. Dialogs are left out, because they need an item.
 """
 
-_CHECK_INTERVAL, _MOST_CHECKS = 0.02, 100
-"""Seconds between two checks whether a command has opened its screen, and maximum number of checks."""
+_CHECK_INTERVAL = 0.02
+"""Seconds between two checks whether a command has opened its screen."""
+_MOST_CHECKS = 100
+"""Maximum number of these checks."""
 _LEVELS = 3
 """Maximum number of levels that `_run` goes up to a hidden widget: from the outline to page, page tree and spaces."""
 
@@ -199,9 +201,9 @@ _LEVELS = 3
 def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue]]:
     """Return the tables of Sites and Admin, and the commands that are not active on `screen`."""
     listed_ids = {command.id for command in active_commands(screen)}
-    keys = _keys(app)
+    keys = _first_keys(app)
     entries = [*_app_commands(app, listed_ids), *_table_choices(app, keys)]
-    # Help up to the first comma, and keys, of each command with an entry. If both are the same, there is no second entry.
+    # Commands with the same keys and the same help, up to its first comma, have one entry.
     shown: set[tuple[str, str]] = set()
     for owner, mode, opener in _COMMAND_OWNERS:
         context = context_of(cast("type[Widget]", owner)).upper()
@@ -226,8 +228,7 @@ def _app_commands(app: Shell, listed_ids: set[str]) -> Iterator[Choice[PaletteVa
             yield Choice(go, command.title, command.help, group="ANYWHERE", synonyms=SYNONYMS.get(id, ""))
 
 
-def _keys(app: Shell) -> dict[str, str]:
-    """Return the name of the first key of each command, by command ID. Empty if a command has no key."""
+def _first_keys(app: Shell) -> dict[str, str]:
     keymap = app.keys_of_user
     owners: tuple[type[HasCommands], ...] = (type(app), *(owner for owner, _, _ in _COMMAND_OWNERS))
     commands = {id: command for owner in owners for id, (_, command) in owner._commands_by_id.items()}
@@ -265,8 +266,8 @@ def _resource_choices(
         yield choice(resource.command.name, resource.description, resource.command.name, "resource.ask")
 
 
-def _start(app: Shell, work: Callable[..., Coroutine[Any, Any, None]], *parts: str) -> None:
-    app.background(work(app, *parts))
+def _start(app: Shell, go_to: Callable[..., Coroutine[Any, Any, None]], *parts: str) -> None:
+    app.background(go_to(app, *parts))
 
 
 async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:

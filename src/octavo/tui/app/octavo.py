@@ -73,7 +73,6 @@ _theme_picker = lazy("octavo.tui.widgets.chooser:ThemePicker")
 
 
 def _has_session(app: Octavo, _: object) -> bool:
-    """Return True if a session is open. Without a session, most commands are hidden."""
     return app.has_session
 
 
@@ -208,12 +207,10 @@ class Octavo(Shell):
         check_interval: float | None = CHECK_INTERVAL,
         find_first_route: Callable[[Session], Awaitable[Route]] | None = None,
     ) -> None:
-        """`start` is the mode of the first view. If it is empty, `first_view` decides. `find_first_route` returns the route
-        to which the app goes after it has painted the first view. It may raise ApiError, or ValueError with a message.
-
-        `picture` is the picture of the first view, which is updated for the next start. `check_interval` is the number of
-        seconds between two checks whether a refresh is due. None if the caller starts each refresh.
-        """
+        """`start` is the mode of the first view. If empty, `first_view` decides. `picture` is the picture of this view,
+        which is updated for the next start. After the first paint, the app goes to the route that `find_first_route`
+        returns. This function may raise ApiError, or ValueError with a message. `check_interval` is the number of
+        seconds between two checks whether a refresh is due. With None, the caller starts each refresh."""
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__(settings, sign_in_methods, session)
         self._type_ahead = TypeAhead(self, super().on_event)
@@ -275,7 +272,7 @@ class Octavo(Shell):
         for number in (signal.SIGHUP, signal.SIGTERM):
             loop.add_signal_handler(number, self._terminated)
         if not self.is_headless:
-            # ctrl+c is a key for Octavo. SIGINT comes only while another program uses the terminal.
+            # Ignore SIGINT, which comes only while another program uses the terminal. In Octavo, ctrl+c is a key.
             loop.add_signal_handler(signal.SIGINT, lambda: None)
         loop.set_exception_handler(self._on_loop_error)
         if self.settings.keys:
@@ -320,7 +317,6 @@ class Octavo(Shell):
         self.call_later(self._paint_first_screen)
 
     def _paint_first_screen(self) -> None:
-        """Paint the first screen with cached responses, then start to load new ones."""
         self.paint_first_screen()
         self.call_after_refresh(self._first_painted)
         if self.picture is not None:
@@ -401,8 +397,6 @@ class Octavo(Shell):
     # Themes
 
     def _first_theme(self) -> str:
-        """Return the theme in the settings, else the theme that was chosen last, else a theme for the background of the
-        terminal."""
         last = self._session.state.get_fact("theme") if self._session is not None else None
         default = "light" if self.settings.has_light_background else "dark"
         return next((name for name in (self.settings.theme, str(last or "")) if name in self.available_themes), default)
@@ -419,7 +413,7 @@ class Octavo(Shell):
         return picker
 
     def validate_theme(self, name: str) -> str:
-        """Before a theme of Textual is used, add the colors that Octavo's CSS needs."""
+        """Add the colors that Octavo's CSS needs to a theme of Textual. Return the name of the theme."""
         if name not in palettes():
             self.register_theme(adapt_theme(self.available_themes[name]))
         return name
@@ -459,7 +453,7 @@ class Octavo(Shell):
         _ask_about_unsaved(self, quit_without_drafts)
 
     async def on_unmount(self) -> None:
-        # End the session here, after the terminal was restored, because it may take a moment.
+        # End the session here, where the terminal is restored, because this may take a moment.
         if not self._quitting:
             return
         await self._type_ahead.finish()
@@ -479,7 +473,7 @@ class Octavo(Shell):
         _try_to_save_drafts(self)
         self._quitting = True
         self.ends_process = self.open_next is None and not self.is_headless
-        # The focus moves while the screens are removed. The styles for this need not be computed.
+        # Removing the screens moves the focus. The styles for that need not be computed.
         self.stylesheet.is_frozen = True
         self.exit(0)
 

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import Context
-from functools import _lru_cache_wrapper, cache
+from functools import _lru_cache_wrapper, cache, partial
 from importlib import import_module
 from threading import Thread
 from types import ModuleType
@@ -31,23 +31,19 @@ from octavo.tui.terminal.textual_internals import message_pumps, watchers_of
 PAUSE = 1.5
 """Seconds without a key after which a collection does not delay the user."""
 LONG_PAUSE = 30.0
-"""Seconds without a key after which a collection may take longer.
-
-This collection also frees widgets that were still in use at the last collection, for example by a request. Then it freezes
-the remaining objects, which later collections ignore.
-"""
+"""Seconds without a key after which a collection may take longer. Then it also frees widgets that were still in use at
+the last collection, and freezes the remaining objects, which later collections ignore."""
 AFTER_KEY = 0.05
-"""Seconds until the effect of a key is painted. Urgent checks wait as long, and so does a collection after `wake`."""
+"""Seconds from a key until its effect is painted. A collection also starts this long after `wake`."""
 NEW_BLOCKS = 35_000
 """Number of new memory blocks after which the next collection does not wait for a pause: about 3 MB or 15 000 objects.
 Counting blocks is faster than counting objects."""
-_NEW, _YOUNG, _ALL = 500, 20, 1000
-"""Thresholds of `gc`: 500 new objects for a collection of the youngest generation, 20 of these for one of the middle
-generation, and 1000 of those for a full one.
-
-With the first two, a collection is short, but frees a closed dialog. The third is so high that reading a page of 1 MB, with
-214 collections of the middle generation, starts no full collection, which takes 200 ms.
-"""
+_YOUNG_THRESHOLD = 500
+"""Number of new objects after which `gc` collects the youngest generation."""
+_MIDDLE_THRESHOLD = 20
+"""Number of young collections after which `gc` collects the middle generation. This frees a closed dialog."""
+_FULL_THRESHOLD = 1000
+"""Number of middle collections after which `gc` runs a full collection of 200 ms. Reading a page of 1 MB needs 214."""
 
 
 class Garbage:
@@ -90,7 +86,7 @@ class Garbage:
         Without the freeze, the first collections would delay keys by a tenth of a second each.
         """
         gc.freeze()
-        gc.set_threshold(_NEW, _YOUNG, _ALL)
+        gc.set_threshold(_YOUNG_THRESHOLD, _MIDDLE_THRESHOLD, _FULL_THRESHOLD)
         gc.enable()
 
     def on_key_pressed(self) -> None:
@@ -109,7 +105,6 @@ class Garbage:
             self._schedule(PAUSE)
 
     def _schedule(self, seconds: float) -> None:
-        """Schedule a check in `seconds`. If a check is due earlier, do nothing."""
         loop = asyncio.get_running_loop()
         if self._next_check is not None:
             if self._next_check.when() <= loop.time() + seconds:
@@ -136,16 +131,14 @@ class Garbage:
             self._schedule(LONG_PAUSE)
 
     def wake(self) -> None:
-        """Wake all message loops. An idle loop references its last message and the sender, so that they are not freed."""
+        """Wake all message loops. An idle loop keeps its last message and the sender in memory."""
         for pump in tuple(self._pumps()):
             pump.check_idle()
 
     def collect(self, *, is_long_pause: bool = False) -> None:
-        """Collect young garbage. In a long pause, or if widgets were removed or memory has grown, run a full collection.
-
-        A long pause first unfreezes all objects if there are removed widgets, and freezes the remaining objects at the
-        end.
-        """
+        """Collect young garbage. In a long pause, or if widgets were removed or memory has grown, run a full
+        collection. In a long pause, this includes frozen objects if widgets were removed, and the remaining objects are
+        frozen at the end."""
         gc.collect(1)
         if self._removed or is_long_pause or self._has_grown():
             for cache in self._caches:
@@ -265,8 +258,10 @@ def _c_function_address(name: str) -> int:
         return 0
 
 
-DELAY, LONGEST_DELAY = 0.6, 6.0
-"""Seconds between two checks whether the app is idle, and maximum number of seconds to wait for this."""
+DELAY = 0.6
+"""Seconds between two checks whether the app is idle."""
+LONGEST_DELAY = 6.0
+"""Maximum number of seconds to wait until the app is idle."""
 PAUSE_BEFORE_IMPORTS = 4.0
 """Seconds after the first paint until the imports start, if no key is pressed."""
 MODULES = (
@@ -303,14 +298,13 @@ class Preloading:
         self._garbage.start()
 
 
-def run_when_idle(app: App[Any], is_loading: Callable[[], bool], run: Callable[[], None], delay: float = DELAY) -> None:
-    """Call `run` as soon as `is_loading` returns False, or after `LONGEST_DELAY` seconds. `is_loading` is called every
-    `DELAY` seconds. `delay` is the time from the first call of this function to the next check, in seconds."""
+def run_when_idle(app: App[Any], is_loading: Callable[[], bool], run: Callable[[], None]) -> None:
+    """Call `run` as soon as `is_loading` returns False, or after `LONGEST_DELAY` seconds."""
 
-    def check() -> None:
-        if is_loading() and delay < LONGEST_DELAY:
-            run_when_idle(app, is_loading, run, delay + DELAY)
+    def check(waited: float) -> None:
+        if is_loading() and waited < LONGEST_DELAY:
+            app.set_timer(DELAY, partial(check, waited + DELAY))
         else:
             run()
 
-    app.set_timer(DELAY, check)
+    app.set_timer(DELAY, partial(check, DELAY))

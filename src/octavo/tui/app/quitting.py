@@ -66,7 +66,6 @@ def quit_or_up(app: Shell) -> None:
 
 
 def _quit(app: Shell) -> None:
-    """Quit, after a confirmation if changes are unsent."""
     entries = app.session.outbox.own_entries if app.has_session else ()
     if not entries:
         app.background(app.action_quit())
@@ -145,7 +144,6 @@ class UnsavedDrafts(ConfirmDialog):
         self._unobserve()
 
     def _update(self) -> None:
-        """Remove the drafts that have been saved."""
         self._drafts = self._shell.session.drafts.unsaved()
         if self._drafts:
             self.update(intro=self._problem, facts=self._named_drafts)
@@ -221,8 +219,8 @@ def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
 
 
 def open_in_editor(app: Shell, file: UnsentFile) -> None:
-    """Open the file in the editor, and save the result as the draft of its thread, page or form. If this is unknown, copy
-    the result to the clipboard."""
+    """Open the file in the editor. Save the result as the draft of its thread, page or form. If none is known, copy the
+    result to the clipboard."""
     draft_key = file.note.place
 
     def save_text(text: str) -> str:
@@ -285,8 +283,8 @@ async def recover_drafts(app: Shell) -> None:
 
 
 def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
-    """Save the text of a file as a draft, delete the file, and notify the user. If saving fails, keep the file and show the
-    error. Return False, and do nothing, if there is a newer draft with another text."""
+    """Save the text of a file as a draft, delete the file, and notify the user. If saving fails, keep the file and show
+    the error. Return False without a change if there is a newer draft with another text."""
     try:
         if not file.is_unsaved_draft:
             _save_draft(app, file.note, text)
@@ -323,11 +321,9 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
 
 
 def _save_draft(app: Shell, note: FileNote, text: str) -> None:
-    """Save a text as the draft of its thread, page or form. Raises NotSaved.
-
-    A page gets another draft. In a thread, the text is appended to an existing draft, unless it contains this draft. If a
-    form has an existing draft, NotSaved is raised.
-    """
+    """Save a text as a draft of its page, thread or form. A page gets another draft. In a thread, the text replaces an
+    existing draft that it contains, and is appended to any other draft. Raises NotSaved, also if a form has another
+    draft."""
     if note.place.startswith("page "):
         DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.place)).stored_key).save_now(text)
         return
@@ -340,7 +336,6 @@ def _save_draft(app: Shell, note: FileNote, text: str) -> None:
 
 
 def _show_draft(app: Shell, note: FileNote) -> None:
-    """Notify the user that a text was saved as a draft. If it is the text of a page, start to edit this page."""
     if not note.place.startswith("page "):
         app.say(f"Saved your text as a draft: “{note.title}”.", seconds=NOTICE_SECONDS)
         return

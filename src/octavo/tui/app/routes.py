@@ -110,7 +110,7 @@ def _go_to_page(shell: Shell, route: ToPage) -> None:
         if is_whole(content):
             content.spaces.open_wanted()
             if route.part:
-                content.page_view.focus()  # The next keys are for the block of the route.
+                content.page_view.focus()  # the next keys act on the block of the route
 
     shell.background(show())
 
@@ -147,8 +147,8 @@ def _go_to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
 
 
 async def _switch_to_content(shell: Shell, route: ToPage | None = None) -> ContentScreen:
-    """Switch to Content, close the screens that were opened in it, and return its screen. It opens the page of `route`. If
-    `route` is None, it keeps its page."""
+    """Switch to Content, close the screens on top of it, and return its screen. The screen opens the page of `route`,
+    or keeps its page if `route` is None."""
     switched = shell.switch_mode("content")
     content = cast("ContentScreen", shell.screen_stack[0])
     content.spaces.wanted_route = route or content.spaces.wanted_route
@@ -201,7 +201,6 @@ async def _go_to_thread(shell: Shell, route: ToThread) -> None:
 
 
 def _select_thread(shell: Shell, route: ToThread) -> bool:
-    """Select the thread on the current screen. Return False if the screen does not contain it."""
     current = shell.screen
     return isinstance(current, View) and current.go_to_thread(route.at, route.thread)
 
@@ -295,7 +294,6 @@ class PictureRecorder:
 
     @property
     def _start_view(self) -> StartView | None:
-        """The current view. None if it cannot be the first view, or is still being built."""
         screen = self._app.screen
         return screen if is_whole(screen) and isinstance(screen, StartView) else None
 
@@ -330,7 +328,7 @@ def _marked_as_cached(bar: Strip) -> Strip:
     segments = list(bar)
     for index, segment in enumerate(segments[:-1]):
         if _CONNECTION.match(segment.text):
-            # Use the style of the next segment. The color of the connection status would say that the data is live.
+            # Use the style of the next segment, because the color of the status would say that the data is live.
             segments[index] = Segment(CACHED.ljust(segment.cell_length), segments[index + 1].style)
     return Strip(segments, bar.cell_length)
 

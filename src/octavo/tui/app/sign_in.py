@@ -99,7 +99,6 @@ class SignInScreen(HasCommands, Screen[None]):
 
     @staticmethod
     def _prompt(host: str, storage: str) -> Content:
-        """Return the prompt for an API key. `storage` says where the key will be saved."""
         known_as = f"On GitBook, an API key is called a personal access token. Create one at {_CREATED_AT}."
         sentences = [f"Paste your API key for {host}.", known_as if host == _GITBOOK else "", storage]
         return Content(" ".join(filter(None, sentences)))

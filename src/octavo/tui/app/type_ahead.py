@@ -30,15 +30,13 @@ PAUSE = 0.5
 RETRY_INTERVAL = 0.05
 """Seconds after which the message loops are called again. The loop of a removed widget may have lost the last call."""
 LONGEST_WAIT = 3.0
-"""Maximum number of seconds for which ctrl+q waits for the message loops. A loop that takes longer hangs."""
+"""Maximum number of seconds for which ctrl+q waits for the message loops. A loop that takes longer counts as
+hanging."""
 
 
 class TypedText:
-    """Text that the user is typing.
-
-    If its input could not be opened or was removed, the rest of the text is ignored until a pause. Otherwise its letters
-    would run commands of the screen below.
-    """
+    """Text that the user is typing. If its input was removed or could not be opened, the rest of the text is ignored
+    until a pause. Otherwise letters would run commands of the screen below."""
 
     def __init__(self, app: HostApp[Any]) -> None:
         self._app = app
@@ -66,12 +64,10 @@ class TypedText:
     def _reset(self) -> None:
         self._is_lost = self._has_input = False
 
-    def drops(self, event: Key | Paste, *, may_close: bool = False) -> bool:
-        """Return True if a key or paste must be ignored, because it continues a text whose input was lost. Must be called
-        for each event, because it updates the state of the text.
-
-        With `may_close`, the previous event may have closed the input on purpose, so the event is not ignored.
-        """
+    def must_drop(self, event: Key | Paste, *, may_close: bool = False) -> bool:
+        """Return whether a key or paste must be ignored, because it continues a text whose input was lost. Must be
+        called for each event, to follow the text. With `may_close`, the previous event may have closed the input on
+        purpose, so the event is not ignored."""
         if isinstance(event, Key) and not (event.is_printable or event.key in _TYPING_KEYS):
             self._reset()
             return False
@@ -120,7 +116,10 @@ class TypeAhead:
         if not isinstance(event, Key | Paste | MouseEvent):
             await self._dispatch_event(event)
         elif self._app.is_ending or (
-            isinstance(event, Key | Paste) and self.text.is_ignored and event.is_forwarded and self.text.drops(event)
+            isinstance(event, Key | Paste)
+            and self.text.is_ignored
+            and event.is_forwarded
+            and self.text.must_drop(event)
         ):
             return
         elif event.is_forwarded:
@@ -133,7 +132,7 @@ class TypeAhead:
             if (
                 isinstance(event, Key | Paste)
                 and not self._is_waiting
-                and self.text.drops(event, may_close=self._may_close)
+                and self.text.must_drop(event, may_close=self._may_close)
             ):
                 return
             may_change = self._is_waiting or self._may_close or self._last_screen() not in (None, self._screen)
@@ -201,8 +200,7 @@ class TypeAhead:
         await self._dispatch_event(event)
 
     def _widget_at(self, event: MouseEvent) -> Widget | None:
-        """Return the widget that receives a mouse event: the widget that captured the mouse, else the widget below the
-        mouse. None if there is none."""
+        """Return the widget that captured the mouse, else the widget below the mouse. None if there is no widget."""
         with suppress(NoWidget):
             return self._app.mouse_captured or self._app.get_widget_at(*event.screen_offset)[0]
         return None
@@ -214,10 +212,8 @@ class TypeAhead:
             self._app.run_worker(self._wait_until_ready())
 
     async def _wait_until_ready(self) -> None:
-        """Wait until the last input is handled by its widget, the ancestors of the widget, the current screen and the app.
-        Then dispatch the queue: the current screen has its widgets and its focus.
-
-        If a message loop hangs, drop all input before ctrl+q, so that the user can quit."""
+        """Wait until the last input is handled by its widget and the ancestors, by the current screen and by the app.
+        Then dispatch the queue. If a message loop hangs, drop all input before ctrl+q, so that the user can quit."""
         last, screen, ready = self._last_target() or self._last_screen(), self._screen, asyncio.Event()
         pumps: list[MessagePump] = [
             each for each in (last.ancestors_with_self if last else ()) if each is not self._app

@@ -136,7 +136,6 @@ def find_targets(view: View) -> dict[ItemKind, CommandTarget]:
 
 
 def _selected_thread(view: View) -> ThreadTarget | None:
-    """Return the focused thread, else the thread of the selected row or block. None without a thread."""
     ancestors = view.focused.ancestors_with_self if view.focused is not None else ()
     if focused := next((each for each in ancestors if isinstance(each, ThreadView)), None):
         return focused.thread_target
@@ -297,11 +296,9 @@ def add_custom_commands(app: Shell) -> tuple[str, ...]:
 def usable_keys(
     settings: Settings, keys_of_user: Mapping[str, str], app: type[DOMNode]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the usable keys of each custom command by its name, and an error message for each key that is not usable.
-
-    A key is not usable if an earlier custom command, the app class `app`, or a view in which the custom command works uses
-    it. `keys_of_user` has the keys that the user has set, by command ID.
-    """
+    """Return the usable keys of each custom command by its name, and an error message for each other key. A key is
+    usable unless the app class `app`, a view of the command, or an earlier custom command uses the key. `keys_of_user`
+    has the keys that the user has set, by command ID."""
     accepted: dict[str, str] = {}
     problems: list[str] = []
     custom_keys: dict[str, str] = {}
@@ -340,7 +337,6 @@ class _Runner:
         """The running programs by the name of their command."""
 
     def command(self, custom: CustomCommand, keys: str) -> Command[Shell]:
-        """Return a custom command with its keys."""
         return Command(
             custom.id,
             keys,
@@ -354,7 +350,6 @@ class _Runner:
         )
 
     def _target(self, custom: CustomCommand) -> CommandTarget | None:
-        """Return the smallest item at the cursor on which the command can act. None if there is none."""
         view = current_view(self._app)
         # The key bar also asks for a view that has no widgets yet.
         targets = find_targets(view) if view is not None and is_whole(view) else {}
@@ -435,7 +430,6 @@ class _Runner:
 
 
 def _kind_names(custom: CustomCommand) -> str:
-    """Return the kinds of items of a command in words, such as “block or page”."""
     return " or ".join(_KIND_NAMES[kind] for kind in ITEM_KINDS if kind in custom.item_kinds)
 
 
@@ -445,7 +439,6 @@ def _first_line(text: str) -> str:
 
 
 def _run_program(custom: CustomCommand, target: CommandTarget, cancelled: threading.Event) -> bytes:
-    """Run a program and return its output. Raises ProgramFailed."""
     values = {
         "ref": target.ref,
         "url": target.url,
@@ -481,7 +474,7 @@ _SEQUENCES = {
 HOOK_SECONDS = 10.0
 """Time limit of a hook."""
 MOST_AN_HOUR = 30
-"""Maximum number of hooks in an hour, and maximum number of notifications in an hour."""
+"""Maximum number of hooks, and of notifications, in an hour."""
 _HOUR = timedelta(hours=1)
 
 
@@ -542,7 +535,6 @@ class EventHooks:
         return True
 
     async def _run(self, hook: Hook, event: InboxEvent) -> None:
-        """Run a hook. Each failure is shown once."""
         async with self._turn:
             try:
                 await run_cancellable(partial(_run_hook, hook, event))
@@ -554,7 +546,6 @@ class EventHooks:
 
 
 def _run_hook(hook: Hook, event: InboxEvent, cancelled: threading.Event) -> None:
-    """Run a hook and wait for its end. Raises ProgramFailed."""
     program, facts = hook.command[0], event.as_json(hook.event)
     values = {"ref": event.ref, "url": event.url, "kind": event.kind, "space": event.space}
     variables = {"OCTAVO_EVENT": hook.event, **{f"OCTAVO_{name.upper()}": value for name, value in values.items()}}
@@ -576,7 +567,6 @@ def notification(text: str, setting: str, environment: Mapping[str, str]) -> str
 
 
 def _sequence_name(environment: Mapping[str, str]) -> str:
-    """Return the name of the sequence that the terminal supports, such as `osc9`. Empty for unknown terminals."""
     if environment.get("KITTY_WINDOW_ID"):
         return "osc99"
     if environment.get("TERM", "").startswith(("foot", "rxvt")):
