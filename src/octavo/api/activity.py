@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 READING_KEY = "key"
-"""The `method` of an `Activity` that is no request, but a slow or failed attempt to read the access token."""
+"""`method` of an `Activity` for a slow or failed attempt to read the access token, which is no request."""
 
 
 @dataclass(frozen=True)
@@ -26,4 +26,5 @@ class Activity:
     size: int
     """Size of the body of the last response in bytes, decompressed."""
     given_up: bool = False
-    """Whether the request was canceled because no caller waited for it. Then it says nothing about the server."""
+    """Whether the request was canceled because no caller waited for it. Then the status says nothing about the
+    server."""

@@ -66,7 +66,7 @@ class ChangeRequest(Model):
         return self.revision_merged_ancestor or self.revision_initial
 
     def with_space(self, space: SpaceRef) -> "ChangeRequest":
-        """Return the change request with a space ID. If the server sent none, it is the ID of `space`."""
+        """Return the change request with the ID of `space`, unless it has a space ID."""
         return self if self.space is not None else self.model_copy(update={"space": space.space_id})
 
     @property
@@ -89,8 +89,7 @@ class ChangeRequest(Model):
 
 
 class MergeResult(Model):
-    """The result of a merge or an update. With `conflicts`, it is done too, and the content has both sides of each
-    conflict."""
+    """The result of a merge or an update. `conflicts` means that the content has both sides of each conflict."""
 
     revision: Id | None = None
     result: Annotated[SafeLine, KnownValues("merge", "update", "conflicts")]

@@ -109,8 +109,7 @@ class Comment(Message):
 
     @property
     def is_open_thread(self) -> bool:
-        """Whether this is an open thread and not the comment of a review. Counts of open threads count these
-        comments."""
+        """Whether this is an open thread, and not the comment of a review."""
         return self.is_open and not self.is_review
 
 

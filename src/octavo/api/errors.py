@@ -100,7 +100,7 @@ class NotSent(Unreachable):
 
 class LocalFailure(Unreachable):
     """A problem on this computer prevents the request: an unreadable token, a wrong setting, or a broken database of
-    the embedded server. It stays until the user solves it, so each screen shows it."""
+    the embedded server. Each screen shows the error until the user solves the problem."""
 
     outcome = Outcome.NOT_SENT
 

@@ -93,7 +93,8 @@ _SIGNS = {ord("+"): "\U000f002b", ord("#"): "\U000f0023"}
 _NO_SIGNS = {ord(letter): chr(sign) for sign, letter in _SIGNS.items()}
 _MENTION_BASE = 0xF1000
 _MENTION = re.compile("[\U000f1021-\U000f107e]+")
-"""A placeholder for the title of a page: its URL in private-use letters. No search text matches it by accident."""
+"""Matches a placeholder for the title of a page: the URL of the page in private-use letters, which no search text
+matches by accident."""
 MAX_SPLIT_WORD_LENGTH = 60
 """Maximum number of letters in a word that is split into parts. Longer words are data, not names."""
 MAX_WORD_PARTS = 8

@@ -16,12 +16,12 @@ from octavo.api.users import User
 
 T = TypeVar("T", Organization, Space)
 _MAX_SHARED = 64
-"""Maximum number of organizations and spaces in `_shared`."""
+"""Maximum number of objects in `_shared`."""
 _shared: dict[tuple[type, str], Any] = {}
 
 
 def _share(value: T) -> T:
-    """Return an equal earlier organization or space, to save memory. A list of 200 links can name a space a thousand
+    """Return an earlier object that equals `value`, to save memory. A list of 200 links can name a space a thousand
     times."""
     key = (type(value), value.id)
     shared: T | None = _shared.get(key)

@@ -1,4 +1,4 @@
-"""The merge rules of a space: which rules a change request meets. Does no I/O.
+"""The merge rules of a space, and which of them a change request meets. Does no I/O.
 
 The server decides whether a merge is allowed. In the app, a result of this module is only shown, and never prevents a
 write. The embedded server refuses merges that the rules do not allow.
@@ -17,13 +17,13 @@ from octavo.api.safety import safe_line
 from octavo.api.spaces import Space
 
 RuleState: TypeAlias = Literal["met", "unmet", "unchecked"]
-"""`unchecked` means that only the server can check the rule."""
+"""State of a rule. Only the server can check a rule that is `unchecked`."""
 _UNCHECKED = {"custom": "a custom rule", "require_agent_review": "a review by an agent"}
 
 
 @dataclass(frozen=True)
 class MergeRules:
-    """The merge rules of a space, from `source`. If not `is_known`, they are not loaded or have an unknown form."""
+    """The merge rules of a space. If not `is_known`, the rules are not loaded or have an unknown form."""
 
     rules: tuple[Mapping[str, Any], ...] = ()
     source: Literal["space", "organization"] = "space"
@@ -47,7 +47,7 @@ def _inherits(of_space: Any) -> bool:
 def rules_for(space: Space, organization: Organization | None) -> MergeRules:
     """Return the merge rules of a space. `organization` is needed only if the space inherits its rules."""
     if organization is None and inherits(space):
-        # A server without merge rules omits the field. Then there are certainly no rules.
+        # A server without merge rules omits the field. A missing field means that there are no rules.
         return MergeRules(is_known=space.merge_rules is None)
     return rules_in(space.merge_rules, organization.merge_rules if organization is not None else None)
 

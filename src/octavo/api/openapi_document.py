@@ -140,17 +140,14 @@ class _Schemas:
         return shared
 
     def response_schema(self, spec: Spec) -> Json:
-        """Return the schema of the response of an operation."""
         described: Json = _shorten_references(self._found[spec.response_type])
         return described
 
     def field(self, kind: Any, name: str) -> Json:
-        """Return the schema of one field of a request, by its wire name."""
         described: Json = _shorten_references(self.model_schema(kind)["properties"][name])
         return described
 
     def components(self) -> Json:
-        """Return the schema definitions that other schemas refer to, by name."""
         kept = {name: schema for name, schema in self._shared.items() if name not in self._inlined}
         return {_short_name(name): _shorten_references(kept[name]) for name in sorted(kept, key=_short_name)}
 
@@ -243,8 +240,8 @@ def _adapt_list_schema(schema: Json) -> None:
 
 
 def _require_sent_fields(paths: Json, described: Json) -> None:
-    """Mark fields that the embedded server always sends as required, and remove their default values. In the models, these
-    fields are optional, because other servers may leave them out. Models of requests stay unchanged."""
+    """Mark as required the fields that the embedded server always sends, and remove their default values. In the
+    models, these fields are optional, because other servers may leave them out. Models of requests stay unchanged."""
     operations = [operation for methods in paths.values() for operation in methods.values()]
     in_responses = _referenced_names([operation["responses"] for operation in operations], described)
     requested = _referenced_names([operation.get("requestBody") for operation in operations], described)

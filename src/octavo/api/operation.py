@@ -412,7 +412,7 @@ def own_id(item: Any) -> str | None:
 
 
 def identity(item: Any) -> str:
-    """Return the id of an item. If it has no id, return the whole item as JSON."""
+    """Return the id of an item, else the whole item as JSON."""
     return own_id(item) or to_json(item).decode()
 
 
@@ -423,11 +423,9 @@ async def read_pages(
     after: ListPage[Item] | None = None,
     identity: Callable[[Item], str | None] = own_id,
 ) -> AsyncGenerator[ListPage[Item], None]:
-    """Yield the pages of a list, by default from the first page. With `after`, start with the page after it. Items of
-    earlier pages are left out.
-
-    Raises PaginationError if the list does not end, and any error of `send`.
-    """
+    """Yield the pages of a list, by default from the first page. With `after`, start with the page that follows
+    `after`. An item that an earlier page has is left out. Raises PaginationError if the list does not end, and any
+    error of `send`."""
     last = after
 
     async def fetch(cursor: str | None) -> tuple[Sequence[Item], object]:

@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 
 class _Shape(NamedTuple):
-    """A step of an error path that is not in the JSON value: pydantic inserts the name of a union member that it tried. The
-    error applies only to this member."""
+    """A step of an error path that is not in the JSON value: the name of a union member that pydantic tried. The error
+    applies only to this member."""
 
     name: int | str
 
 
 class _UnreadablePart(NamedTuple):
-    """An unreadable part: its path, and the error type of pydantic."""
+    """Path of an unreadable part, and its error type in pydantic."""
 
     path: tuple[int | str | _Shape, ...]
     kind: str
@@ -113,7 +113,7 @@ class _PartialValue:
         self._remove_paths(paths)
 
     def _locate_error(self, error: ErrorDetails) -> _UnreadablePart:
-        """Return the path and the type of an error. For a missing field, the path leads to the object without the field."""
+        """Return the unreadable part of an error. For a missing field, this is the object without the field."""
         path: list[int | str | _Shape] = []
         value: Any = self.value
         loc = error["loc"]
@@ -149,11 +149,10 @@ class _PartialValue:
 
 
 def _likely_errors(errors: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
-    """Return the errors that apply. For a value with several possible shapes, pydantic reports errors for each shape. Only
-    those of the most similar shape apply."""
+    """Return the errors that apply. Pydantic tries each possible shape of a value and reports its errors. Only errors
+    of the most similar shape apply."""
     shapes: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
-    """The possible shapes of each value, by the path of the value. True for a shape that contradicts the tag of the
-    value."""
+    """Shapes that pydantic tried, by path of the value. True if the shape contradicts the tag of the value."""
     for path, kind in errors:
         for end, step in enumerate(path):
             if isinstance(step, _Shape):

@@ -82,7 +82,6 @@ def _text_replacements() -> Mapping[int, str | None]:
 
 @cache
 def _line_replacements() -> Mapping[int, str | None]:
-    """Return the replacements of characters that make a safe single line, for `str.translate`."""
     return {**_text_replacements(), **dict.fromkeys({*_NEW_LINES, 0x0A, 0x09, 0x0D}, " ")}
 
 
