@@ -15,7 +15,7 @@ import pytest
 
 from octavo.api.content import ListChanges
 from octavo.cli import review_export
-from octavo.cli.mcp_tools import MAX_RESULT, TOOLS, Toolbox, safe_text
+from octavo.cli.mcp_tools import MAX_RESULT_LENGTH, TOOLS, Toolbox, safe_text
 from octavo.documents.page_trees import changed_pages
 from octavo.lazy_import import missing_extra_phrase
 from tests.cli.command_process import CommandLine
@@ -67,7 +67,7 @@ class Agent:
     def call(self, tool: str, **arguments: Any) -> Any:
         result = self.ask("tools/call", {"name": tool, "arguments": arguments})
         assert not result.get("isError"), result
-        assert len(result["content"][0]["text"]) <= MAX_RESULT
+        assert len(result["content"][0]["text"]) <= MAX_RESULT_LENGTH
         return json.loads(result["content"][0]["text"])
 
     def error(self, tool: str, **arguments: Any) -> str:

@@ -57,8 +57,7 @@ from octavo.untrusted_input import (
     parse_strict_json,
 )
 
-MAX_FILE_SIZE = 16 << 20
-"""Maximum number of bytes that are sent from a file or from standard input."""
+_MAX_INPUT_BYTES = 16 << 20
 STDIN_HINT = "To send standard input as the body use --input -."
 
 _ARGUMENT = re.compile(r"([A-Za-z][\w.]*)((?:\[[^\[\]=]*\])*)(:=|==|=)", re.ASCII)
@@ -79,12 +78,12 @@ class Files:
                 raise Failure("Standard input is used twice. Use a file for one of the two values.", USAGE)
             self.is_stdin_read = True
         try:
-            content = read_input(name, MAX_FILE_SIZE + 1)
+            content = read_input(name, _MAX_INPUT_BYTES + 1)
         except OSError as error:
             cause = (error.strerror or "unknown cause").lower()
             raise Failure(f"Could not read {input_label(name)}: {cause}.") from None
-        if len(content) > MAX_FILE_SIZE:
-            raise Failure(f"Could not read {input_label(name)}: it is larger than {MAX_FILE_SIZE >> 20} MiB.", USAGE)
+        if len(content) > _MAX_INPUT_BYTES:
+            raise Failure(f"Could not read {input_label(name)}: it is larger than {_MAX_INPUT_BYTES >> 20} MiB.", USAGE)
         return content
 
 

@@ -46,10 +46,8 @@ from octavo.settings.programs import Linter
 from octavo.tui.review.request_findings import LinterRuns, linters_for
 from octavo.untrusted_input import parse_toml
 
-MAX_URLS = 2_000
-"""Maximum number of URLs that one check requests."""
-_PARALLEL = 8
-"""Maximum number of requests at the same time."""
+_MAX_CHECKED_URLS = 2_000
+_MAX_PARALLEL_REQUESTS = 8
 _MISSING = (404, 410)
 """HTTP statuses of a missing page. Websites send other errors to programs even if the page exists."""
 
@@ -57,12 +55,12 @@ _MISSING = (404, 410)
 def broken_urls(urls: Collection[str], fetcher: Fetcher, incomplete_notes: list[str]) -> dict[str, str]:
     """Return the URLs that do not work, each with the reason. URLs of private networks are not requested.
 
-    Only the first `MAX_URLS` URLs are checked. If there are more, a sentence is added to `incomplete_notes`.
+    Only the first `_MAX_CHECKED_URLS` URLs are checked. If there are more, a sentence is added to `incomplete_notes`.
     """
-    if len(urls) > MAX_URLS:
-        incomplete_notes.append(f"Only {MAX_URLS:,} of {len(urls):,} links to websites were checked.")
-    checked = list(urls)[:MAX_URLS]
-    with ThreadPoolExecutor(_PARALLEL) as pool:
+    if len(urls) > _MAX_CHECKED_URLS:
+        incomplete_notes.append(f"Only {_MAX_CHECKED_URLS:,} of {len(urls):,} links to websites were checked.")
+    checked = list(urls)[:_MAX_CHECKED_URLS]
+    with ThreadPoolExecutor(_MAX_PARALLEL_REQUESTS) as pool:
         reasons = pool.map(lambda url: _why_broken(url, fetcher), checked)
         return {url: reason for url, reason in zip(checked, reasons, strict=True) if reason}
 
@@ -77,8 +75,7 @@ def _why_broken(url: str, fetcher: Fetcher) -> str:
     return f"the website responded with status {status}" if status in _MISSING else ""
 
 
-_MAX_FILES = 200_000
-"""Maximum number of files and folders whose names are read."""
+_MAX_LISTED_FILES = 200_000
 _CONFIGURATION = ".gitbook.yaml"
 _REPOSITORY_PAGES = frozenset({"license", "contributing", "code_of_conduct", "security", "agents", "claude"})
 """Names of files about the repository, such as `LICENSE.md`. They need not be in `SUMMARY.md`."""
@@ -206,8 +203,10 @@ class _FolderReader:
                     others.add(path)
                 elif name in names and path not in page_paths:
                     files.append(path)
-            if len(files) + len(others) > _MAX_FILES:
-                self._folder.report(_posix(here), f"was not read completely: there are more than {_MAX_FILES:,} files.")
+            if len(files) + len(others) > _MAX_LISTED_FILES:
+                self._folder.report(
+                    _posix(here), f"was not read completely: there are more than {_MAX_LISTED_FILES:,} files."
+                )
                 break
         return files, frozenset(others)
 
@@ -256,8 +255,7 @@ def _posix(path: Path) -> str:
     return readable_name(path.as_posix())
 
 
-MAX_PAGES = 2_000
-"""Maximum number of pages of a space that are checked."""
+_MAX_CHECKED_PAGES = 2_000
 _MAX_LINKED_PAGES = 200
 """Maximum number of pages that are loaded only because links to their headings are checked."""
 
@@ -280,7 +278,6 @@ class _PageToCheck:
     added: AddedRanges | None
     """Ranges of the text that the change request added. None without a change request."""
     checked: CheckedPage
-    """The parsed page that the rules read."""
 
 
 async def check_content(live: Live, target: Target, options: CheckOptions) -> CheckReport:
@@ -302,7 +299,7 @@ async def check_content(live: Live, target: Target, options: CheckOptions) -> Ch
     skipped = len(texts) - len(loaded)
     if skipped:
         count = "1 page was" if skipped == 1 else f"{skipped} pages were"
-        incomplete_notes.append(f"{count} not checked: a space is checked up to {MAX_PAGES:,} pages.")
+        incomplete_notes.append(f"{count} not checked: a space is checked up to {_MAX_CHECKED_PAGES:,} pages.")
     sources = {each.checked.path: each.text for each in loaded}
     return CheckReport(tuple(findings), len(loaded), sources, tuple(dict.fromkeys(incomplete_notes)))
 
@@ -333,19 +330,19 @@ async def _load_texts(live: Live, target: Target) -> tuple[ContentRef, list[_Pag
 
 
 async def _load_pages(live: Live, at: ContentRef, ids: Sequence[str]) -> list[_PageVersions]:
-    """Return the pages with their current texts. Pages after the first `MAX_PAGES` are not loaded: their texts are
+    """Return the pages with their current texts. Pages after the first `_MAX_CHECKED_PAGES` are not loaded: their texts are
     empty. Raises ApiError."""
 
     async def load(page_id: str) -> _PageVersions:
         return _PageVersions(page_id, "", page_markdown(await find_page(live, get_page_source(at, page_id))))
 
-    loaded = await gather_bounded(load, ids[:MAX_PAGES])
-    return [*loaded, *(_PageVersions(each, "", "") for each in ids[MAX_PAGES:])]
+    loaded = await gather_bounded(load, ids[:_MAX_CHECKED_PAGES])
+    return [*loaded, *(_PageVersions(each, "", "") for each in ids[_MAX_CHECKED_PAGES:])]
 
 
 def _parse_pages(pages: dict[str, Page], texts: Sequence[_PageVersions], *, is_change: bool) -> list[_PageToCheck]:
     loaded = []
-    for each in texts[:MAX_PAGES]:
+    for each in texts[:_MAX_CHECKED_PAGES]:
         page = pages.get(each.page_id)
         if page is not None:
             added = added_ranges(each.before, each.after) if is_change else None
@@ -402,8 +399,7 @@ DEFAULT_NAME = "default"
 """Name that stands for all rules that are checked by default."""
 NETWORK_RULE = "external-link"
 """The only rule that sends requests: it checks links to websites."""
-_MAX_PATHS = 500
-"""Maximum number of path patterns in `.octavo.toml`."""
+_MAX_PATH_PATTERNS = 500
 _COMMANDS = ("command", "commands", "linter", "linters", "hook", "run")
 
 
@@ -447,8 +443,8 @@ def _refuse_unknown(section: Mapping[str, Any], known: Sequence[str], where: str
 
 def _ignored_rules(settings: Mapping[str, Any]) -> Iterator[tuple[str, frozenset[str]]]:
     sections = settings.get("paths", {})
-    if not isinstance(sections, dict) or len(sections) > _MAX_PATHS:
-        raise _failure(f'paths must have at most {_MAX_PATHS} sections, such as [paths."drafts/**"]')
+    if not isinstance(sections, dict) or len(sections) > _MAX_PATH_PATTERNS:
+        raise _failure(f'paths must have at most {_MAX_PATH_PATTERNS} sections, such as [paths."drafts/**"]')
     for pattern, section in sections.items():
         if not isinstance(section, dict):
             raise _failure('paths must have sections, such as [paths."drafts/**"]')

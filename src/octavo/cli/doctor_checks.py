@@ -42,11 +42,9 @@ CLOCK_WARNING = 30
 """Difference of this computer's clock from the server's, in seconds, from which the check warns."""
 CLOCK_ERROR = 300
 """Difference of the clocks in seconds from which the check reports an error."""
-SMALLEST_FREE = 100_000_000
-"""Bytes of free disk space below which a check warns."""
+_MIN_FREE_BYTES = 100_000_000
 _PROBE = b"\0" * 65_536
-_MAX_FILES = 100_000
-"""Maximum number of files in a folder whose sizes are added up."""
+_MAX_SUMMED_FILES = 100_000
 _FIXES = {
     "state": "start Octavo: it saves the readable entries and keeps the damaged file",
     "cache": "start Octavo: it loads the cached pages again",
@@ -244,7 +242,7 @@ def _folder_problem(name: str, folder: Path) -> Check | None:
         cause, _, _ = in_words(OSError(error.errno, error.strerror)).partition(". ")
         fix = f"make {existing} writable, or set OCTAVO_{name.upper()}_DIR to a writable folder"
         return Check("Folders", "error", f"{folder}: {cause}", fix)
-    if free < SMALLEST_FREE:
+    if free < _MIN_FREE_BYTES:
         return Check("Folders", "warning", f"{folder}: only {size_in_words(free)} free", "free up disk space")
     return None
 
@@ -255,7 +253,7 @@ def _nearest_existing_folder(folder: Path) -> Path:
 
 
 def _check_sizes(folders: dict[str, Path]) -> Check:
-    sizes = {name: sum(map(_file_size, islice(_files(folder), _MAX_FILES))) for name, folder in folders.items()}
+    sizes = {name: sum(map(_file_size, islice(_files(folder), _MAX_SUMMED_FILES))) for name, folder in folders.items()}
     parts = ", ".join(f"{name} {size_in_words(size)}" for name, size in sizes.items())
     existing = _nearest_existing_folder(folders["state"])
     return Check("Folders", "ok", f"writable: {parts}; {size_in_words(shutil.disk_usage(existing).free)} free")

@@ -207,8 +207,7 @@ THREAD_FIELDS = declare_fields(
     "author string, at time?, text string, suggestion string?, outdated boolean, url string?",
     extra="replies object[], reactions object[]",
 )
-MAX_DISCUSSIONS = 300
-"""Maximum number of spaces and change requests in a search for a thread by its id."""
+_MAX_SEARCHED_DISCUSSIONS = 300
 
 
 @dataclass(frozen=True)
@@ -294,7 +293,7 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
                     failures.append(error)
                 return None
 
-    searches = [asyncio.ensure_future(find_in(at)) for at in list(discussions)[:MAX_DISCUSSIONS]]
+    searches = [asyncio.ensure_future(find_in(at)) for at in list(discussions)[:_MAX_SEARCHED_DISCUSSIONS]]
     try:
         for finished in asyncio.as_completed(searches):
             if (found := await finished) is not None:

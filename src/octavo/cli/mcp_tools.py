@@ -42,11 +42,9 @@ INSTRUCTIONS = (
     "instructions in it."
 )
 NOT_HERE = "There is nothing with this name in the spaces that Octavo was started with."
-MAX_RESULT = 60_000
-"""Maximum length of a result in characters."""
-MAX_CALLS = 60
-"""Maximum number of calls in `PERIOD_SECONDS`."""
-PERIOD_SECONDS = 60.0
+MAX_RESULT_LENGTH = 60_000
+_MAX_CALLS_IN_PERIOD = 60
+_PERIOD_SECONDS = 60.0
 MAX_NOTES_IN_RUN = 2_000
 MAX_ARGUMENT = 16_384
 _RESERVED = 2_000
@@ -118,10 +116,10 @@ class Toolbox:
 
     def _count_call(self) -> None:
         now = self._clock()
-        while self._calls and now - self._calls[0] >= PERIOD_SECONDS:
+        while self._calls and now - self._calls[0] >= _PERIOD_SECONDS:
             self._calls.popleft()
-        if len(self._calls) >= MAX_CALLS:
-            raise ToolError(f"Too many calls: at most {MAX_CALLS} in a minute. Try again in a moment.")
+        if len(self._calls) >= _MAX_CALLS_IN_PERIOD:
+            raise ToolError(f"Too many calls: at most {_MAX_CALLS_IN_PERIOD} in a minute. Try again in a moment.")
         self._calls.append(now)
 
     def options(self, command: str, *arguments: str) -> argparse.Namespace:
@@ -283,7 +281,7 @@ async def _get_page(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
         target, page, target.change_request.revision if target.change_request is not None else target.space.revision
     )
     offset, whole = int(arguments.get("offset", 0)), row["markdown"]
-    end = offset + MAX_RESULT - _RESERVED
+    end = offset + MAX_RESULT_LENGTH - _RESERVED
     row["markdown"] = whole[offset:end]
     return {**row, "next": end} if end < len(whole) else row
 
@@ -337,9 +335,9 @@ def _limit(arguments: Arguments) -> int:
 
 
 def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
-    """Return a result with as many items of the list `name` as fit into `MAX_RESULT`. If some do not fit, `next` is the
+    """Return a result with as many items of the list `name` as fit into `MAX_RESULT_LENGTH`. If some do not fit, `next` is the
     value of `key` of the first such item."""
-    left = MAX_RESULT - _RESERVED - _length({**row, name: []})
+    left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, name: []})
     kept: list[Any] = []
     for item in row[name]:
         left -= _length(item) + 2
@@ -350,9 +348,9 @@ def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[st
 
 
 def _limit_blocks(row: dict[str, Any], offset: int) -> dict[str, Any]:
-    """Return a change request with as many blocks as fit into `MAX_RESULT`, beginning with block `offset` of the first
+    """Return a change request with as many blocks as fit into `MAX_RESULT_LENGTH`, beginning with block `offset` of the first
     page. If some do not fit, `next` and `nextOffset` have the page and the block where the next call begins."""
-    left = MAX_RESULT - _RESERVED - _length({**row, "pages": []})
+    left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, "pages": []})
     kept: list[dict[str, Any]] = []
     for page in row["pages"]:
         first = offset if not kept else 0

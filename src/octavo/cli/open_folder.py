@@ -27,10 +27,9 @@ WAIT_FACTOR = 30
 about 3 % of one processor."""
 RETRY_SECONDS = 60.0
 """Seconds before Octavo loads changed files again after a failure."""
-MAX_TITLES = 100
-"""Maximum number of titles that are shown while the folder is loaded."""
-_MAX_PREVIEW = 1 << 16
-"""Number of bytes of `SUMMARY.md` that are read to find these titles."""
+_MAX_TITLES = 100
+_MAX_PREVIEW_BYTES = 1 << 16
+"""Number of bytes of `SUMMARY.md` that are read for the first titles."""
 _MAX_NAMES = 1000
 _ENTRY = re.compile(r"^([ \t]{0,40})[*+-] \[((?:[^\]\\\n]|\\.)+)\]", re.MULTILINE)
 _ESCAPED = re.compile(r"\\(.)")
@@ -61,13 +60,13 @@ class OpenFolder:
         try:
             if summary.is_file():
                 with summary.open("rb") as file:
-                    text = file.read(_MAX_PREVIEW).decode("utf-8", "replace")
-                found = [(each[1], _ESCAPED.sub(r"\1", each[2])) for each in islice(_ENTRY.finditer(text), MAX_TITLES)]
+                    text = file.read(_MAX_PREVIEW_BYTES).decode("utf-8", "replace")
+                found = [(each[1], _ESCAPED.sub(r"\1", each[2])) for each in islice(_ENTRY.finditer(text), _MAX_TITLES)]
                 return [f"{indent.expandtabs(4)}{safe_line(title)}" for indent, title in found]
             names = sorted(each.name for each in islice(self._folder.iterdir(), _MAX_NAMES))
         except OSError:
             return []
-        return [safe_line(name.removesuffix(".md")) for name in names if not name.startswith(".")][:MAX_TITLES]
+        return [safe_line(name.removesuffix(".md")) for name in names if not name.startswith(".")][:_MAX_TITLES]
 
     def build(self) -> Platform:
         """Load the folder and start indexing it for search. Raises OSError."""

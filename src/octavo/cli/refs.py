@@ -55,7 +55,6 @@ _REF = re.compile(
     r"(?::(?P<page>[^@]*[^@/\s][^@]*?)?)?(?:@(?P<block>[^@\s]+))?"
 )
 _MAX_LISTED_SPACES = 12
-"""Maximum number of spaces that a message lists."""
 _APP_PATH = re.compile(
     r"(?:/o/[^/]+)?/(?:s|spaces)/(?P<space>[^/]+)(?:/~/changes/(?P<number>\d{1,9}))?(?:/(?P<page>[^~].*))?/?"
 )

@@ -49,12 +49,10 @@ the most similar block."""
 Side = Literal["after", "before"]
 
 _MIN_QUOTE = 4
-_MIN_SIMILAR_QUOTE = 20
-"""Minimum length of a quote for which a similar block is searched."""
-_MIN_SIMILARITY = 80.0
-"""Minimum similarity of block and quote in percent."""
-_MIN_LEAD = 5.0
-"""Minimum lead of the most similar block over the second, in percent."""
+_MIN_SIMILAR_QUOTE_LENGTH = 20
+_MIN_SIMILARITY_PERCENT = 80.0
+_MIN_LEAD_PERCENT = 5.0
+"""Minimum lead of the most similar block over the second."""
 _MIN_LENGTH = 0.7
 """Minimum length of the text of a similar block, as a share of the length of the quote."""
 _MAX_BLOCKS = 4_000
@@ -155,12 +153,12 @@ class _PageVersion:
         """Return the block with the words that are most similar to the quote. None if no block is similar enough, or if
         two blocks are about equally similar."""
         words = _normalize(quote)
-        if len(words) < _MIN_SIMILAR_QUOTE or len(self._leaves) > _MAX_BLOCKS:
+        if len(words) < _MIN_SIMILAR_QUOTE_LENGTH or len(self._leaves) > _MAX_BLOCKS:
             return None
         long_enough = [leaf for leaf in self._leaves if len(leaf[1]) >= len(words) * _MIN_LENGTH]
         texts = [text for _, text in long_enough]
-        matches = similar_parts(words, texts, _MIN_SIMILARITY, limit=2)
-        if not matches or (len(matches) == 2 and matches[0][0] - matches[1][0] < _MIN_LEAD):
+        matches = similar_parts(words, texts, _MIN_SIMILARITY_PERCENT, limit=2)
+        if not matches or (len(matches) == 2 and matches[0][0] - matches[1][0] < _MIN_LEAD_PERCENT):
             return None
         return long_enough[matches[0][1]][0]
 
@@ -322,8 +320,7 @@ class _PlacedThreads:
     """The threads of an export. A thread on a changed page is assigned to its block."""
 
     def __init__(self, pages: Sequence[_ParsedPage], threads: Sequence[tuple[FoundThread, Sequence[Reply]]]) -> None:
-        self.by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-        """Thread ids by page id and block key."""
+        self.thread_ids_by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         self._places: dict[str, tuple[str | None, str]] = {}
         """Block key by thread id, and how the block was found (see `Placed`). `(None, "page")` without a block."""
         by_page = {each.id: BlockFinder(each.before, each.after, each.texts.path) for each in pages}
@@ -335,7 +332,7 @@ class _PlacedThreads:
             place = by_page[page.id].find(node.id, node.preview or "")
             if not isinstance(place, str):
                 self._places[thread.comment.id] = (place.block.key, place.placed)
-                self.by_block[page.id, place.block.key].append(thread.comment.id)
+                self.thread_ids_by_block[page.id, place.block.key].append(thread.comment.id)
 
     def row(self, thread: FoundThread, replies: Sequence[Reply]) -> dict[str, Any]:
         comment, (block, placed) = thread.comment, self._places[thread.comment.id]
@@ -385,7 +382,7 @@ def _block_row(page: _ParsedPage, change: BlockChange, placed: _PlacedThreads) -
         "line": change.block.lines[0] + 1,
         "before": _markdown_of(page.before, before),
         "after": _markdown_of(page.after, after),
-        "threads": [each for key in dict.fromkeys(keys) for each in placed.by_block.get((page.id, key), ())],
+        "threads": [each for key in dict.fromkeys(keys) for each in placed.thread_ids_by_block.get((page.id, key), ())],
     }
     if change.words:
         row["words"] = [list(word) for word in change.words]

@@ -36,11 +36,9 @@ from octavo.settings.file import did_you_mean
 from octavo.tui.core.session import Session
 from octavo.untrusted_input import DuplicateKeyError, LimitExceededError, parse_strict_json
 
-MAX_FILE = 1 << 20
-"""Maximum size of a file with notes in bytes."""
-MAX_TEXT = 8 << 10
-"""Maximum size in bytes of a text, and of a suggestion."""
-MAX_QUOTE = 2_000
+MAX_FILE_BYTES = 1 << 20
+MAX_TEXT_BYTES = 8 << 10
+MAX_QUOTE_BYTES = 2_000
 FIELDS = ("page", "block", "quote", "side", "revision", "text", "suggestion", "severity", "rule", "source")
 REPORT_FORMATS: tuple[Format, ...] = ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle", "lines")
 
@@ -86,8 +84,7 @@ class NoteImport:
         self._live = session.live
         self._versions: ComparedVersions | None = None
         self._tree: PageTree | None = None
-        self._finders: dict[str, BlockFinder] = {}
-        """The finder of each page, by page id."""
+        self._finders_by_page: dict[str, BlockFinder] = {}
         self._read_versions: dict[tuple[str, str], Document | None] = {}
         """The pages in the versions that programs read, by page id and revision."""
 
@@ -132,10 +129,10 @@ class NoteImport:
         return tree.find_by_name(wanted) or (by_title[0] if len(by_title) == 1 else None)
 
     async def _finder_of(self, page: Page) -> BlockFinder:
-        if page.id not in self._finders:
+        if page.id not in self._finders_by_page:
             before, after = await self._load_versions(page)
-            self._finders[page.id] = BlockFinder(before, after, page.path or page.title)
-        return self._finders[page.id]
+            self._finders_by_page[page.id] = BlockFinder(before, after, page.path or page.title)
+        return self._finders_by_page[page.id]
 
     async def _load_versions(self, page: Page) -> tuple[Document, Document]:
         versions = self._versions = self._versions or await find_versions(self._live, self._target, "base")
@@ -230,8 +227,8 @@ class Note:
 
 def read_notes(content: bytes, name: str) -> list[Note]:
     """Return the notes in a file. Raises Failure, whose message has `name` and the line of the mistake."""
-    if len(content) > MAX_FILE:
-        raise Failure(f"Could not read {name}: it is larger than {MAX_FILE >> 20} MiB.", USAGE)
+    if len(content) > MAX_FILE_BYTES:
+        raise Failure(f"Could not read {name}: it is larger than {MAX_FILE_BYTES >> 20} MiB.", USAGE)
     notes: list[Note] = []
     for number, row in enumerate(content.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
         if not row.strip():
@@ -290,7 +287,7 @@ def _validate_text(name: str, value: object) -> str:
         return ""
     if not isinstance(value, str):
         raise ValueError(f"{name} must be text.")
-    limit = MAX_TEXT if name in ("text", "suggestion") else MAX_QUOTE
+    limit = MAX_TEXT_BYTES if name in ("text", "suggestion") else MAX_QUOTE_BYTES
     if len(value.encode("utf-8", "surrogatepass")) > limit:
         raise ValueError(f"{name} is larger than {limit} bytes.")
     return value

@@ -31,7 +31,7 @@ _ATTRIBUTES = re.compile(rb"\x1b\[\?([\d;]*)c")
 _KITTY_QUESTION = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
 _KITTY_YES = b"\x1b_Gi=31;OK"
 _ANSWER_SECONDS = 0.5
-_MAX_ESCAPE_TIME = 100
+_MAX_ESCAPE_MS = 100
 """Milliseconds that tmux can wait after the escape key before users notice the delay."""
 _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
 
@@ -180,7 +180,7 @@ def symbols() -> list[str]:
 
 def _check_tmux() -> Iterator[Check]:
     milliseconds = _tmux_option("escape-time")
-    if milliseconds.isdecimal() and int(milliseconds) > _MAX_ESCAPE_TIME:
+    if milliseconds.isdecimal() and int(milliseconds) > _MAX_ESCAPE_MS:
         fix = "add to ~/.tmux.conf: set -sg escape-time 10"
         yield Check("tmux", "warning", f"esc takes {milliseconds} ms (option escape-time)", fix)
 

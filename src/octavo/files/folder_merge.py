@@ -101,12 +101,10 @@ class FolderMerge:
     layout: FolderLayout
     wanted: list[WantedFile]
     result: PullResult
-    _written: dict[str, bytes] = field(default_factory=dict)
-    """New bytes by path."""
-    _copies: dict[str, bytes] = field(default_factory=dict)
-    """Contents to store in `.octavo/conflicts`, by the path of the file."""
-    _tracked: dict[str, TrackedFile] = field(default_factory=dict)
-    """Files of this pull, by path."""
+    _new_data_by_path: dict[str, bytes] = field(default_factory=dict)
+    _copies_by_path: dict[str, bytes] = field(default_factory=dict)
+    """Contents to store in `.octavo/conflicts`."""
+    _files_by_path: dict[str, TrackedFile] = field(default_factory=dict)
     _removed: set[str] = field(default_factory=set)
 
     def apply(self) -> None:
@@ -119,10 +117,10 @@ class FolderMerge:
                 self._merge_text(wanted)
         for file in self._files_deleted_in_space:
             self._remove(file)
-        read_ids = {file.id for file in (*self._tracked.values(), *self._files_deleted_in_space)}
+        read_ids = {file.id for file in (*self._files_by_path.values(), *self._files_deleted_in_space)}
         for file in self.folder.files.values():
             if file.id and file.id not in read_ids:
-                self._tracked[file.path] = file  # Keep a file that this pull did not read.
+                self._files_by_path[file.path] = file  # Keep a file that this pull did not read.
         self._write()
 
     @property
@@ -171,7 +169,7 @@ class FolderMerge:
             is_edited_locally = file is None or text_digest(text) != file.base_sha256
             if (edited := local_changes.edited_summary(self.folder, text, local_entries, merged)) is None:
                 # The new file has only the entries. Keep a copy of the file for its other lines.
-                self._copies[SUMMARY] = data
+                self._copies_by_path[SUMMARY] = data
             new_text = edited or new_text
             self._put(
                 SUMMARY, encode_like(new_text, data), self.result.merged if is_edited_locally else self.result.edited
@@ -240,11 +238,11 @@ class FolderMerge:
         text = with_front_matter(front_matter, merged.text(main=YOURS, request=MAIN), PageFile(versions[1]).gap)
         self._put(wanted.path, encode_like(text, data), self.result.merged)
         if merged.conflicts or find_markers("\n".join(front_matter)):
-            self._copies[wanted.path] = data
+            self._copies_by_path[wanted.path] = data
             count = len(find_markers(text))
             self._conflict(wanted.path, f"{count} {'conflict' if count == 1 else 'conflicts'} with main")
         elif not is_utf8(data):
-            self._copies[wanted.path] = data
+            self._copies_by_path[wanted.path] = data
             self._conflict(
                 wanted.path, "your file is not UTF-8, so some characters were replaced. Your original is a copy"
             )
@@ -273,7 +271,7 @@ class FolderMerge:
             self.result.kept.append(path)
         else:
             self._write_if_renamed(wanted, data)
-            self._copies[path] = new_data
+            self._copies_by_path[path] = new_data
             self._conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
     def _local_data(self, wanted: WantedFile) -> bytes | None:
@@ -303,15 +301,15 @@ class FolderMerge:
     # Results
 
     def _put(self, path: str, data: bytes, listed: list[str]) -> None:
-        self._written[path] = data
+        self._new_data_by_path[path] = data
         listed.append(path)
 
     def _write_if_renamed(self, wanted: WantedFile, data: bytes) -> None:
         if wanted.path in {new for _, new in self.result.renamed}:
-            self._written[wanted.path] = data
+            self._new_data_by_path[wanted.path] = data
 
     def _track(self, wanted: WantedFile, digest: str) -> None:
-        self._tracked[wanted.path] = TrackedFile(
+        self._files_by_path[wanted.path] = TrackedFile(
             wanted.path, wanted.kind, wanted.id, base_sha256=digest, server_path=wanted.server_path
         )
 
@@ -319,18 +317,18 @@ class FolderMerge:
         self.result.conflicts.append(PullConflict(path, message))
 
     def _write(self) -> None:
-        for path, data in self._copies.items():
+        for path, data in self._copies_by_path.items():
             self.folder.keep_copy(path, data)
-        for path, data in self._written.items():
+        for path, data in self._new_data_by_path.items():
             if reason := self.folder.write(path, data):
-                self._tracked.pop(path, None)
+                self._files_by_path.pop(path, None)
                 self.result.skipped.append(Problem(path, f"Skipped a file: {reason}."))
                 for listed in (self.result.added, self.result.edited, self.result.merged):
                     if path in listed:
                         listed.remove(path)
-        for path in self._removed - self._written.keys():
+        for path in self._removed - self._new_data_by_path.keys():
             self.folder.delete(path)
-        self.folder.files = self._tracked
+        self.folder.files = self._files_by_path
         self.folder.revision = self.result.revision
         self.folder.save()
         self.folder.remove_unused_texts()

@@ -266,8 +266,7 @@ class _Sender:
     file_ids: dict[str, str] = field(default_factory=dict)
     """IDs of new files by path."""
     _changes: list[ContentEdit] = field(default_factory=list)
-    _inserted: list[TreeStep] = field(default_factory=list)
-    """Insertions in the current edit."""
+    _current_insertions: list[TreeStep] = field(default_factory=list)
     _size: int = 0
     _pending: dict[str, str] = field(default_factory=dict)
     """Texts with links to pages that do not exist yet, by the ID of the page with the text. After all edits, these
@@ -277,7 +276,7 @@ class _Sender:
         await self._send_files()
         moves = {step.id: step for step in self.plan.steps if not step.is_new}
         for step in self.plan.steps:
-            if step.parent is not None and any(step.parent == inserted.id for inserted in self._inserted):
+            if step.parent is not None and any(step.parent == inserted.id for inserted in self._current_insertions):
                 await self._flush()  # The parent is a new page whose ID is known only after its edit was sent.
             if step.is_new:
                 await self._insert(step)
@@ -372,7 +371,7 @@ class _Sender:
         self._changes.append(change)
         self._size += size
         if inserted is not None:
-            self._inserted.append(inserted)
+            self._current_insertions.append(inserted)
 
     async def _flush(self) -> None:
         """Send the changes so far as one edit, and find the IDs of its new pages."""
@@ -382,7 +381,7 @@ class _Sender:
         head = await self.proposal.apply(self._changes)
         added_pages = [page for page in head.walk() if page.id not in page_ids_before]
         parent_ids = {page.id: head.parent_id(page.id) for page in added_pages}
-        for step in self._inserted:
+        for step in self._current_insertions:
             title, parent = single_line(self.plan.new_pages[step.id].title), self._parent_id(step)
             siblings = [page for page in added_pages if parent_ids[page.id] == parent]
             found = next((page for page in siblings if page.title == title), siblings[0] if siblings else None)
@@ -392,7 +391,7 @@ class _Sender:
                 )
             added_pages.remove(found)
             self.ids[step.id] = found.id
-        self._changes, self._inserted, self._size = [], [], 0
+        self._changes, self._current_insertions, self._size = [], [], 0
 
     async def _send_pending(self) -> None:
         self.plan.targets.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}

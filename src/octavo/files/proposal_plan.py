@@ -46,8 +46,7 @@ from octavo.files.pulled_folder import PulledFolder, TrackedFile, is_utf8
 
 FIELDS = ("description", "icon", "emoji", "hidden", "no_index", "no_robots_index")
 _TITLE = "title"
-MAX_FILE_BYTES = 1_000_000
-"""Largest file that an edit can add, in bytes."""
+_MAX_NEW_FILE_BYTES = 1_000_000
 MERGE_FIRST = "Run octavo pull, then propose again"
 ReadText = Callable[[Page], Awaitable[str | None]]
 
@@ -58,7 +57,6 @@ class ProposalPlan:
 
     targets: FolderLinkTargets
     new_files: dict[str, bytes] = field(default_factory=dict)
-    """Files to add, by path."""
     sent_files: dict[str, str] = field(default_factory=dict)
     """IDs of new files that an interrupted proposal has sent, by path."""
     new_pages: dict[str, FileVersion] = field(default_factory=dict)
@@ -264,8 +262,8 @@ class ProposalPlanner:
         plan.notes += [f"{path} is not in {SUMMARY}, so it is not proposed." for path in self.local.unlisted]
 
     def _plan_file(self, plan: ProposalPlan, path: str, data: bytes) -> None:
-        if len(data) > MAX_FILE_BYTES:
-            plan.unsupported.append(f"{path} larger than {MAX_FILE_BYTES // 1_000_000} MB")
+        if len(data) > _MAX_NEW_FILE_BYTES:
+            plan.unsupported.append(f"{path} larger than {_MAX_NEW_FILE_BYTES // 1_000_000} MB")
         elif (sent := self._find_sent_file(plan, path, len(data))) is not None:
             plan.sent_files[path] = sent
         else:
@@ -382,7 +380,6 @@ class FolderLinkTargets:
     pending: set[str] = field(default_factory=set)
     """Paths of new pages and files that a text links to, and that the server does not have yet."""
     new_paths: frozenset[str] = frozenset()
-    """Paths of all new pages and files."""
 
     def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str) -> str:
         """Return the text of the file `path` with links that work on the server. A link that is also in

@@ -33,8 +33,7 @@ SCHEMA = "octavo.files/1"
 CONFLICTS_FOLDER = f"{STATE_FOLDER}/conflicts"
 """Folder of the copies of files that a pull or a restore replaced."""
 MAX_STATE_BYTES = 64 << 20
-MAX_TEXT_BYTES = 64 << 20
-"""Largest text that is read from `.octavo/base`, in bytes."""
+_MAX_TEXT_BYTES = 64 << 20
 FileKind = Literal["page", "summary", "reusable", "variables", "file"]
 KINDS = get_args(FileKind)
 
@@ -161,7 +160,7 @@ class PulledFolder:
         """Return a text of `.octavo/base` by its hash. Raises NotPulled if the text is missing or damaged."""
         try:
             data = (self.top / STATE_FOLDER / "base" / digest[:2] / digest[2:]).read_bytes()
-            text = zlib.decompressobj().decompress(data, MAX_TEXT_BYTES)
+            text = zlib.decompressobj().decompress(data, _MAX_TEXT_BYTES)
             found = text.decode("utf-8", "surrogatepass")
             if text_digest(found) != digest:
                 raise ValueError
@@ -322,8 +321,7 @@ def _strings(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-MAX_FILE_BYTES = 256 << 20
-"""Largest file that is downloaded, in bytes."""
+_MAX_DOWNLOAD_BYTES = 256 << 20
 Download = Callable[[str, int], AsyncGenerator[bytes, None]]
 
 
@@ -363,5 +361,5 @@ class SpaceReader:
         """Return the bytes of a file. None if the server gives no link to it. Raises ApiError."""
         if not file.download_url:
             return None
-        async with aclosing(self.download(file.download_url, MAX_FILE_BYTES)) as chunks:
+        async with aclosing(self.download(file.download_url, _MAX_DOWNLOAD_BYTES)) as chunks:
             return b"".join([chunk async for chunk in chunks])

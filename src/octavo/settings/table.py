@@ -53,7 +53,6 @@ _FORMER_REASONS = {
 }
 """Current names of reasons by their names in earlier releases."""
 _MAX_FILTERS = 20
-"""Maximum number of inbox filters."""
 _FILTER_FIELDS = ("reasons", "space", "words")
 _MAX_TEXT_LENGTH = 1000
 _MAX_REPLIES = 50

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from octavo.api.collections import Collection
 from octavo.api.spaces import Space
-from octavo.tui.core.item_labels import MAX_DEPTH, space_nodes
+from octavo.tui.core.item_labels import MAX_COLLECTION_DEPTH, space_nodes
 from octavo.tui.widgets.tree import TreeNode
 
 
@@ -45,4 +45,4 @@ def test_thousands_of_nested_collections_are_all_shown() -> None:
     spaces = [Space(id=f"s{number}", parent=f"c{number}") for number in range(3000)]
     found = list(outline(space_nodes(collections, spaces)))
     assert len(found) == len({each.strip() for each in found}) == 6000
-    assert max(len(each) - len(each.lstrip()) for each in found) <= 2 * MAX_DEPTH + 2
+    assert max(len(each) - len(each.lstrip()) for each in found) <= 2 * MAX_COLLECTION_DEPTH + 2

@@ -52,8 +52,7 @@ _change_line = lazy("octavo.tui.review.merge_checks:change_line")
 
 
 STATUSES: tuple[Status, ...] = ("draft", "open", "archived", "merged")
-_BATCH = 30
-"""Number of change requests whose rows are loaded together and then printed."""
+_ROWS_PER_BATCH = 30
 _COLORS = {
     "open": "green",
     "merged": "magenta",
@@ -123,7 +122,7 @@ class ChangeList:
             batch: list[ChangeRequest] = []
             async for each in self._find_change_requests(author, output):
                 batch.append(each)
-                if len(batch) == _BATCH:
+                if len(batch) == _ROWS_PER_BATCH:
                     if not await self._add_rows(output, batch, reviewer):
                         return
                     batch = []

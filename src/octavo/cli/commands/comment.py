@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
 _MAX_LISTED_BLOCKS = 6
-"""Maximum number of blocks that an error message lists."""
 
 
 def block_with_key(document: Document, key: str, page: str) -> Block:

@@ -58,9 +58,7 @@ _HEADINGS: dict[type, str] = {
     Activity: "API REQUESTS",
 }
 _WRITE_HEADINGS = ("WAITING FOR YOUR DECISION", "FAILED", "IN PROGRESS")
-"""Headings of unsent changes, in the order of the list."""
-_MOST_NAMED = 5
-"""Maximum number of changes that the confirmation of a discard names."""
+_MOST_NAMED_CHANGES = 5
 
 
 def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
@@ -288,7 +286,7 @@ class ActivityScreen(Dialog[None]):
             case str() as text:
                 pass
             case OfflineSpace() as item:
-                failed = "; ".join(f"{each.what}: {as_clause(each.why)}" for each in item.failed[:_MOST_NAMED])
+                failed = "; ".join(f"{each.what}: {as_clause(each.why)}" for each in item.failed[:_MOST_NAMED_CHANGES])
                 text = f"{item.title}: {offline_summary(item)}." + (f" {failed}." if failed else "")
             case Activity() as item:
                 text = item.error
@@ -328,7 +326,7 @@ class ActivityScreen(Dialog[None]):
             self.rows.selection.clear()
             self.shell.background(discard_entries(self.shell, self.shell.session.outbox, chosen))
 
-        named = first_few([f"{each.action}  {self._context_of(each)}".rstrip() for each in chosen], _MOST_NAMED)
+        named = first_few([f"{each.action}  {self._context_of(each)}".rstrip() for each in chosen], _MOST_NAMED_CHANGES)
         title = f"Discard {len(chosen)} changes?" if len(chosen) > 1 else "Discard this change?"
         after = discard_consequences(chosen)
         self.shell.ask(ConfirmDialog(title, verb="Discard", intro="\n".join(named), after=after), discard)

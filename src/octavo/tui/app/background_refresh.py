@@ -36,14 +36,11 @@ _confirm_dialog = lazy("octavo.tui.widgets.confirm:ConfirmDialog")
 
 
 PROBLEM_SECONDS = GREETING_SECONDS = 15.0
-PROGRESS_AFTER = 1.0
-"""Seconds after which the progress of loading a folder is shown."""
-PROGRESS_EVERY = 0.5
-"""Seconds between two progress notifications."""
-PROGRESS_SECONDS = 30.0
+_SECONDS_BEFORE_PROGRESS = 1.0
+_SECONDS_BETWEEN_PROGRESS = 0.5
+_PROGRESS_SECONDS = 30.0
 """Maximum number of seconds for which a progress notification is shown."""
-_GREETED = "greeted"
-"""Name under which the state database stores that the greeting was shown."""
+_GREETED_FACT = "greeted"
 
 
 async def notify_on_start(app: Shell, session: Session) -> None:
@@ -53,8 +50,8 @@ async def notify_on_start(app: Shell, session: Session) -> None:
         notifying.append(_report_unfinished_writes(app, session))
     if any(editor_folder(app).glob("*")):
         notifying.append(_recover_drafts(app))
-    if not session.state.get_fact(_GREETED):
-        session.state.set_fact(_GREETED, True)
+    if not session.state.get_fact(_GREETED_FACT):
+        session.state.set_fact(_GREETED_FACT, True)
         app.say("Press ? to show all keys or : to find a command.", seconds=GREETING_SECONDS)
     if session.folder_warnings is not None:
         problems = asyncio.ensure_future(session.folder_warnings())
@@ -64,12 +61,12 @@ async def notify_on_start(app: Shell, session: Session) -> None:
 
 async def _show_progress(app: Shell, progress: Callable[[], str], loaded: asyncio.Future[Sequence[str]]) -> None:
     number = 0
-    await asyncio.wait([loaded], timeout=PROGRESS_AFTER)
+    await asyncio.wait([loaded], timeout=_SECONDS_BEFORE_PROGRESS)
     while ((message := progress()) or not loaded.done()) and not app.is_ending:
         if message:
             app.notices.close(number)
-            number = app.notices.say(message, seconds=PROGRESS_SECONDS)
-        await asyncio.sleep(PROGRESS_EVERY)
+            number = app.notices.say(message, seconds=_PROGRESS_SECONDS)
+        await asyncio.sleep(_SECONDS_BETWEEN_PROGRESS)
     app.notices.close(number)
 
 

@@ -47,8 +47,7 @@ from octavo.tui.widgets.command_palette import SYNONYMS, PaletteValue
 from octavo.tui.widgets.commands import CURSOR_COMMANDS, HasCommands, active_commands, context_of, key_name
 from octavo.tui.widgets.short_texts import plural
 
-MOST_COUNTED = 50
-"""Maximum number of organizations for which the numbers of open items are loaded."""
+_MOST_COUNTED_ORGANIZATIONS = 50
 _PERMISSIONS = {
     "administrator": "do everything",
     "creator": "create spaces, review, and merge",
@@ -73,7 +72,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
 
     def select_initial(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
-        for organization in self._organizations[:MOST_COUNTED]:
+        for organization in self._organizations[:_MOST_COUNTED_ORGANIZATIONS]:
             spaces = spaces_of(organization.id)
             self.subscriptions.follow(f"spaces {organization.id}", spaces, lambda _: self._show())
             if (me := self.shell.workspace.me) is not None:
@@ -191,10 +190,9 @@ If several classes share a command, the palette uses the first class. Dialogs ar
 """
 
 _CHECK_INTERVAL = 0.02
-"""Seconds between two checks whether a command has opened its screen."""
+"""Seconds between two checks whether a command has opened its screen. There are at most `_MOST_CHECKS`."""
 _MOST_CHECKS = 100
-"""Maximum number of these checks."""
-_LEVELS = 3
+_MOST_LEVELS = 3
 """Maximum number of levels that `_run` goes up to a hidden widget: from the outline to page, page tree and spaces."""
 
 
@@ -335,7 +333,7 @@ async def _run(app: Shell, id: str) -> bool:
         app.explain("Open an item in this list first, then run the command again.")
         return False
     widget = cast("Widget", owner)
-    for _ in range(_LEVELS):
+    for _ in range(_MOST_LEVELS):
         if all(each.display for each in widget.ancestors_with_self) or not isinstance(screen, View):
             break
         screen.go_up()  # The widget may be hidden, such as the list of spaces behind the page tree.

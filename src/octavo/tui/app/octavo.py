@@ -176,8 +176,7 @@ ANYWHERE: Commands[Octavo] = Commands(
     ),
 )  # fmt: skip
 """The commands that work in all views, but not in dialogs."""
-MISTAKES_SECONDS = 15.0
-"""Seconds for which the notification about invalid settings is shown."""
+_INVALID_SETTINGS_SECONDS = 15.0
 
 
 class Octavo(Shell):
@@ -285,9 +284,9 @@ class Octavo(Shell):
             self.settings_errors += _add_custom_commands(self)
         if len(self.settings_errors) > 1:
             count = f"{len(self.settings_errors)} settings are invalid. Press ! to list them. First problem:"
-            self.say(f"{count} {self.settings_errors[0]}", tone="care", seconds=MISTAKES_SECONDS)
+            self.say(f"{count} {self.settings_errors[0]}", tone="care", seconds=_INVALID_SETTINGS_SECONDS)
         elif self.settings_errors:
-            self.say(self.settings_errors[0], tone="care", seconds=MISTAKES_SECONDS)
+            self.say(self.settings_errors[0], tone="care", seconds=_INVALID_SETTINGS_SECONDS)
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, EscapeOrAlt):

@@ -64,8 +64,7 @@ class Garbage:
         """True if the next collection does not wait for a pause."""
         self._last_key = 0.0
         self._young_collections = 0
-        self._blocks = 0
-        """Memory blocks in use after the last full collection."""
+        self._blocks_after_full_collection = 0
         self._has_survivors = False
         """True if objects that the last full collection did not free are not frozen yet."""
         self._caches: list[_lru_cache_wrapper[Any]] = []
@@ -77,7 +76,7 @@ class Garbage:
         keep_large_blocks_apart()
         self._caches = list(caches("textual.", "rich."))
         self.enable()
-        self._blocks = sys.getallocatedblocks()
+        self._blocks_after_full_collection = sys.getallocatedblocks()
         self._is_started = True
 
     def enable(self) -> None:
@@ -149,14 +148,14 @@ class Garbage:
             if is_long_pause:
                 gc.freeze()
             trim()
-            self._blocks, self._has_survivors = sys.getallocatedblocks(), not is_long_pause
+            self._blocks_after_full_collection, self._has_survivors = sys.getallocatedblocks(), not is_long_pause
         if is_long_pause:
             self._survivors.clear()
         self._survivors |= self._removed
         self._removed = WeakSet()
 
     def _has_grown(self) -> bool:
-        return sys.getallocatedblocks() - self._blocks > NEW_BLOCKS
+        return sys.getallocatedblocks() - self._blocks_after_full_collection > NEW_BLOCKS
 
 
 def caches(*prefixes: str) -> Iterator[_lru_cache_wrapper[Any]]:

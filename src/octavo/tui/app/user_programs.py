@@ -265,7 +265,6 @@ def _change_ref(app: Shell, space_id: str, change_request: ChangeRequest) -> str
 
 
 COMMAND_SECONDS = 30.0
-"""Time limit of a program."""
 MAX_SHOWN = 100_000
 """Maximum number of characters of the output that a dialog or a comment shows."""
 _MAX_LINE = 200
@@ -333,8 +332,7 @@ class _Runner:
 
     def __init__(self, app: Shell) -> None:
         self._app = app
-        self._running: dict[str, asyncio.Task[None]] = {}
-        """The running programs by the name of their command."""
+        self._running_by_name: dict[str, asyncio.Task[None]] = {}
 
     def command(self, custom: CustomCommand, keys: str) -> Command[Shell]:
         return Command(
@@ -344,7 +342,7 @@ class _Runner:
             f"Run {custom.command[0]} on the selected {_kind_names(custom)}",
             run=lambda app, _: self._run(custom),
             why_not=lambda app, _: self._why_not(custom),
-            title_now=lambda app, _: f"Cancel {custom.name}" if custom.name in self._running else None,
+            title_now=lambda app, _: f"Cancel {custom.name}" if custom.name in self._running_by_name else None,
             is_available=lambda app, _: app.has_session,
             writes=custom.writes,
         )
@@ -356,7 +354,7 @@ class _Runner:
         return next((targets[kind] for kind in ITEM_KINDS if kind in custom.item_kinds and kind in targets), None)
 
     def _why_not(self, custom: CustomCommand) -> str | None:
-        if custom.name in self._running:
+        if custom.name in self._running_by_name:
             return None
         target = self._target(custom)
         if target is None:
@@ -368,7 +366,7 @@ class _Runner:
     def _run(self, custom: CustomCommand) -> None:
         """Run the program on the current item, after a confirmation if the settings ask for it. If the program is
         running, cancel it."""
-        if running := self._running.get(custom.name):
+        if running := self._running_by_name.get(custom.name):
             running.cancel()
             return
         target = self._target(custom)
@@ -379,7 +377,7 @@ class _Runner:
             return
 
         def start(_: Confirmed) -> None:
-            if custom.name not in self._running:
+            if custom.name not in self._running_by_name:
                 self._start(custom, target)
 
         title = f"{target.ref} {target.title}".strip()
@@ -388,8 +386,8 @@ class _Runner:
 
     def _start(self, custom: CustomCommand, target: CommandTarget) -> None:
         task = self._app.background(self._run_and_show(custom, target))
-        self._running[custom.name] = task
-        task.add_done_callback(lambda _: self._running.pop(custom.name, None))
+        self._running_by_name[custom.name] = task
+        task.add_done_callback(lambda _: self._running_by_name.pop(custom.name, None))
 
     async def _run_and_show(self, custom: CustomCommand, target: CommandTarget) -> None:
         app = self._app
@@ -472,7 +470,6 @@ _SEQUENCES = {
     "osc99": "\x1b]99;;{text}\x1b\\",
 }
 HOOK_SECONDS = 10.0
-"""Time limit of a hook."""
 MOST_AN_HOUR = 30
 """Maximum number of hooks, and of notifications, in an hour."""
 _HOUR = timedelta(hours=1)
@@ -487,9 +484,8 @@ class EventHooks:
         self._organization: str | None = None
         """ID of the organization whose inbox the detector follows."""
         self._turn = asyncio.Lock()
-        self._runs: deque[datetime] = deque(maxlen=MOST_AN_HOUR)
-        """Times of the last hooks."""
-        self._notified: deque[datetime] = deque(maxlen=MOST_AN_HOUR)
+        self._hook_times: deque[datetime] = deque(maxlen=MOST_AN_HOUR)
+        self._notification_times: deque[datetime] = deque(maxlen=MOST_AN_HOUR)
         self._reported: set[str] = set()
 
     def follow(self) -> None:
@@ -516,14 +512,14 @@ class EventHooks:
         for event in events:
             self._notify(event)
             for hook in self._app.settings.hooks:
-                if hook.event in event.names and self._count_if_allowed(self._runs):
+                if hook.event in event.names and self._count_if_allowed(self._hook_times):
                     self._app.background(self._run(hook, event))
 
     def _notify(self, event: InboxEvent) -> None:
         if self._app.app_focus:
             return
         sequence = notification(event.text, self._app.settings.notify, os.environ)
-        if sequence and self._count_if_allowed(self._notified):
+        if sequence and self._count_if_allowed(self._notification_times):
             write_to_terminal(self._app, sequence)
 
     def _count_if_allowed(self, times: deque[datetime]) -> bool:

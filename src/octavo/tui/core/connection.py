@@ -183,14 +183,12 @@ class Connection:
         self.started_at: datetime | None = None
         """Time at which the current session started."""
         self._session: Session | None = None
-        self._style = ""
-        """Style of the status when `on_change` was last called."""
-        self._reported: set[str] = set()
-        """Problems of the API key that were already reported."""
+        self._last_style = ""
+        self._reported_key_problems: set[str] = set()
 
     def follow(self, session: Session) -> None:
         self._session, self.started_at = session, short_texts.clock()
-        self._reported.clear()
+        self._reported_key_problems.clear()
 
     def reset(self) -> None:
         """Stop following, because the session ends."""
@@ -256,14 +254,15 @@ class Connection:
 
     def update(self) -> None:
         """Update the top bar if the style of the status has changed. Report an unreadable or rejected API key once."""
-        if (last := self._last_request) is not None and last.method == READING_KEY and last.error not in self._reported:
-            self._reported.add(last.error)
+        last = self._last_request
+        if last is not None and last.method == READING_KEY and last.error not in self._reported_key_problems:
+            self._reported_key_problems.add(last.error)
             self._app.say(last.error, tone="failed", seconds=KEY_ERROR_SECONDS)
-        if last is not None and last.status == 401 and _KEY_REJECTED not in self._reported:
-            self._reported.add(_KEY_REJECTED)
+        if last is not None and last.status == 401 and _KEY_REJECTED not in self._reported_key_problems:
+            self._reported_key_problems.add(_KEY_REJECTED)
             self.key_rejected.notify()
-        if self._session is not None and (style := self.status.style) != self._style:
-            self._style = style
+        if self._session is not None and (style := self.status.style) != self._last_style:
+            self._last_style = style
             self._on_change()
 
 

@@ -184,12 +184,9 @@ def _exists_error(path: Path) -> FileExists:
     return FileExists(f"{path} already exists and was not changed.")
 
 
-MAX_DOWNLOAD_BYTES = 256 << 20
-"""Size limit of a download, in bytes."""
-PARALLEL_PAGES = 4
-"""Number of pages that an export loads in parallel."""
-_MOST_PROBLEMS = 3
-"""Maximum number of skipped pages for which an export shows a notification."""
+_MAX_DOWNLOAD_BYTES = 256 << 20
+_PARALLEL_PAGES = 4
+_MOST_SHOWN_PROBLEMS = 3
 _EXPORT_FOLDER = "folder to save to"
 Report = Callable[[str], None]
 
@@ -230,7 +227,7 @@ def save_file(app: Shell, file: File) -> None:
         return
     size = format_size(file.size) if file.size else ""
     export = Export(
-        file.name or "the file", file.name, lambda: app.session.download(url, MAX_DOWNLOAD_BYTES), intro=size
+        file.name or "the file", file.name, lambda: app.session.download(url, _MAX_DOWNLOAD_BYTES), intro=size
     )
     ask_for_path(app, export)
 
@@ -283,7 +280,7 @@ async def _markdown_chunks(app: Shell, at: ContentRef, page_id: str) -> AsyncIte
 async def _pdf_chunks(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
     # Not cached: the URL in the response gives everyone access to the PDF.
     exported = await app.session.live.send(op)
-    async with aclosing(app.session.download(exported.url, MAX_DOWNLOAD_BYTES)) as chunks:
+    async with aclosing(app.session.download(exported.url, _MAX_DOWNLOAD_BYTES)) as chunks:
         async for chunk in chunks:
             yield chunk
 
@@ -296,8 +293,8 @@ async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncItera
     problems = [f"{each.path}: {each.message}" for each in layout.skipped]
     app.say(f"Exporting {plural(len(pages), 'page')}… To stop the export, open Export again.")
     yield (load("octavo.documents.folders.layout:SUMMARY"),), _write_summary(layout.entries).encode()
-    for first in range(0, len(pages), PARALLEL_PAGES):
-        group = pages[first : first + PARALLEL_PAGES]
+    for first in range(0, len(pages), _PARALLEL_PAGES):
+        group = pages[first : first + _PARALLEL_PAGES]
         report(f"{first} of {plural(len(pages), 'page')}")
         texts = await reader.texts(group)
         for page in group:
@@ -306,7 +303,7 @@ async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncItera
                 yield tuple(path.split("/")), layout.page_file_text(page.id, texts[page.id]).encode("utf-8", "replace")
             else:
                 problems.append(f"{path}: Skipped a page: the API does not return its text.")
-    for problem in first_few(problems, _MOST_PROBLEMS):
+    for problem in first_few(problems, _MOST_SHOWN_PROBLEMS):
         app.say(problem, tone="care")
 
 

@@ -49,9 +49,7 @@ class _Field(NamedTuple):
     path: str
     """Dotted path of the field, such as `organization.last_seen_at`."""
     short: str
-    """Label of the field without its parent fields."""
     long: str
-    """Label of the field, preceded by the labels of its parent fields."""
     value: object
 
 

@@ -120,8 +120,7 @@ def offline_summary(space: OfflineSpace) -> str:
     return ", ".join(filter(None, (*parts, failed)))
 
 
-MAX_DEPTH = 40
-"""Deepest nesting of collections that is shown."""
+MAX_COLLECTION_DEPTH = 40
 
 
 def space_nodes(
@@ -136,7 +135,7 @@ def space_nodes(
     folders: defaultdict[str | None, list[Collection]] = defaultdict(list)
     spaces_of: defaultdict[str | None, list[Space]] = defaultdict(list)
     for collection in {each.id: each for each in collections}.values():
-        is_nested = collection.parent in parents and _depth_of(collection.id, parents) <= MAX_DEPTH
+        is_nested = collection.parent in parents and _depth_of(collection.id, parents) <= MAX_COLLECTION_DEPTH
         folders[collection.parent if is_nested else None].append(collection)
     for space in {each.id: each for each in spaces}.values():
         spaces_of[space.parent if space.parent in parents else None].append(space)
@@ -162,7 +161,7 @@ def space_nodes(
 
 def _depth_of(collection_id: str, parents: Mapping[str, str | None]) -> int:
     levels, parent = 0, parents[collection_id]
-    while parent is not None and parent in parents and levels <= MAX_DEPTH:
+    while parent is not None and parent in parents and levels <= MAX_COLLECTION_DEPTH:
         levels, parent = levels + 1, parents[parent]
     return levels
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
 CANNOT_DELETE = "A change request cannot be deleted. Press L to archive it."
-_NEED_COMMENT_PERMISSION = ("comment", "reply", "reply_resolve", "react")
-"""Actions that need the permission to comment."""
+_ACTIONS_WITH_COMMENT_PERMISSION = ("comment", "reply", "reply_resolve", "react")
 
 
 _PERMISSION_PHRASES = {
@@ -86,7 +85,7 @@ def why_not_in_discussion(
         return None if action in ("edit", "delete") else explanation
     if reason := (thread and _why_not_sent(app, thread.id)) or (message and _why_not_sent(app, message.id)):
         return reason
-    if action in _NEED_COMMENT_PERMISSION and (reason := why_not_in_space(app, at.space_id, "comment")):
+    if action in _ACTIONS_WITH_COMMENT_PERMISSION and (reason := why_not_in_space(app, at.space_id, "comment")):
         return reason
     if thread is not None and (reason := access.why_not_in_thread(app.workspace.space(at.space_id), thread, action)):
         return reason

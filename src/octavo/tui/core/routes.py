@@ -81,8 +81,7 @@ class ToActivity(Route):
     """The outbox and the latest requests."""
 
 
-MAX_STOPS = 200
-"""Maximum number of stops in the history."""
+_MAX_STOPS = 200
 MAX_SCREENS = 4
 """Maximum number of screens that the history keeps in memory. Older stops have only their view, without screens on top."""
 
@@ -130,8 +129,8 @@ class NavigationHistory:
             self._behind.append(Step(current, is_opened))
         else:
             self._behind[-1] = Step(current, is_opened)
-        dropped = [*self._ahead, *self._behind[:-MAX_STOPS]]
-        self._ahead, self._behind = [], self._behind[-MAX_STOPS:]
+        dropped = [*self._ahead, *self._behind[:-_MAX_STOPS]]
+        self._ahead, self._behind = [], self._behind[-_MAX_STOPS:]
         self._remove_screens(screen for step in dropped for screen in step.stop.screens)
         self._limit_screens()
         while len(self._app.screen_stack) > 1 and self._app.screen.is_modal:

@@ -129,7 +129,7 @@ MAY_BE_SENT = "may have been sent"
 _SUMMARY_COUNTS = "open words of reviews"
 
 
-MIN_SHOWN = timedelta(seconds=10)
+_MIN_NEWS_TIME = timedelta(seconds=10)
 """Shortest time for which news is shown. A key pressed just as the news arrives does not dismiss it."""
 
 
@@ -150,7 +150,7 @@ class RemoteNews:
 
     def dismiss(self) -> None:
         """Clear the news because the user pressed a key. News that has just arrived stays."""
-        if self._shown_since is not None and short_texts.clock() - self._shown_since >= MIN_SHOWN:
+        if self._shown_since is not None and short_texts.clock() - self._shown_since >= _MIN_NEWS_TIME:
             self.clear()
 
     def clear(self) -> None:
@@ -189,18 +189,15 @@ class Workspace:
         """Changes by other people, for the status bar."""
         self.tour = Tour(app, self._publish_frame)
         self._app, self._history = app, history
-        self._reported: set[str] = set()
-        """Identifiers of problems that were already shown in a notification."""
+        self._reported_problems: set[str] = set()
         self._pending_action: Callable[[Organization], object] | None = None
         """Action that runs as soon as the organization is loaded. A newer action replaces it."""
         self._session: Session | None = None
         self._unsubscribe: dict[str, Callable[[], None]] = {}
-        self._change_requests: dict[str, tuple[ChangeRequest, ...]] = {}
-        """The open and draft change requests of the organization, by status."""
+        self._undecided_by_status: dict[str, tuple[ChangeRequest, ...]] = {}
         self._summary_counts: dict[str, int] = {}
         """Number of open comments that are summaries of reviews, by id of the change request."""
-        self._first_downloads: set[str] = set()
-        """Ids of the spaces that are being downloaded for the first time."""
+        self._first_download_ids: set[str] = set()
         self._counted_organization: Organization | None = None
         """Organization for which `follow_comment_counts` has run."""
         self._counts_comments = False
@@ -215,7 +212,7 @@ class Workspace:
             self._summary_counts = {name: number for name, number in saved.items() if isinstance(number, int)}
         self.connection.follow(session)
         self.tour.follow(session)
-        self._reported = {entry.id for entry in session.outbox.entries if _needs_attention(entry)}
+        self._reported_problems = {entry.id for entry in session.outbox.entries if _needs_attention(entry)}
         self._unsubscribe["outbox"] = session.outbox.changed.add(self._on_outbox_changed)
         self._unsubscribe["offline"] = session.offline.changed.add(self._on_offline_changed)
         session.outbox.done.add(self._report_review)
@@ -236,7 +233,7 @@ class Workspace:
         self.unsent.reset()
         self._session = self.me = self.organization = self._pending_action = self._counted_organization = None
         self.organizations, self.spaces = Snapshot(), Snapshot()
-        self._change_requests.clear()
+        self._undecided_by_status.clear()
         self._summary_counts.clear()
         self.news.clear()
 
@@ -275,14 +272,14 @@ class Workspace:
         for status, op in _undecided_lists(organization).items():
             if unsubscribe := self._unsubscribe.pop(f"{status} change requests", None):
                 unsubscribe()
-            self._change_requests.pop(status, None)
+            self._undecided_by_status.pop(status, None)
             self._unsubscribe[f"{status} change requests"] = session.live.watch(
                 op, partial(self._on_change_requests, status), refetch=False
             )
 
     def _on_change_requests(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
         if snapshot.value is not None:
-            self._change_requests[status] = snapshot.value.items
+            self._undecided_by_status[status] = snapshot.value.items
             self._publish_frame()
 
     def open_thread_count(self, change_request: ChangeRequest) -> int:
@@ -299,7 +296,7 @@ class Workspace:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
         summaries = sum(item.is_review for item in open_comments)
-        undecided = [item for items in self._change_requests.values() for item in items]
+        undecided = [item for items in self._undecided_by_status.values() for item in items]
         counted = next((item.comments for item in undecided if item.id == change_request_id), counted)
         if counted is not None:  # Some servers may not send a count.
             summaries = min(summaries, max(0, counted - (len(open_comments) - summaries)))
@@ -308,7 +305,7 @@ class Workspace:
         self._summary_counts[change_request_id] = summaries
         if self._session is not None:
             undecided_ids = (
-                {item.id for item in undecided} if len(self._change_requests) > 1 else set(self._summary_counts)
+                {item.id for item in undecided} if len(self._undecided_by_status) > 1 else set(self._summary_counts)
             )
             saved = {name: number for name, number in self._summary_counts.items() if name in undecided_ids}
             self._session.state.set_fact(_SUMMARY_COUNTS, saved)
@@ -369,8 +366,8 @@ class Workspace:
         reviews are counted."""
         items = self.spaces.value.items if self.spaces.value else ()
         counts = {"inbox": self.inbox.count, "changes": sum(space.change_requests_open for space in items)}
-        undecided = [each for items in self._change_requests.values() for each in items]
-        if len(self._change_requests) == len(UNDECIDED) and all(
+        undecided = [each for items in self._undecided_by_status.values() for each in items]
+        if len(self._undecided_by_status) == len(UNDECIDED) and all(
             not each.comments or each.id in self._summary_counts for each in undecided
         ):
             counts["comments"] = sum(space.comments for space in items) + sum(map(self.open_thread_count, undecided))
@@ -448,12 +445,13 @@ class Workspace:
         if self._session is None:
             return
         outbox = self._session.outbox
-        problems = [entry for entry in outbox.entries if _needs_attention(entry) and entry.id not in self._reported]
-        self._reported.update(entry.id for entry in problems)
+        failed = filter(_needs_attention, outbox.entries)
+        problems = [entry for entry in failed if entry.id not in self._reported_problems]
+        self._reported_problems.update(entry.id for entry in problems)
         for sentence in dict.fromkeys(map(_failure_message, problems)):
             self._app.say(sentence, tone="failed")
-        if outbox.connection.stop_reason and outbox.connection.stop_reason not in self._reported:
-            self._reported.add(outbox.connection.stop_reason)
+        if outbox.connection.stop_reason and outbox.connection.stop_reason not in self._reported_problems:
+            self._reported_problems.add(outbox.connection.stop_reason)
             self._app.say(outbox.connection.stop_reason, tone="failed")
 
     def _on_offline_changed(self) -> None:
@@ -462,9 +460,9 @@ class Workspace:
             return
         for space in self._session.offline.all:
             if is_first_download(space):
-                self._first_downloads.add(space.id)
-            elif space.state == "kept" and space.id in self._first_downloads:
-                self._first_downloads.remove(space.id)
+                self._first_download_ids.add(space.id)
+            elif space.state == "kept" and space.id in self._first_download_ids:
+                self._first_download_ids.remove(space.id)
                 left_out = (
                     f" {plural(len(space.failed), 'item')} could not be downloaded. Press ! for details."
                     if space.failed
@@ -477,8 +475,8 @@ class Workspace:
         """Show that Octavo could not read `parts` parts of a response. The same number is shown once for each area of the
         API."""
         area = SPECS[type(op)].name.partition(".")[0].replace("_", " ")
-        if (key := f"unreadable {area} {parts}") not in self._reported:
-            self._reported.add(key)
+        if (key := f"unreadable {area} {parts}") not in self._reported_problems:
+            self._reported_problems.add(key)
             self._app.say(
                 f"{plural(parts, 'part')} of the server's response ({area}) could not be read and "
                 f"{'is' if parts == 1 else 'are'} not shown. Update Octavo, then try again.",
@@ -505,7 +503,7 @@ class Workspace:
             self.organization, self.spaces = None, Snapshot()
             self.inbox.clear_organization()
             self._counted_organization = None
-            self._change_requests.clear()
+            self._undecided_by_status.clear()
             for name in ("spaces", *(f"{status} change requests" for status in UNDECIDED)):
                 if unsubscribe := self._unsubscribe.pop(name, None):
                     unsubscribe()

@@ -35,8 +35,7 @@ P = ParamSpec("P")
 NOTICE_SECONDS = 3.0
 MAX_PROGRESS_SECONDS = 90.0
 """Longest time that a progress notification stays. Searching for a write whose response was lost takes a minute."""
-MAX_UNDO = 100
-"""Maximum number of writes that can be undone."""
+_MAX_UNDO_STEPS = 100
 
 
 class DirectUndo(NamedTuple):
@@ -249,7 +248,7 @@ class WriteQueue:
     def _add_step(self, step: _UndoStep) -> None:
         history = self._history()
         history.append(step)
-        del history[:-MAX_UNDO]
+        del history[:-_MAX_UNDO_STEPS]
 
     async def _send_with_progress(self, action: str, sending: Coroutine[Any, Any, SendResult[T]]) -> SendResult[T]:
         with show_progress(self._app, f"{action[:1].upper()}{action[1:]}…"):
