@@ -36,7 +36,7 @@ _MOST_UNITS = 100
 
 
 class BlockCursor(PanePart):
-    """Selected block of a pane. Moves to other blocks."""
+    """Selected block of a pane, with moves to other blocks."""
 
     def __init__(self, viewport: Viewport) -> None:
         super().__init__(viewport)
@@ -159,7 +159,7 @@ class BlockCursor(PanePart):
             self.select(visible[0] if down else visible[-1], scroll_to=None)
 
     def select(self, span: BlockSpan, *, scroll_to: ScrollTo | None = "near") -> None:
-        """Select a block. None as `scroll_to` does not scroll."""
+        """Select a block and scroll to it. None as `scroll_to` does not scroll."""
         unit, first, last, block = span
         self.selected = (unit, block)
         if scroll_to is not None:
@@ -249,8 +249,7 @@ PANNING: Commands[BlockCursor] = Commands(
 
 
 def _ids_inside(block: Block | None) -> frozenset[int]:
-    """Return the identities of a block and of all blocks inside. Going level by level is three times as fast for a huge
-    table."""
+    """Return the identities of a block and of all blocks inside. Fast for a huge table."""
     ids: set[int] = set()
     level = [block] if block is not None else []
     while level:
@@ -288,8 +287,7 @@ class Hints:
         self.by_label = dict(zip(hint_labels(len(unique)), unique, strict=False))
 
     def press(self, letter: str) -> ClickableSpan | bool:
-        """Add a typed letter and return the link with this label. Else return whether a label begins with the typed
-        letters."""
+        """Add a typed letter. Return the link with this label, else whether a label begins with the letters."""
         self.in_browser = self.in_browser or letter.isupper()
         self.typed += letter.lower()
         if (clickable := self.by_label.get(self.typed)) is not None:
@@ -315,8 +313,7 @@ class Hints:
         return ("a–z", "follow link"), ("A–Z", "open in browser"), ("escape", "cancel")
 
     def with_labels(self, strip: Strip, row: int, line: Line, margin: int, styles: Styles, base_style: Style) -> Strip:
-        """Return the strip of a row with labels at its links and other text dimmed. `line` is the line in the row,
-        after `margin` blank cells."""
+        """Return a row with labels at links and dimmed text. `line` is its line after `margin` blank cells."""
         labelled_ids = {id(each.clickable) for each in self.by_label.values()}
         faded, link = base_style + styles.faded + _PLAIN, base_style + styles.text + _PLAIN + Style(dim=False)
         links_in_row = [each for each in self.clickables if each.line == row and id(each.clickable) in labelled_ids]
@@ -515,8 +512,7 @@ class Clickables(PanePart):
         return self.hints.with_labels(strip, row, line, margin, viewport.text_styles, viewport.base_style)
 
     def help_row(self) -> tuple[int, Strip] | None:
-        """Return a row without links, and the strip with the help about hints. None without hints or without such a
-        row."""
+        """Return a row without links, and the strip of the help about hints. None without such a row or hints."""
         if self.hints is None:
             return None
         rows_with_links, height = self.hints.rows, self.viewport.widget.size.height

@@ -141,8 +141,7 @@ class DiffContents(Contents):
         self.shown_diff = DiffUnits()
         """Changes whose lines are shown."""
         self.built_diff = DiffUnits()
-        """Changes that were built last. They replace `shown_diff` when the lines are replaced, which waits until the
-        pane has a width."""
+        """Changes that were built last. `shown_diff` gets them when the lines are replaced."""
         self.is_building = False
         """True while a diff is being built."""
         self.source_changes = DiffUnits()
@@ -198,7 +197,7 @@ class DiffContents(Contents):
 
     @property
     def current_layout(self) -> DiffLayout:
-        """Chosen layout if the terminal is wide enough, else `changes`."""
+        """Chosen layout if it is possible now, else `changes`."""
         wanted: DiffLayout = self.layout if not self.shows_source else "sides" if self._is_split else "changes"
         return wanted if wanted in self.layouts else "changes"
 
@@ -370,8 +369,7 @@ class DiffBuilder:
     def __init__(
         self, pane: Reader, contents: DiffContents, show_units: Callable[[DiffUnits, LaidUnits | None], None]
     ) -> None:
-        """`show_units` is called with the built diff, and with the lines from the background thread. These are None for
-        a short diff."""
+        """`show_units` gets the built diff, and its lines from the background thread (None for a short diff)."""
         self.pane, self.contents, self._show_units = pane, contents, show_units
         self._build: _Build | None = None
         self._work: Work | None = None

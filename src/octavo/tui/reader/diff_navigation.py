@@ -186,7 +186,6 @@ class DiffNavigation:
         return next((units[at] for at in self.page_range if units[at].hidden_blocks and units[at].hides(block)), None)
 
     def _expand(self, fold: DiffUnit, on_shown: Callable[[], object] | None = None) -> None:
-        """Expand the collapsed lines of `fold`, then call `on_shown`."""
         self.contents.page.context_size.expanded.update(block.key for block in fold.hidden_blocks)
         self.builder.build(on_shown)
 
@@ -208,8 +207,7 @@ class DiffNavigation:
     # Laying out
 
     def show_units(self, units: DiffUnits, laid_units: LaidUnits | None) -> None:
-        """Show a built diff, and keep the selected block in its row. `laid_units` has the lines from the background
-        thread."""
+        """Show a built diff with its lines from the background thread. The selected block stays in its row."""
         selected, is_same = self.cursor.current(), self._shown_comparison is self.contents.page.compared
         self._shown_comparison = self.contents.page.compared
         is_thread = selected is not None and selected.block.kind == "thread"
@@ -228,8 +226,7 @@ class DiffNavigation:
         self.pane.viewport.notify_moved()
 
     def _lay_out_around(self, selected: BlockSpan | None, thread_block: str, laid_units: LaidUnits | None) -> None:
-        """Replace all lines and keep the selected block in its row. If the selected thread is gone, select the block
-        with the key `thread_block`."""
+        """Replace all lines and keep the selected block in its row, else the block `thread_block`."""
         row = self.pane.viewport.row_of(selected.start) if selected is not None else 0
         self.pane.reset_lines(laid_units=laid_units)
         if selected is None:
@@ -320,8 +317,7 @@ class DiffNavigation:
         return span is not None
 
     def _next_thread(self, unit_index: int, block: Block | None, step: int) -> BlockSpan | None:
-        """Return the next open thread after `block`, or the previous one if `step` is -1. None without such a
-        thread."""
+        """Return the next open thread after `block`, or the previous one if `step` is -1. None if none."""
         spans = self._thread_rows(unit_index, block, step)
         return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 
@@ -356,7 +352,6 @@ class DiffNavigation:
         explain(self.pane, f"This is the {ordinal} change on this page{order}.{hint if is_more else ''}")
 
     def _change_from(self, unit_index: int, step: int) -> BlockSpan | None:
-        """Return the next change after a unit, or the previous one if `step` is -1. None without such a change."""
         return self._change_among(self.contents.shown_diff.units, 0, unit_index, step)
 
     def _change_among(self, units: Sequence[DiffUnit], start: int, at: int, step: int) -> BlockSpan | None:

@@ -91,8 +91,7 @@ class FindBar(PanePart):
 
     @property
     def search_status(self) -> str:
-        """State of the search, such as `3 of 12` or `2000+ found`. A `+` means that there may be more. Empty without a
-        search."""
+        """State of the search, such as `3 of 12`, or `2000+` if there may be more. Empty without a search."""
         if not self.needle:
             return ""
         is_complete = self._search is None and not self.is_text_loading
@@ -119,8 +118,7 @@ class FindBar(PanePart):
         self._find_bar_changed()
 
     def find(self, needle: str) -> None:
-        """Highlight all matches of `needle`. Go to the first match from the position at which the find bar was
-        opened."""
+        """Highlight the matches of `needle`. Go to the first one below the position before the search."""
         self.needle = needle
         self._spans = {}
         self.matches, self._match, self._search, self._waiting_steps = (), None, None, 0
@@ -143,7 +141,6 @@ class FindBar(PanePart):
         self.viewport.continue_work()
 
     def _continue_search(self, seconds: float) -> None:
-        """Search for about `seconds`."""
         until, known_count = time.thread_time() + seconds, len(self.matches)
         search, matches = self._search, list(self.matches)
         while search is not None:
@@ -164,8 +161,7 @@ class FindBar(PanePart):
                 self.step(steps)
 
     def _go_to_first_match(self, known_count: int) -> None:
-        """Go to the first match from the position at which the find bar was opened, else to the first match of the
-        page. Skip `known_count` matches that were checked before."""
+        """Go to the first match below the position before the search, else to the first of the page."""
         start_unit = self._top_before.unit_index
         match_to_select = next((match for match in self.matches[known_count:] if match.unit_index >= start_unit), None)
         is_complete = self._search is None and not self.viewport.contents.has_more_to_search
@@ -191,8 +187,8 @@ class FindBar(PanePart):
         self.viewport.notify_moved()
 
     def step(self, step: int) -> None:
-        """Go to the next match, or to the previous one if `step` is -1, around the ends of the page. While the page is
-        loading, a step beyond the last match waits, and a step back cancels it."""
+        """Go `step` matches forward, or back if negative, around the ends of the page. While the page is loading, a
+        step beyond the last match waits, and a step back cancels it."""
         self._goes_to_first_match = False
         if self.viewport.top != self._waiting_top:
             self._waiting_steps = 0
@@ -415,8 +411,7 @@ class SelectionCollector:
         return "\n".join(self._texts)
 
     def collect(self, margin_of: Callable[[int], int], seconds: float) -> bool:
-        """Collect text for about `seconds`. Return True at the end of the selection or of the lines, or at the size
-        limit of the clipboard."""
+        """Collect text for about `seconds`. Return True at the end, or at the size limit of the clipboard."""
         until, virtual_lines = time.perf_counter() + seconds, self.virtual_lines
         while self._next < len(virtual_lines) and self._next <= self._last and self._size <= COPIED_BYTES:
             unit, self._next = self._next, self._next + 1
@@ -464,7 +459,6 @@ class TextSelection(PanePart):
         raise CopyPending
 
     def _collect(self, selection: Selection, seconds: float) -> bool:
-        """Collect selected text for about `seconds`. Return True when the text is complete."""
         collector, contents = self._collector, self.viewport.contents
         if (
             collector is None

@@ -267,8 +267,7 @@ def _space_ref(shown: ShownPage) -> SpaceRef | None:
 def open_target(
     app: Shell, target: links.Target, *, href: str = "", text: str = "", at: ContentRef | None = None
 ) -> None:
-    """Open a link to another page, or explain why it cannot be opened. `href` is the link as written. Linked files are
-    downloaded from `at`."""
+    """Open `target`, or explain why it cannot be opened. `href` is the link as written. Files come from `at`."""
     if _is_outside_folder(app, target):
         if "://" in href:
             confirm_link(app, href, text=text)
@@ -352,8 +351,7 @@ def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
 
 
 def _with_hash(anchor: object) -> str:
-    """Return the anchor after `#`. Empty without an anchor. The `#` stands for a followed link, so the user is told if
-    the anchor does not exist."""
+    """Return the anchor after `#`, which marks a followed link. The user is told if it does not exist."""
     return f"#{anchor}" if anchor else ""
 
 

@@ -1,5 +1,4 @@
-"""Images and OpenAPI specifications that a page links to. They are downloaded with limits and decoded by a child
-process."""
+"""Linked images and OpenAPI specifications, downloaded with limits and decoded by a child process."""
 
 from __future__ import annotations
 
@@ -108,7 +107,6 @@ async def download_image(session: Session, location: ImageLocation) -> bytes:
 
 
 async def _download(session: Session, url: str, limit: int) -> bytes:
-    """Return the content of a file of at most `limit` bytes. Raises ApiError."""
     content = bytearray()
     async with aclosing(session.download(url, limit)) as chunks:
         async for chunk in chunks:
@@ -141,8 +139,7 @@ async def scale_image(
 
 
 class _Header(BaseModel):
-    """Header that the child process writes before the pixels. Untrusted, because a malicious image may control the
-    child process."""
+    """Header before the pixels. Untrusted, because a malicious image may control the child process."""
 
     problem: SafeLine = ""
     format: SafeLine = ""
@@ -203,8 +200,7 @@ _MAX_OUTPUT = 32 << 20
 
 
 async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specification:
-    """Load the specification with this slug from the organization. `error` of the result says why it could not be
-    loaded."""
+    """Load the specification with this slug. `error` of the result says why it could not be loaded."""
     try:
         found = await live.cached_or_fetch(openapi.GetLatestContent(at=at, spec_slug=slug))
     except NotFound:

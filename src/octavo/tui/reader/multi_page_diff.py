@@ -1,5 +1,4 @@
-"""The diff of several pages in a `DiffView`: one section below the other, each with a heading. All commands act on the
-page under the cursor."""
+"""The diff of several pages, one below the other. Commands act on the page under the cursor."""
 
 from __future__ import annotations
 
@@ -135,8 +134,7 @@ class SectionBuilder(DiffBuilder):
         show_units: Callable[[DiffUnits, LaidUnits | None], None],
         keep_selected: Callable[[BlockSpan, int], None],
     ) -> None:
-        """After the lines were replaced, `keep_selected` is called with the selected block and its row, to select the
-        block again in that row."""
+        """`keep_selected` selects the block again in its row after the lines were replaced."""
         super().__init__(pane, contents, show_units)
         self._keep_selected = keep_selected
         self._builds: dict[str, DiffUnits] = {}
@@ -146,8 +144,7 @@ class SectionBuilder(DiffBuilder):
         self.rebuild((self.contents.page,), on_shown)
 
     def show_sections(self, sections: Sequence[PageSection] | None = None) -> None:
-        """Show `sections`. None shows the current sections again. The selected block stays in its row, and unchanged
-        units keep their lines."""
+        """Show `sections`, or the current ones. The selected block stays in its row."""
         contents, viewport, cursor = self.contents, self.pane.viewport, self.pane.cursor
         selected = cursor.current()
         page = contents.page
@@ -269,8 +266,7 @@ class MultiPageNavigation(DiffNavigation):
         return self._change_in(self.contents.page, unit_index, step)
 
     def _change_in(self, section: PageSection, unit_index: int, step: int) -> BlockSpan | None:
-        """Return the next change in a section after a unit, or the previous one if `step` is -1. None without such a
-        change, or if the section is collapsed."""
+        """Return the next change in a section after a unit, or the previous one if `step` is -1. None if none."""
         if section.is_folded:
             return None
         start, units = self._body_start(section), section.diff.units
@@ -361,8 +357,7 @@ class MultiPageNavigation(DiffNavigation):
             self.pane.viewport.show_in_row(span.start, position.row)
 
     def keep_selected(self, selected: BlockSpan, row: int) -> None:
-        """Select a block again in row `row` after its section was built. If the block is gone, select a visible block
-        of the page."""
+        """Select a block again in `row` after its section was built. If it is gone, select a visible block."""
         span = self._find_span(self._current_block(selected.block))
         if span is not None:
             self.cursor.select(span, scroll_to=None)

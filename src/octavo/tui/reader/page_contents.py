@@ -1,5 +1,4 @@
-"""Contents of a page view: a page or its Markdown source, with thread marks, sticky table heads and the ages of
-blocks."""
+"""Contents of a page view: a page or its source, with thread marks, sticky table heads and block ages."""
 
 from __future__ import annotations
 
@@ -72,8 +71,7 @@ class AgeGutter:
             self._viewport.reset_lines()
 
     def with_age(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
-        """Return the strip of a line with the age of the block that begins on this line. A wide block leaves no room
-        for an age."""
+        """Return the strip of a line with the age of the block that begins there, if there is room."""
         if not self._ages or line.block is None:
             return strip
         first_lines = {id(span.block): span.first for span in self._cursor.spans_of(unit_index)}
@@ -127,8 +125,8 @@ class PageThreads:
         return next(iter(self.marked_blocks(span, hidden=False)), None)
 
     def marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
-        """Return the blocks with open threads that are marked at `span`, inside its block: the visible ones, or the
-        collapsed ones if `hidden`."""
+        """Return the blocks with open threads that are marked at `span`: visible ones, or collapsed ones if
+        `hidden`."""
         paths = self.paths_by_block(span.unit_index, self.marks).get(span.block.key, ())
         return [path[-1] for path in paths if self.viewport.folds.hides(path) == hidden]
 
@@ -397,8 +395,7 @@ def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
 
 
 def blocks_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return the blocks on `lines` in page order, each after its first and last line. The blocks of a column precede
-    those of the next column."""
+    """Return the blocks on `lines`, each after its first and last line, column by column."""
     if not any(isinstance(line, SplitLine) for line in lines):
         return block_ranges(lines)
     ranges = [
@@ -451,8 +448,7 @@ def table_of(viewport: Viewport, span: BlockSpan) -> Block | None:
 
 
 def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
-    """Return the sticky head of the table with a row at `top`. `NO_HEAD` if there is no such table, or if its head is
-    visible or too high."""
+    """Return the sticky head of the table with a row at `top`. `NO_HEAD` without a table, or if not needed."""
     if not len(viewport.virtual_lines):
         return NO_HEAD
     unit, line = top
@@ -475,8 +471,7 @@ def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
 
 
 def _unit_with_head(viewport: Viewport, unit_index: int) -> int:
-    """Return the index of the unit with the head of the sliced table with which a unit begins. `unit_index` if there is
-    no such table."""
+    """Return the unit with the head of the table with which a unit begins, else `unit_index`."""
     bounds = _table_bounds(viewport, unit_index)
     if bounds is None:
         return unit_index

@@ -113,8 +113,7 @@ class TableRowResult(NamedTuple):
 
 
 def open_table_row(page: PageView, table: Block, row: Block) -> None:
-    """Show a table row in a dialog. On close, select the last shown row on the page, and open the requested link or
-    comment."""
+    """Show a table row in a dialog. Then select the last shown row, and open the requested link."""
 
     def on_closed(result: TableRowResult) -> None:
         page.navigation.go_to_block(result.row.key, "near")
@@ -414,7 +413,6 @@ class ImageScreen(Dialog[None]):
             self.run_worker(self._draw(), group="picture", exclusive=True)
 
     def _why_not_drawable(self) -> str | None:
-        """Return the reason why images cannot be shown here. None if they can be shown."""
         hint = "Press o to open the image in the browser, or w to save it."
         if self.shell.settings.ascii:
             return f"Images are not shown in ASCII mode. {hint}"

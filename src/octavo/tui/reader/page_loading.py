@@ -25,8 +25,7 @@ from octavo.tui.terminal.polite_thread import Work, expect_frame, thread
 FIRST_BLOCKS = 24
 """Minimum number of blocks on the first screen of a long page."""
 FIRST_SCREEN_WAIT = 0.06
-"""Maximum number of seconds to wait for the block to scroll to. If the first screen is late, the previous frame stays
-visible for as long."""
+"""Maximum seconds to wait for the block to scroll to. The previous frame stays visible for as long."""
 _FREED_AT_ONCE = 4
 
 
@@ -204,7 +203,6 @@ class PageLoader:
             self.navigation.go_to_anchor(self.navigation.pending_jump.anchor)
 
     def _show_units(self, page: ParsedPage, *, is_complete: bool) -> None:
-        """Show a parsed page, and keep the reading position."""
         pane, contents = self.pane, self.contents
         contents.document, contents.page_units, contents.is_fully_parsed = page.document, page.units, is_complete
         contents.discard_source_units()
@@ -220,7 +218,6 @@ class PageLoader:
         self._finish()
 
     def _finish(self) -> None:
-        """After the whole page is shown, restore positions, run waiting commands and post `PageLoaded`."""
         self.navigation.follow_pending_jump()
         self.navigation.restore_if_parsed()
         self.navigation.restore_again()
@@ -258,13 +255,11 @@ class PageLoader:
         return self._current is not None
 
     def _show_first_screen(self, parse: PageParse) -> None:
-        """Show the first screen if `load` has not shown it."""
         if parse is self._current and parse.first_screen is not None and not self.contents.page_units:
             self._show_units(parse.first_screen, is_complete=False)
             self.pane.run_waiting_commands()
 
     def _show_rest(self, parse: PageParse) -> None:
-        """Show the whole page, or the rest below the first screen."""
         page, contents, pane = parse.whole_page, self.contents, self.pane
         if parse is not self._current or page is None:
             return

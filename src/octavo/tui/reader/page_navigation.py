@@ -1,5 +1,5 @@
-"""Moves to headings, anchors and threads of a page, shows the Markdown source, and restores reading positions. A move
-beyond the parsed part is made later."""
+"""Navigation in a page: headings, anchors, threads, Markdown source and reading positions. A move beyond the parsed
+part is made later."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PendingJump(NamedTuple):
 
 
 class PageNavigation:
-    """Moves to headings, anchors, blocks and threads of a `PageView`, and restores reading positions."""
+    """Navigation in a `PageView`: headings, anchors, blocks, threads and reading positions."""
 
     def __init__(self, pane: Reader, contents: PageContents, threads: PageThreads) -> None:
         self.pane, self.contents, self.cursor, self.threads = pane, contents, pane.cursor, threads
@@ -98,8 +98,7 @@ class PageNavigation:
     # Headings and blocks
 
     def set_anchors(self, document: Document, anchors: Mapping[str, str] | None) -> None:
-        """Set the result of `anchors_above` for a page. None computes the result when it is needed, which takes 11 ms
-        for a page of 1 MB."""
+        """Set the result of `anchors_above`. None delays this work, which takes 11 ms for a page of 1 MB."""
         self._anchor_cache = (document, anchors) if anchors is not None else None
 
     @property
@@ -179,8 +178,7 @@ class PageNavigation:
         self.pane.viewport.notify_moved()
 
     def go_to_block(self, key: str, scroll_to: ScrollTo | None = "top") -> bool:
-        """Select the block `key`, scroll to the block, and expand blocks that hide it. Return False if the block does
-        not exist."""
+        """Select the block `key`, scroll there, and expand blocks that hide it. Return False if missing."""
         if self.contents.shows_source:
             self.toggle_source()
         tries = _MOST_SLICES
@@ -216,8 +214,7 @@ class PageNavigation:
         return _THREADS_LOADING if self.threads.is_loading else "No block on this page has an open thread."
 
     def go_to_thread(self, step: int) -> None:
-        """Select the next block with an open thread, or the previous one if `step` is -1. Expand blocks that hide
-        it."""
+        """Select the next block with an open thread, also a hidden block, or the previous one if `step` is -1."""
         found = self._find_thread(step)
         if found is None:
             more, key, other = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")
@@ -389,8 +386,7 @@ class PageNavigation:
             self.pane.refresh_bindings()
 
     def _source_line(self) -> int:
-        """Return the number of the source line at the top of the pane, from 0. On the rendered page, the first line of
-        the unit at the top."""
+        """Return the source line at the top of the pane, from 0. On a rendered page, the first of its unit."""
         if not len(self.pane.viewport.virtual_lines):
             return 0
         unit, line = self.pane.viewport.top
@@ -398,8 +394,7 @@ class PageNavigation:
         return block.lines[0] + (line if self.contents.shows_source else 0)
 
     def _unit_at_source_line(self, line: int) -> tuple[int, int]:
-        """Return the index of the unit with the source line `line`, and its first line. The last unit also has all
-        further lines."""
+        """Return the index and the first line of the unit with the source line `line`, or of the last unit."""
         spans = [unit.content.lines for unit in self.contents.units()]
         last = (len(spans) - 1, spans[-1][0]) if spans else (0, 0)
         return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), last)

@@ -96,7 +96,6 @@ class PageLinks:
                 return
 
     def _select_tab(self, name: str) -> None:
-        """Select the tab `name` in every group with this tab. Tell the user if there is none."""
         wanted = fold(name).strip()
         tabs = (tab for block in self.contents.walk() if block.kind == "tabs" for tab in block.children)
         found = next((tab for tab in tabs if wanted in (tab_slug(tab), _title(tab))), None)
@@ -107,8 +106,7 @@ class PageLinks:
         self.pane.reset_lines()
 
     def open_in_browser(self) -> None:
-        """Open the link of the selected block in the browser, or show hints at several links. Without a link, open the
-        page."""
+        """Open the link of the block in the browser, or show hints at several. Without links, open the page."""
         if clickables := self._links_of_block():
             self.clickables.open_or_show_hints(clickables, in_browser=True)
         else:
@@ -334,8 +332,7 @@ class PageView(Reader):
         *,
         is_loaded: bool = True,
     ) -> None:
-        """Set the open threads (or their number) and the number of drafts, by block key. `is_loaded` is False while
-        threads are loading."""
+        """Set open threads (or their number) and drafts, by block key. `is_loaded` is False while loading."""
         blocks = self.document.blocks if self.document is not None else ()
         self.threads.set(blocks, threads, drafts, is_loaded=is_loaded)
 

@@ -166,8 +166,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         return span is not None and self.contents.block_with_thread(span) is not None
 
     def with_thread_key(self, ids: tuple[str, ...]) -> tuple[str, ...]:
-        """Return `ids`. On a block with a thread, the command that resolves the thread follows the command that
-        comments."""
+        """Return `ids`. On a block with a thread, the command that resolves it follows the comment command."""
         if not self._is_at_thread:
             return ids
         return tuple(each for id in ids for each in ((id, _RESOLVE) if id in _COMMENT else (id,)))
@@ -325,8 +324,7 @@ class LinePainter:
             self.pane.set_timer(seconds, self.viewport.repaint)
 
     def paint(self) -> list[Strip]:
-        """Return the strips of the visible rows. Unless something has changed, these are the strips of the last
-        frame."""
+        """Return the strips of the visible rows, which stay the same until something changes."""
         pane, viewport = self.pane, self.viewport
         top, width, height = viewport.top, viewport.pane_width, pane.size.height
         key = (width, height, top, viewport.paint_version, viewport.virtual_lines.total, pane.has_focus)
@@ -403,7 +401,6 @@ def unless_empty(group: Commands[Any], **changes: Any) -> Commands[Any]:
 
 
 def _lines_per_page(pane: Reader) -> int:
-    """Return the number of lines that a page key scrolls, so that two rows stay visible."""
     return max(1, pane.viewport.row_count - 2)
 
 

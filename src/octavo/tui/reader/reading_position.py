@@ -26,10 +26,9 @@ class ReadingPosition(NamedTuple):
     block: str = ""
     """Key of the block under the cursor. Empty without a cursor."""
     row: int = 0
-    """Row of `block` in the pane, counted from 0."""
+    """Row of `block` in the pane. Negative above the pane."""
     unit_index: int = 0
-    """Index of the unit at the top of the pane. At the start of a page, the fields from here to `width` have their
-    defaults."""
+    """Index of the unit at the top of the pane."""
     top: str = ""
     """Key of the block at the top of the pane."""
     offset: int = 0
@@ -151,8 +150,7 @@ def rows_from(lines: Lines, top: LinePosition, count: int) -> list[PaneRow]:
 
 
 def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
-    """Return the position `step` lines below `top`, or above if `step` is negative. The first and the last unit are the
-    limits."""
+    """Return the position `step` lines below `top`, or above if negative, in the limits of `lines`."""
     unit, line = top.unit_index, top.line + step
     while line < 0 and unit > 0:
         unit -= 1
@@ -173,8 +171,7 @@ def count_lines(lines: Lines, top: LinePosition, limit: int) -> int:
 
 
 def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit: int) -> int:
-    """Return the number of lines from `top` down to `position`, negative if `position` is above. Counting stops at
-    about `limit`."""
+    """Return the number of lines from `top` to `position`, negative if it is above. Counts to about `limit`."""
     if position < top:
         return -lines_between(lines, position, top, limit)
     count = -top.line
@@ -208,8 +205,7 @@ def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) ->
 def scrolled_top(
     lines: Lines, top: LinePosition, rows: int, position: LinePosition, height: int, scroll_to: ScrollTo
 ) -> LinePosition:
-    """Return the top that shows `height` lines from `position` on, as `scroll_to` says. Return `top` if the lines need
-    not move."""
+    """Return the top that shows `height` lines from `position` on, as `scroll_to` says, else `top`."""
     first_row = lines_between(lines, top, position, 2 * rows)
     if scroll_to == "third":
         if first_row < 0 or first_row + height > 2 * rows // 3:
@@ -222,8 +218,7 @@ def scrolled_top(
 
 
 def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingPosition | None:
-    """Return the reading position for `top`, without the selected block. `width` is the width of the lines in cells.
-    None without lines."""
+    """Return the reading position for `top` at `width` cells, without the selected block. None without lines."""
     if not len(lines) or not width:
         return None
     unit, line = position_after(lines, top, 0)

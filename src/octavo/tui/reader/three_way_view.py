@@ -1,5 +1,4 @@
-"""`ThreeWayView` shows a page with conflicts: each conflict with its result and both versions. Unchanged text is
-collapsed."""
+"""`ThreeWayView` shows the conflicts of a page, each with its result and both versions."""
 
 from __future__ import annotations
 
@@ -294,8 +293,7 @@ class ThreeWayView(Reader):
         key: str,
         side_names: tuple[str, str],
     ) -> None:
-        """Show the conflicts of a page. `side_names` has the names of both versions. The same `key` as before keeps the
-        position."""
+        """Show the conflicts of a page. `side_names` names both versions. The same `key` keeps the position."""
         self.state.clear()
         same, self.key, self._loading_key = key == self.key, key, ""
         self.contents.set_pieces(pieces, side_names)
@@ -332,7 +330,7 @@ class ThreeWayView(Reader):
 
     def go_to_unresolved(self) -> bool:
         """Go to the next conflict without a choice or suggestion, starting at the selected one. Return False if there
-        is none. A first conflict is then selected."""
+        is none. The first conflict is then selected unless one was."""
         every = self.contents.conflicts
         at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [
@@ -350,8 +348,7 @@ class ThreeWayView(Reader):
                 return
 
     def go_to_conflict(self, step: int) -> None:
-        """Go to the next conflict, or to the previous one if `step` is -1. After the last conflict, request the next
-        page."""
+        """Go to the next conflict, or the previous one if `step` is -1. At the end, request the next page."""
         if self.find_bar.needle:
             self.find_bar.step(step)
             return

@@ -77,8 +77,7 @@ class Contents:
         return ()
 
     def take_units(self) -> Sequence[Any]:
-        """Return the units to show from now on. Called when all lines are replaced. Subclasses switch to newly built
-        units."""
+        """Return the units for new lines. Subclasses switch to newly built units here."""
         return self.units()
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
@@ -94,8 +93,7 @@ class Contents:
         return ""
 
     def find_unit(self, expected_index: int, key: str) -> int:
-        """Return the index of a unit with the block `key`, preferably near `expected_index`. Else return
-        `expected_index`."""
+        """Return the index of the unit with the block `key` nearest to `expected_index`, else `expected_index`."""
         return expected_index
 
     def slices_of_block(self, unit_index: int) -> range:
@@ -124,8 +122,7 @@ class Contents:
         return line.block
 
     def cursor_bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
-        """Return the column of the cursor bar, relative to the first cell of a line. None if no block of the line is in
-        `block_ids`."""
+        """Return the column of the cursor bar, relative to the line. None if the line has no such block."""
         return -2 if id(line.block) in block_ids else None
 
     def reachable_spans(self, spans: list[BlockSpan]) -> list[BlockSpan]:
@@ -133,8 +130,7 @@ class Contents:
         return spans
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
-        """Return the first block with an open thread: the block of `span` or a block inside. None without such a
-        block."""
+        """Return the first block with an open thread in the block of `span`. None without such a block."""
         return None
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
@@ -433,8 +429,7 @@ class Viewport:
         return max(0, lines - lines_between(self.virtual_lines, before, self.top, lines)) if lines > 0 else 0
 
     def row_of(self, position: LinePosition, max_rows: int | None = None) -> int:
-        """Return the row of a position, negative above the pane. Counting stops at about `max_rows`, by default the
-        number of visible rows."""
+        """Return the row of a position, negative above the pane. Counts up to about `max_rows`."""
         return lines_between(self.virtual_lines, self.top, position, self.row_count if max_rows is None else max_rows)
 
     def show_in_row(self, position: LinePosition, row: int) -> None:
@@ -489,8 +484,7 @@ class BackgroundLayout:
         return self._virtual_lines is not None and self._virtual_lines is self.viewport.virtual_lines
 
     def prepare(self, folds: Folds, size: int) -> UnitLayout | None:
-        """Return the layout for a page of `size` characters in the background thread. None if the pane has no width
-        yet."""
+        """Return the layout for a page in the background thread. None if the pane has no width yet."""
         if self.viewport.pane_width <= 0:
             return None
         layout = self.viewport.contents.layout_for(self.viewport.pane_width, folds)
@@ -607,7 +601,6 @@ class BackgroundLayout:
                 viewport.widget.run_worker(self._load(cache), group="late")
 
     def _forget_outdated(self) -> None:
-        """Drop the lines of units whose missing content is now loaded."""
         outdated = {unit for unit, missing in self._missing.items() if any(cache.knows(key) for cache, key in missing)}
         for index, unit in enumerate(self.viewport.virtual_lines.units) if outdated else ():
             if id(unit) in outdated:
@@ -622,7 +615,6 @@ class BackgroundLayout:
             self._loading.remove(cache)
 
     def _show_loaded(self) -> None:
-        """Render the visible units again whose missing content is now loaded."""
         viewport = self.viewport
         virtual_lines, total = viewport.virtual_lines, viewport.virtual_lines.total
         self._forget_outdated()

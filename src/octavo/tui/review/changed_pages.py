@@ -137,8 +137,7 @@ def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: EntryMarks) 
 def _deleted_by_parent(
     by_key: Mapping[str, ChangedPage], old_pages: Sequence[Page], remaining_ids: Collection[str]
 ) -> dict[str | None, list[tuple[str, Sequence[str]]]]:
-    """Return each deleted page with its earlier siblings, nearest first, by parent. All are page IDs; a parent of None
-    is the top level."""
+    """Return each deleted page and its earlier siblings, nearest first, as IDs by parent ID."""
     deleted: defaultdict[str | None, list[tuple[str, Sequence[str]]]] = defaultdict(list)
 
     def collect(pages: Sequence[Page], parent: str | None) -> None:
@@ -234,8 +233,7 @@ def entry_key_of(thread: Comment) -> str:
 
 
 def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Sequence[Comment]) -> str | None:
-    """Return the key of the next entry with an open thread, or of the previous one if `step` is -1. None without such
-    an entry."""
+    """Return the key of the next entry with an open thread, or of the previous one if `step` is -1."""
     at = keys.index(current) if current in keys else -1
     among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
     with_open = {entry_key_of(each) for each in threads if each.is_open_thread}
@@ -272,8 +270,7 @@ DiffKey = tuple[str, bool, bool, bool]
 
 
 def _diff_key(page: ChangedPage) -> DiffKey:
-    """Return the cache key of the diff of a page. The key contains the kind of change, because a new list of changes
-    may have another kind."""
+    """Return the cache key of the diff of a page, which also depends on the kind of change."""
     return page.key, page.exists_before, page.exists_after, "moved" in page.kinds
 
 
@@ -298,8 +295,7 @@ class DiffCache:
         self.sizes: dict[str, ChangeSize] = {}
         """Numbers of added and removed words by key of the compared page."""
         self.kind_counts: dict[str, Mapping[ChangeKind, int]] = {}
-        """Number of changes of each kind, by key of the compared page. A change counts only as its most important
-        kind."""
+        """Number of changes by kind, by page key. A change counts only as its most important kind."""
         self.with_markers: set[str] = set()
         """Keys of the compared pages that have conflict markers in the text."""
 
@@ -337,8 +333,7 @@ class DiffCache:
         return comparison
 
     async def compare(self, page: ChangedPage) -> PageComparison:
-        """Return the diff of a page. No other comparison starts in the background until this diff is done. Raises
-        ApiError."""
+        """Return the diff of a page. Background comparisons wait until then. Raises ApiError."""
         if (comparison := self.show_cached(page)) is not None:
             return comparison
         self._waiting_count += 1

@@ -65,8 +65,7 @@ class ChangedTree:
         self._view, self._comparison, self._threads, self._findings = view, comparison, threads, findings
         self._redraw = redraw
         self.cursor_key: Callable[[], str | None] = lambda: None
-        """Returns the key of the page under the cursor of the diff. None while commands act on the selected entry of
-        the tree."""
+        """Returns the key of the page under the cursor of the diff. None to use the selected entry."""
         self._most_kind_lines = 0, 1
         """Width of the pane, and the most lines that `_kind_lines` needed at this width."""
         self.changed_entries: dict[str, ChangedPage] = {}
@@ -110,8 +109,7 @@ class ChangedTree:
         return [self._entries[key] for key in self._reading_order]
 
     def likely_next(self) -> Iterable[ChangedPage]:
-        """Return up to `MAX_AHEAD` entries in the order in which you may open them: first those below the selected
-        entry, then those above it."""
+        """Return up to `MAX_AHEAD` entries that you may open next, those below the cursor first."""
         keys, selected_key = self._reading_order, self.key
         at = keys.index(selected_key) if selected_key in keys else -1
         return [self._entries[key] for key in islice((*keys[at + 1 :], *reversed(keys[: max(at, 0)])), MAX_AHEAD)]
@@ -235,8 +233,7 @@ class ChangedTree:
             self.widget.select_hidden(key)
 
     def next_key(self, step: int) -> str | None:
-        """Return the key of the next changed or commented page, or of the previous one if `step` is -1. None if there is
-        none."""
+        """Return the key of the next changed or commented page, or of the previous one if `step` is -1."""
         tree, selected_key = self.widget, self.key
         keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._entries)
         index = keys.index(selected_key) if selected_key in keys else -1

@@ -64,15 +64,13 @@ class CheckedWrite(Generic[ChecksT]):
     """Loads the checks. Raises ApiError."""
     content: Callable[[ChecksT], DialogContent]
     send: Callable[[ChecksT], Coroutine[Any, Any, str | None]]
-    """Sends the write and returns None. If the data has changed since the checks, sends nothing and returns the changes
-    in sentences."""
+    """Sends the write. If data changed since the checks, returns the changes and sends nothing."""
     next_step: str
     """Sentence that tells you what to do if the data has changed since the checks."""
     describe_changes: Callable[[ChecksT, ChecksT], Awaitable[str]] | None = None
     """Returns the differences between two results of the checks, in sentences. Empty if they are unknown."""
     goes_live: bool = False
-    """True if readers see the result immediately. The dialog then shows the age of the checks and ignores an early
-    `y`."""
+    """True if the result goes live. The dialog then shows the age of the checks and ignores an early `y`."""
 
 
 CHECKED_COMMANDS: Commands[CheckedDialog[Any]] = Commands(
@@ -87,8 +85,7 @@ CHECKED_COMMANDS: Commands[CheckedDialog[Any]] = Commands(
 
 
 class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
-    """Dialog that shows the checks of a write. No command that opens this dialog has the key `y`, so pressing a key
-    twice never confirms."""
+    """Dialog with the checks of a write. `y` opens no such dialog, so pressing a key twice never confirms."""
 
     CONTEXT: ClassVar[str] = "checks before merging, updating, or reverting"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHECKED_COMMANDS,)

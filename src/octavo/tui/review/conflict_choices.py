@@ -57,8 +57,7 @@ class Choices:
             name: _STORED_KINDS[str(kind)] for name, kind in kinds.items() if str(kind) in _STORED_KINDS
         }
         self.saved_conflicts: set[str] = set(map(str, saved)) if isinstance(saved, list) else set()
-        """Names of the tree conflicts that are resolved. Stored here, because no text on the server shows that they are
-        resolved."""
+        """Names of the resolved tree conflicts. No text on the server shows that they are resolved."""
 
     @property
     def by_name(self) -> dict[str, MergeChoice]:
@@ -127,8 +126,7 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
 
 
 def _keep_failed_edit(result: NotEdited, save_text: Callable[[str], str]) -> str:
-    """Store the text that a failed editor left in its file. Return the sentence for the user. Empty if the text could
-    not be stored."""
+    """Store the text in the file of a failed editor. Return the hint for the user, or an empty text."""
     content = read_back(result.kept) if result.kept is not None else result
     if isinstance(content, NotEdited) or save_text(content.text):
         return ""  # Nothing was stored, so the file is not deleted.
@@ -145,8 +143,7 @@ async def save_choices(
     choices: Choices,
     on_written: Callable[[tuple[str, ...]], None],
 ) -> None:
-    """Save the choices in the change request, then check the saved pages. Call `on_written` with the IDs of the edited
-    pages."""
+    """Save the choices, check the saved pages, and call `on_written` with the IDs of the edited pages."""
     chosen = choices.by_name
     changes = open_conflicts.edits(chosen, f"#{change_request.number}")
     pages = tuple(page.page for page in open_conflicts.resolved_pages(chosen))
@@ -218,8 +215,7 @@ def _save_resolved_pages(
     chosen: dict[str, MergeChoice],
     head: str | None = None,
 ) -> None:
-    """Store the IDs of the resolved pages without conflict markers. Their texts do not show that the conflicts are
-    resolved."""
+    """Store the IDs of resolved pages without markers, because their texts do not show the resolution."""
     pages = {page.page for page in open_conflicts.resolved_pages(chosen) if page.is_unmarked}
     fact = f"update {change_request.id}"
     update_fact = app.session.state.get_fact(fact)

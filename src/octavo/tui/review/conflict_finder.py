@@ -84,8 +84,7 @@ class ConflictedPage:
         return f"{self.page} {name}"
 
     def unresolved(self, choices: Collection[str]) -> list[str]:
-        """Return the names of the conflicts without a choice. A conflict that can be merged word by word counts as
-        resolved."""
+        """Return the names of the conflicts without a choice or a word-by-word merge."""
         return [name for name, each in self.conflicts if name not in choices and not each.is_merged_by_default]
 
     def title_after(self, text: str) -> str | None:
@@ -106,8 +105,7 @@ class ConflictedPage:
         return text, settings
 
     def text(self, choices: Mapping[str, MergeChoice], label: str) -> str:
-        """Return the text with the choices applied. Other conflicts keep their markers, in which `label` names the
-        change request."""
+        """Return the text with the choices applied. `label` names the change request in remaining markers."""
         own_choices = {
             conflict: choices[self.choice_name(conflict)]
             for conflict, _ in self.merged.named_conflicts
@@ -214,8 +212,8 @@ def stored_revisions(update_fact: Any) -> MergeRevisions | None:
 
 
 async def _find_last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
-    """Return the first revision, from `start` along first parents, that is an update from main, is `first`, or has no
-    parents. None if a revision cannot be read, or after `MAX_ANCESTORS` revisions."""
+    """Return the first revision from `start` on that is an update from main, `first` or has no parents. None if
+    unknown."""
     revision_id = start
     for _ in range(MAX_ANCESTORS):
         if (revision := await _load_revision(live, at, revision_id)) is None:
@@ -355,8 +353,7 @@ class _PageReader:
         return ConflictedPage(page.id, page.title, marked, source, main=main)
 
     async def add_texts(self, conflict: TreeConflict, page: Page | None) -> TreeConflict:
-        """Return `conflict` with the revision of main, and with both texts of its page if you can choose between
-        them."""
+        """Return `conflict` with the revision of main, and with both texts if you can choose."""
         if self.revisions is None or page is None or page.type != "document" or not conflict.can_choose:
             return replace(conflict, main_revision=self.revisions.main if self.revisions is not None else "")
         main, mine = await asyncio.gather(
@@ -369,8 +366,7 @@ class _PageReader:
         return raw.text if raw is not None else ""
 
     async def _load_texts_changed_on_main(self, except_page: str) -> dict[str, str]:
-        """Return the texts of the other pages that main added or changed, by ID. Main may have moved text to these
-        pages."""
+        """Return the texts of other pages that main added or changed, by ID. Text may have moved there."""
         if self.triple is None:
             return {}
         base, main, _ = self.triple
@@ -386,8 +382,7 @@ class _PageReader:
         return (page.title if page is not None else "") or "Untitled"
 
     def _fields_of_base(self, page_id: str, fields: FieldValues) -> str | None:
-        """Return the base values of the conflicting fields, such as `title: Home`, one per paragraph. None if they are
-        unknown."""
+        """Return the base values of the fields, such as `title: Home`, one per paragraph. None if unknown."""
         page = self.triple[0].find(page_id) if self.triple is not None else None
         if page is None:
             return None
@@ -396,8 +391,7 @@ class _PageReader:
 
 
 def _find_moved_text(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
-    """Set `base_text_page` of the conflicts about deleted text: the page that now has most of its blocks, and at least
-    half."""
+    """Set `base_text_page` of the conflicts: the page that now has most of the deleted text."""
     keys_by_page = {page: {block.key for block in read_page(text).walk()} for page, text in pages.items()}
     for conflict in deleted:
         blocks = [
@@ -410,8 +404,7 @@ def _find_moved_text(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> N
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
-    """Return both versions of the fields between the markers at the top of a text, such as `title: Home`. None if there
-    are no fields."""
+    """Return both versions of fields such as `title: Home` at the top of a text. None without fields."""
     lines = text.split("\n")
     sides = lines[markers.first + 1 : markers.middle], lines[markers.middle + 1 : markers.last]
     filled = [line for side in sides for line in side if line.strip()]
@@ -426,8 +419,7 @@ def _read_conflicts(source: str, merged: MergedPage, label: str) -> MergedPage:
 
 
 def _is_merge_result(source: str, merged: MergedPage, sides: tuple[str, str], *, has_server_conflicts: bool) -> bool:
-    """Return True if `source`, a text without conflict markers, was not edited after the merge. With
-    `has_server_conflicts`, it may also be either version."""
+    """Return True if `source` is a result of the merge, and not a text that was edited later."""
     if not merged.conflicts:
         return source == merged.text()
     outcomes = [*sides, merged.text_with_choice("main"), merged.text_with_choice("request")]

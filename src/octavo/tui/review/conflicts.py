@@ -363,8 +363,7 @@ class ConflictsScreen(View):
         return None
 
     def choose(self, kind: ChoiceKind) -> None:
-        """Choose `kind` for the selected conflict and go to the next unresolved conflict. If `kind` is already chosen,
-        clear the choice."""
+        """Choose `kind` and go to the next unresolved conflict. If already chosen, clear the choice."""
         if (selected := self._selected_conflict) is None:
             return
         before = self._choices.by_name.get(selected.name)

@@ -39,8 +39,7 @@ NO_BASE = "The server did not return the base revision of this change request."
 MAX_PARALLEL = 2
 """Maximum number of pages that are loaded in parallel."""
 MAX_TEXT = 400_000
-"""Maximum number of characters of the loaded pages. Above this limit, the pages farthest from the cursor are
-dropped."""
+"""Maximum number of characters of loaded pages. The farthest pages are dropped above this limit."""
 _LAYOUT_FACT = "continuous diff"
 
 
@@ -258,7 +257,6 @@ class AllPagesLayout:
             self._view.call_after_refresh(self._become_visible)
 
     def _become_visible(self) -> None:
-        """Go to the selected page as soon as the diff has a size."""
         self._is_visible = self.is_on
         self.sync_with_tree()
         self.load_near()
@@ -287,7 +285,6 @@ class AllPagesLayout:
 
     @property
     def _is_selection_unlisted(self) -> bool:
-        """True if the diff has the focus and the selected page is missing in the diff."""
         return self.pane.has_focus and str(self._pages.widget.key) not in self._sections
 
     def _go_to_pending(self, listed: str) -> str:
@@ -420,8 +417,7 @@ class AllPagesLayout:
     # Loading
 
     def load_near(self) -> None:
-        """Load the pages in view and the pages next to them. During a search, also load the other pages, up to
-        `MAX_TEXT` characters."""
+        """Load the pages in view and next to them. During a search, load pages up to `MAX_TEXT` characters."""
         if not self.is_on or self._sides is None:
             return
         to_search = self._pages_to_search()
@@ -442,8 +438,7 @@ class AllPagesLayout:
                 self._view.run_worker(work, group="load")
 
     def _pages_to_search(self) -> list[PageSection]:
-        """Return the pages to load for the search, from the page under the cursor on. Empty without a search, or if the
-        loaded pages reach `MAX_TEXT`."""
+        """Return the pages to load for the search, from the page under the cursor on."""
         order = list(self._sections.values())
         if not self.pane.find_bar.needle:
             self._loaded_in_search.clear()
@@ -511,7 +506,6 @@ class AllPagesLayout:
         section.threads = self._thread_rows(entry, self._anchors[section.key])
 
     def _retry_page(self, section: PageSection) -> bool:
-        """Load a page again if its last request failed. Return False if the request did not fail."""
         if section.key not in self._failed:
             return False
         self._failed.discard(section.key)
@@ -524,7 +518,6 @@ class AllPagesLayout:
         self.show()
 
     def _drop_far(self, limit: int = MAX_TEXT) -> None:
-        """Drop the pages farthest from the cursor until the others have at most `limit` characters."""
         order, near = list(self._sections.values()), self._sections_near_view()
         total = sum(each.size for each in order)
         page = self.navigation.contents.page

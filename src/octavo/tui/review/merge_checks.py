@@ -107,8 +107,7 @@ def why_blocked(checks: Checks) -> str:
 
 
 def why_number_required(checks: Checks) -> str:
-    """Return the reason why you have to type the number of the change request before the merge. Empty if `y` is
-    enough."""
+    """Return the reason why you have to type the number of the change request. Empty if `y` is enough."""
     if checks.conflicts:
         return "Pages may conflict"
     if checks.titles_with_new_markers:
@@ -364,8 +363,7 @@ async def predict_for_list(
 
 
 async def load_revision(live: Live, at: ContentRef) -> content.Revision:
-    """Return the revision of `at`. A `RevisionRef` is loaded only once, because a revision never changes. Raises
-    ApiError."""
+    """Return the revision of `at`. A `RevisionRef` is loaded only once. Raises ApiError."""
     op = content.Get(at=at)
     revision: content.Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return revision
@@ -396,7 +394,7 @@ _RULES_WITHOUT_MARKERS = {
 
 
 def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction) -> Fact:
-    """Return the row of the predicted conflicts, with what the merge does where it writes no conflict markers."""
+    """Return the row of the predicted conflicts, with the rules for conflicts without conflict markers."""
     if not prediction.is_known:
         return Fact("care", "conflicts", "unknown: the base revision is not available")
     if names := prediction.names:

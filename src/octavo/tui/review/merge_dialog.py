@@ -172,7 +172,7 @@ class MergeReadiness:
     queued: QueuedMerge
     fact: Fact
     reason: str = ""
-    """Reason why it cannot be merged together with others. Empty if it can be merged."""
+    """Reason why the change request cannot be merged with others. Empty if it can."""
     checks: Checks | None = None
 
 
@@ -180,8 +180,7 @@ _BY_ITSELF = "merge this change request by itself"
 
 
 def why_not_in_bulk(checks: Checks) -> str:
-    """Return the reason why a change request cannot be merged together with others, and the next step. Empty if it
-    can."""
+    """Return the reason why a change request cannot be merged with others. Empty if it can."""
     if reason := why_blocked(checks):
         return as_clause(reason)
     if reason := why_number_required(checks):
@@ -202,8 +201,8 @@ def why_not_in_bulk(checks: Checks) -> str:
 async def check_queued(
     live: Live, queued: QueuedMerge, earlier: CheckedMerges = (), linters: Sequence[Linter] = ()
 ) -> MergeReadiness:
-    """Check whether `queued` can be merged after the `earlier` merges. Only `linters` that block merges run. A failed
-    request is the reason in the result."""
+    """Check whether `queued` can be merged after the `earlier` merges. Only `linters` that block merges run. If the
+    checks cannot be loaded, the result has the reason."""
     try:
         checks = await run_checks(live, queued.at, linters)
         reason = why_not_in_bulk(checks) or await _why_not_merge_after(live, queued, checks, earlier)

@@ -41,8 +41,7 @@ MAX_NAMES = 3
 
 
 async def run_with_timeout(label: str, check: Awaitable[tuple[Fact, ...]]) -> tuple[Fact, ...]:
-    """Return the rows of `check`. If the check fails or takes more than `TIMEOUT` seconds, return a row with the
-    reason."""
+    """Return the rows of `check`, or a row with the reason for a failure or timeout."""
     try:
         return await asyncio.wait_for(check, TIMEOUT)
     except TimeoutError:
@@ -120,8 +119,7 @@ async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence
 
 
 def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
-    """Return the broken links on the pages in `texts`, such as `Setup → /missing`. A heading is checked only if `texts`
-    has its page."""
+    """Return the broken links in `texts`, such as `Setup → /missing`. Checks headings in `texts` only."""
     documents = {page_id: parse(text) for page_id, text in texts.items()}
     links_by_page = {page_id: list(references_in(document)) for page_id, document in documents.items()}
     # Headings of reusable content are unknown, because it is not loaded.
@@ -323,7 +321,6 @@ async def check_redirects(
 
 
 async def _redirect_sources(live: Live, space: Space, site: Site) -> list[str] | None:
-    """Return the source paths of all redirects of a site. None if the list is incomplete."""
     at = SiteRef(organization_id=space.organization or "", site_id=site.id)
     try:
         found = await live.fetch(redirects.List(at=at, limit=1000))

@@ -1,5 +1,4 @@
-"""Dialog that reverts a merge, and the plan of the edits. The reverts become a new change request that is open for
-review."""
+"""The dialog that reverts a merge in a new change request, and the plan of the edits."""
 
 from __future__ import annotations
 
@@ -129,8 +128,7 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
-    """Write the reverts into a draft change request and open it for review. Return a message and the change request.
-    None if the revert is incomplete. Raises ApiError."""
+    """Write the reverts into a draft and open it. Return a message and the draft, None if incomplete."""
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:
@@ -157,8 +155,7 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
 
 
 async def _find_or_create_draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:
-    """Return your draft change request with this subject, or a new one. If none can be created, return None and a
-    message. Raises ApiError."""
+    """Return your draft with this subject or a new one, or None and a message. Raises ApiError."""
     live, me = app.session.live, app.workspace.me
     filters = {"creator": me.id} if me is not None else {}
     drafts = await live.fetch(change_requests.List(at=space, status="draft", limit=100, **filters))
@@ -213,7 +210,7 @@ class RevertPlan:
     """Pages that the merge edited and that have no later edits."""
     edited_later: tuple[PageEditedLater, ...] = ()
     moved: tuple[FormerPosition, ...] = ()
-    """Pages that the merge moved. Then also contains the restored pages, which the moves may shift."""
+    """Pages that the merge moved. If there are any, also the restored pages, which moves may shift."""
     deleted: tuple[Page, ...] = ()
     """Pages that the merge created, so the revert deletes them."""
     not_reverted: tuple[str, ...] = ()
@@ -370,8 +367,7 @@ class _Planner:
         return page_id is None or page_id in self._now.pages or page_id in restored_ids
 
     def _deletable_pages(self, page_ids: Iterable[str], moved_ids: set[str]) -> list[str]:
-        """Return the IDs of the created pages to delete, without the subpages of a deleted page. Pages with later edits
-        or remaining subpages stay."""
+        """Return the topmost created pages to delete, by ID. Pages with later edits or other subpages stay."""
         created = [page_id for page_id in page_ids if page_id in self._now.pages]
         edited = {page for page in created if page in self._changed_later or not self._has_ids}
         remaining = set(self._now.pages) - set(created) - moved_ids | edited
@@ -462,8 +458,7 @@ async def revert_edits(
 async def _merge_later_text(
     live: Live, space: SpaceRef, revisions: RevertRevisions, page: str, label: str
 ) -> tuple[DocumentBody | None, bool]:
-    """Return the text with the later edits but without the merge, and whether it has conflict markers. None if the text
-    stays or is missing in a revision."""
+    """Return the text without the merge (None if unchanged), and True if it has conflict markers."""
     merge_order = (revisions.merged, revisions.now, revisions.before)
     base, main, proposed = await asyncio.gather(
         *(page_source(live, space.revision_ref(each.id), page) for each in merge_order)

@@ -170,7 +170,6 @@ class BlameScreen(ListView[BlamedBlock]):
         self._load_people_soon()
 
     def _select_target_block(self) -> None:
-        """Select the target block, or the first listed block inside it."""
         if (block := self.target.block) is not None:
             keys = {each.key for each in self.blame.blocks}
             self.rows.go_to(next((each.key for each in block.walk() if each.key in keys), None))
@@ -338,7 +337,6 @@ def _version_label(version: ContentVersion) -> str:
 
 
 def _author(item: BlamedBlock) -> str:
-    """Return the name of the author of the change request. Empty if the author is unknown."""
     return item.change_request.author_name if item.change_request is not None else ""
 
 

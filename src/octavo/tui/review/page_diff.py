@@ -1,5 +1,4 @@
-"""The diffs of a change request, with the threads between their lines. Also tells how the words under a thread changed
-since the comment."""
+"""The diffs of a change request with threads, and the changes of the words under threads."""
 
 from __future__ import annotations
 
@@ -66,8 +65,7 @@ class _PendingStep(NamedTuple):
 
 
 class WordChanges:
-    """Tells how the words under each thread have changed. Moves a pending comment to the block that now has its
-    words."""
+    """Changes of the words under threads. Moves pending comments to the new place of their words."""
 
     def __init__(self, view: View, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._threads, self._pages = view, threads, pages
@@ -84,8 +82,7 @@ class WordChanges:
         return earlier != list(map(self.moved_to, self._threads.comments))
 
     def moved_to(self, thread: Comment) -> str:
-        """Return the title of the page to which the words under a thread have moved. Empty without such a page among
-        the compared pages."""
+        """Return the title of the compared page to which the words of a thread moved. Empty if unmoved."""
         if self._by_thread.get(thread.id) != "gone":
             return ""
         quote = quoted_text(thread)
@@ -135,8 +132,7 @@ class WordChanges:
         return "Words have not changed since this comment." if is_earlier else ""
 
     def pending_mark(self, entry: OutboxEntry) -> str:
-        """Return a phrase about the words under a pending comment, such as `words are gone`. Empty if they have not
-        changed."""
+        """Return a phrase about changed words under a pending comment, such as `words are gone`, or an empty text."""
         change = self._by_thread.get(entry.created_id)
         thread = next((each for each in self._threads.comments if each.id == entry.created_id), None)
         if thread is not None and (title := self.moved_to(thread)):
@@ -185,7 +181,6 @@ class PageDiff:
 
     @property
     def _documents(self) -> tuple[Document, Document] | None:
-        """Old and new version of the entry that commands act on. None while they are loading."""
         return self._layout.documents(self._pages.key)
 
     def toggle_layout(self) -> None:
@@ -275,8 +270,7 @@ class PageDiff:
     # Threads
 
     def update_word_changes(self, change: ChangedPage, compared: PageComparison) -> None:
-        """Update the word changes of the threads on a compared page. Draw the threads again if words of a thread have
-        moved to this page."""
+        """Update the word changes of the threads on a compared page, and draw threads whose words moved there."""
         if change.page is not None:
             anchors = TwoVersionAnchors((compared.old, compared.new))
             update = partial(self.word_changes.update, change.page.id, anchors)
@@ -297,7 +291,6 @@ class PageDiff:
         self.run_pending_step()
 
     def _summaries_of(self, change: ChangedPage, anchors: TwoVersionAnchors) -> Mapping[str, Sequence[ThreadSummary]]:
-        """Return the threads, drafts, findings and selected blocks of a page, by block key."""
         if change.page is not None:
             self.word_changes.update(change.page.id, anchors)
         threads = self._threads_of(change)
@@ -369,7 +362,6 @@ class PageDiff:
                 self.page_discussion.open_thread(thread.id)  # An entry without a diff shows no threads.
 
     def _go_to_goal(self, goal: _Goal) -> None:
-        """Go to `goal` on the shown page as soon as the diff has lines."""
         take: Callable[[], object]
         match goal:
             case int():
@@ -471,14 +463,12 @@ class PageDiff:
 
     @property
     def _selected_span(self) -> BlockSpan | None:
-        """The lines of the selected block. None while the entry is loading."""
         if self._documents is None or not self._layout.has_cursor(self._pages.key):
             return None
         return self.pane.cursor.current()
 
     def _row_block(self, row: Block) -> str | None:
-        """Return the key of the block under the draft or finding in `row`. Empty for a draft or finding on the page.
-        None for other rows."""
+        """Return the block key of the draft or finding in `row`, empty for the page. None for other rows."""
         if (found := self._findings.finding_of_row(row)) is not None:
             return found.finding.block
         draft_key = row.key.removeprefix(DRAFT_PREFIX)

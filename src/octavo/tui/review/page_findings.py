@@ -92,16 +92,15 @@ class PageFindings:
         return "No findings on the words that this change request adds."
 
     def why_not_selected(self) -> str | None:
-        """Return why no finding is selected. None if a finding is selected."""
+        """Return the reason why no finding is selected. None if a finding is selected."""
         return self.why_no_finding() or (None if self.selected else "Press ; to select a finding first.")
 
     def why_no_comment(self) -> str | None:
-        """Return why the selected finding cannot become a comment. None if it can become a comment."""
+        """Return the reason why the selected finding cannot become a comment. None if it can."""
         return self.why_not_selected() or why_not_in_discussion(self._view.shell, self._at, "comment")
 
     def why_no_suggestion(self) -> str | None:
-        """Return why the selected finding cannot become a suggestion. None if it can become a
-        suggestion."""
+        """Return the reason why the selected finding cannot become a suggestion. None if it can."""
         if why := self.why_no_comment():
             return why
         selected = self.selected
@@ -110,8 +109,7 @@ class PageFindings:
         return None
 
     def add_comment(self, app: Shell, *, with_suggestion: bool) -> None:
-        """Replace the selected finding with a pending comment. `with_suggestion` adds the fix. Undo shows the finding
-        again."""
+        """Replace the selected finding with a pending comment, which has the fix if `with_suggestion`."""
         selected, page = self.selected, self._pages.selected
         if selected is None or page is None or page.page is None:
             return

@@ -121,8 +121,7 @@ def why_no_reviewers(app: Shell, target: RequestTarget) -> str | None:
 
 
 def choose_reviewers(app: Shell, target: RequestTarget) -> None:
-    """Let the user choose reviewers, and request reviews from the chosen people. For a single change request, also
-    withdraw other requests."""
+    """Let the user choose reviewers. For one change request, also withdraw requests to other people."""
     choose = _choose_for_several if acts_on_selection(target) else _choose_reviewers
     target.view.run_worker(choose(app, target), exclusive=True, group="reviewers")
 
@@ -207,8 +206,7 @@ def _withdraw(app: Shell, target: RequestTarget, user_id: str, name: str) -> Non
 
 
 async def _load_members(live: Live, at: ChangeRequestRef, space: Space | None) -> list[tuple[User, str | None]]:
-    """Return the people who can be asked for a review, each with the role in the space. None for an unknown role.
-    Raises ApiError."""
+    """Return the possible reviewers, each with the role or None if it is unknown. Raises ApiError."""
     try:
         access = await live.fetch(permissions.ListAggregate(at=at.space, limit=1000))
         return [(each.user, each.permission or None) for each in access.items]
@@ -453,8 +451,7 @@ def _subject_field(draft: DialogDraft) -> DialogField:
 
 
 def _space_for_new(view: Any) -> SpaceRef | None:
-    """Return the space of the selected change request, else the space that you opened last. None if there is
-    neither."""
+    """Return the space of the selected change request, else the last opened space, else None."""
     target: RequestTarget | None = view.request_target
     if target is not None and target.space is not None:
         return target.space

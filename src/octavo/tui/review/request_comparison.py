@@ -39,7 +39,7 @@ MAX_LIMIT = 1000
 PREDICTION_DELAY = 0.6
 """Delay in seconds before the merge is predicted, so that the first diff loads earlier."""
 REVIEWS_WAIT = 2.0
-"""Seconds after opening the view. Until then, loaded reviews may change the old revision."""
+"""Seconds after opening the view during which loaded reviews may change the old revision."""
 
 
 class _CompleteChanges(NamedTuple):
@@ -154,8 +154,7 @@ class Comparison:
         return self.tree.value.pages if self.tree.value is not None else ()
 
     def set_change_request(self, change_request: ChangeRequest, *, is_current: bool) -> bool:
-        """Store the change request. Return True if its revisions or its status changed. `is_current` is False for a
-        cached change request."""
+        """Store a change request (cached unless `is_current`). Return True if revisions or status changed."""
         before = self.change_request
         after = self.change_request = change_request.with_space(self.space)
         self._is_request_current = is_current
@@ -369,8 +368,7 @@ class Comparison:
         return ComparedSides(self.space.revision_ref(change_request.base) if change_request.base else None, self.head)
 
     async def changed_since(self, revision: str) -> tuple[ChangedPage, ...] | None:
-        """Return the pages that changed since `revision`. None if a revision has no document IDs, so edits cannot be
-        found. Raises ApiError."""
+        """Return the pages that changed since `revision`. None without document IDs. Raises ApiError."""
         before, after = await asyncio.gather(
             load_revision(self._view.live, self.space.revision_ref(revision)), load_revision(self._view.live, self.head)
         )

@@ -112,8 +112,7 @@ class RequestFindings:
         return [str(each) for each in stored] if isinstance(stored, list) else []
 
     def set_revisions(self, sides: ComparedSides | None, tree: PageTree | None) -> None:
-        """Set the compared revisions and the page tree. New revisions clear all findings. New revisions or a new tree
-        clear the loaded pages."""
+        """Set the compared revisions and the page tree. Other revisions clear all findings."""
         self._compared_sides = sides
         context = _link_context(tree, sides.new) if sides is not None and tree is not None else None
         compared = (sides, context) if sides is not None and context is not None else None
@@ -226,8 +225,7 @@ def _link_context(tree: PageTree, at: ContentRef) -> LinkContext:
 async def _find_on_added_words(
     live: Live, page: Page, before: str, new: Document, context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> tuple[AddedFinding, ...]:
-    """Return the findings on the words that are in `new` but not in `before`. Pages that are loaded for their headings
-    are added to `loaded_pages`."""
+    """Return the findings on words of `new` that are not in `before`. Adds linked pages to `loaded_pages`."""
     check = ReferenceCheck(context.space_index, loaded_pages)
 
     def find() -> tuple[tuple[AddedFinding, ...], frozenset[str]]:
@@ -247,8 +245,7 @@ async def _find_on_added_words(
 async def _load_headings(
     live: Live, ids: Collection[str], context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> None:
-    """Load at most `MAX_LINKED` pages for their headings. Stop at the first error. Links to headings on other pages are
-    not checked."""
+    """Load at most `MAX_LINKED` pages for their headings, until an error. Other links are not checked."""
     for page_id in islice(sorted(ids), MAX_LINKED):
         try:
             loaded = await find_page(live, get_page_source(context.page_ref, page_id), rank=Rank.AWAITED)
@@ -363,7 +360,6 @@ async def check_linters(
 
 
 async def _linted_page(live: Live, trees: MergeTrees, page: Page) -> LintedPage:
-    """Return a page of the change request for the linters, with the added words. Raises ApiError."""
     sides = [await find_page(live, get_page_source(ref, page.id)) for ref in (trees.base, trees.head)]
     before, after = map(page_markdown, sides)
     added, document = await asyncio.to_thread(lambda: (added_ranges(before, after), parse(after)))

@@ -90,8 +90,7 @@ def undecided_requests(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return True if an `undecided` change request may still match. False if each of them has a needed fact that could
-    not be loaded."""
+    """Return True if the needed facts of one of the `undecided` change requests may still load."""
     return any(all(each.needed_fact not in status(item).load_errors for each in filters) for item in undecided)
 
 
@@ -424,7 +423,6 @@ class RequestListScreen(ListView[ChangeRequest]):
             self._redraw_delay.start_once(SELECTION_DELAY, self.redraw_list)
 
     def _load_facts(self, undecided: Sequence[ChangeRequest]) -> None:
-        """Load the missing facts of the `undecided` change requests, and show the progress."""
         needed = [each.needed_fact for each in self.active_filters.filters if each.needed_fact is not None]
         errors = {each.id: self.statuses.status_of(each).load_errors for each in undecided}
         causes = [each[fact] for each in errors.values() for fact in needed if fact in each]
@@ -499,6 +497,5 @@ class RequestListScreen(ListView[ChangeRequest]):
 
 
 def _count(page: ListPage[ChangeRequest] | None) -> int | None:
-    """Return the number of change requests on a tab, also of those that are not loaded. None while the list is
-    loading."""
+    """Return the number of change requests of a tab, also unloaded ones. None while loading."""
     return max(page.count or 0 if page.next else 0, len(page.items)) if page is not None else None

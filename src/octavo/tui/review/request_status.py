@@ -1,4 +1,4 @@
-"""The status of change requests, short texts about it, and its loader for lists."""
+"""The status of change requests: the values, short texts, and the loader for lists."""
 
 from __future__ import annotations
 
@@ -68,8 +68,7 @@ def request_status(
     *,
     is_on_main: bool = False,
 ) -> RequestStatus:
-    """Return the status of a change request. `reviews`, `requested` and `conflicts` are None while they are not
-    loaded."""
+    """Return the status of a change request. `reviews`, `requested` and `conflicts` are None until loaded."""
     current = [each for each in reviews or () if not each.outdated]
     approvals = [each for each in current if each.status == "approved"]
     head = (None, change_request.revision)
@@ -224,8 +223,7 @@ def status_signs(
 
 
 def _outdated_note(change_request: ChangeRequest, reviews: Sequence[Review]) -> str:
-    """Return ` (outdated)` if all `reviews` are of earlier revisions, a text such as ` (1 outdated)` if some are, or an
-    empty text."""
+    """Return a note such as ` (outdated)` or ` (1 outdated)` about reviews of earlier revisions, or an empty text."""
     outdated = sum(review.revision not in (None, change_request.revision) for review in reviews)
     if outdated == len(reviews):
         return " (outdated)"
@@ -304,8 +302,7 @@ class _LoadedFacts:
 
 
 class StatusLoader:
-    """Loads and caches the status of change requests. Calls `on_change` with the ID of each change request whose status
-    changed."""
+    """Loads and caches the status of change requests. Calls `on_change` with an ID after each change."""
 
     def __init__(self, view: View, on_change: Callable[[str], None]) -> None:
         self._view, self._on_change = view, on_change
@@ -398,8 +395,7 @@ class StatusLoader:
         self._follow_threads(request_id)
 
     def _follow_threads(self, request_id: str) -> None:
-        """Load the open threads if the number of comments does not tell how many are open: a review has an open
-        comment, or the change request is merged or archived."""
+        """Load the open threads unless the number of comments is enough to count them."""
         change_request, facts = self._followed[request_id], self._facts.get(request_id)
         counts_threads = change_request.status not in UNDECIDED or any(
             each.comment is not None and each.comment.is_open for each in (facts and facts.reviews) or ()

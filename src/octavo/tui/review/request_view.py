@@ -84,8 +84,7 @@ class RequestHead:
         self._view.subscriptions.follow_whole("contributors", contributors, lambda _: self.draw())
 
     def show_reviews(self, *, renew: bool = False) -> None:
-        """Draw the reviews, and count the pages that changed after each review. `renew` clears the earlier counts after
-        a new revision."""
+        """Draw the reviews, and count the pages changed after each. `renew` drops the earlier counts."""
         if renew:
             self._changed_since.clear()
         self.draw()

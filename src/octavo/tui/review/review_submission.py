@@ -1,5 +1,4 @@
-"""Dialogs that submit or withdraw a review. Also the list of your pending comments and of the notes that programs
-propose."""
+"""Dialogs that submit or withdraw a review, and the list of pending comments and proposed notes."""
 
 from __future__ import annotations
 
@@ -86,8 +85,7 @@ def edit_and_accept(app: Shell, note: ProposedNote) -> None:
 
 
 def source_label(note: ProposedNote) -> str:
-    """Return a label such as `proposed by claude`. The label ends with `· similar block` if the note may be on the
-    wrong block."""
+    """Return a label such as `proposed by claude`, with ` · similar block` if the block is uncertain."""
     return f"proposed by {note.source}" + (" · similar block" if note.placed == "likely" else "")
 
 
@@ -101,8 +99,7 @@ def why_no_review(app: Shell, target: RequestTarget) -> str | None:
 
 
 def is_review_offered(app: Shell, target: RequestTarget) -> bool:
-    """Return True if the key bar offers a review. False for your own change requests, which the server lets you
-    review."""
+    """Return True if the key bar offers a review: for open or draft change requests of other people."""
     me, author = app.workspace.me, target.change_request.created_by
     return has_status(*UNDECIDED)(app, target) and (me is None or author is None or author.id != me.id)
 
@@ -207,7 +204,6 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
 
 
 def _submit(app: Shell, target: RequestTarget, status: Verdict, comment: str, draft: DialogDraft) -> None:
-    """Send the pending comments, then the review with `comment`."""
     live, at, name, revision = app.session.live, target.at, target.name, target.change_request.revision
     approves = status == "approved"
     action = f"approve {name}" if approves else f"request changes on {name}"
@@ -273,7 +269,6 @@ def _accept(app: Shell, chosen: ListedComment) -> None:
 
 
 def _accept_all(app: Shell, chosen: ListedComment) -> None:
-    """Accept all notes of the program that proposed `chosen`."""
     if isinstance(chosen, ProposedNote):
         notes = app.session.proposed.at(chosen.at)
         accept_notes(app, [each for each in notes if each.source == chosen.source])
@@ -304,8 +299,7 @@ LIST_COMMANDS: Commands[PendingCommentsScreen] = Commands(
 
 
 class PendingCommentsScreen(Dialog["ListedComment | None"]):
-    """Dialog with the pending comments in sending order, and the proposed notes. The result is the entry to show on its
-    page."""
+    """Dialog with the pending comments and the proposed notes. The result is the entry to show."""
 
     shell = cached_property(shell_of)
 

@@ -59,8 +59,7 @@ def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str 
 
 
 def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
-    """Mark all drafts as ready for review if the first change request is a draft. Otherwise convert all open change
-    requests to drafts."""
+    """Mark all drafts as ready if the first change request is a draft, else convert all to drafts."""
     if requests:
         same_status = [each for each in requests if each.status == requests[0].status]
         action, message = _toggle_messages(app, same_status)
@@ -159,8 +158,7 @@ def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: Change
 
 
 async def report_unfinished_writes(app: Shell, session: Session) -> None:
-    """Show the results of the merges, updates and suggestions that were being sent when Octavo was closed. Send nothing
-    again."""
+    """Show the results of merges, updates and suggestions that were running when Octavo was closed."""
     await asyncio.gather(*(_report(app, session, write) for write in unfinished_writes(session.state)))
 
 
@@ -183,7 +181,6 @@ async def _report(app: Shell, session: Session, write: UnfinishedWrite) -> None:
 
 
 def _suggestions_message(result: SendResult[object], ago: str) -> str:
-    """Return the message about suggestions that Octavo was applying when it was closed."""
     closed = f"Octavo was closed {ago} ago, while applying suggestions."
     if result.kind == "done":
         return f"{closed} They are applied. Resolving {plural(len(result.later_ids), 'thread')}…"
@@ -228,8 +225,7 @@ class RequestTarget:
     titles: Callable[[], Mapping[str, str]] = dict
     """Returns the loaded page titles by page ID."""
     pending_note: Callable[[OutboxEntry], str] = lambda entry: ""
-    """Returns a phrase about the words under a pending comment, such as `words are gone`. Empty if they have not
-    changed."""
+    """Returns a phrase about changed words under a comment, such as `words are gone`, or an empty text."""
     show_pending_comment: Callable[[OutboxEntry], None] | None = None
     """Shows a pending comment in the view. None if the view cannot show comments."""
     show_block: Callable[[str, str], None] | None = None
@@ -258,14 +254,12 @@ WhyNot: TypeAlias = "Callable[[Shell, RequestTarget], str | None]"
 
 
 def why_not_allowed(app: Shell, target: RequestTarget, permission: str, *states: str) -> str | None:
-    """Return the reason why you lack `permission`, or why the status is not in `states`. None if you can act on the
-    change request."""
+    """Return the reason why `permission` is missing or the status is not in `states`. None if neither."""
     return why_not_in_change_request(app, target.change_request, target.space, permission, *states)
 
 
 def requires(permission: str, *states: str) -> WhyNot:
-    """Return the `why_not` function of a command that needs `permission` and one change request with a status in
-    `states`."""
+    """Return a `why_not` function that checks `permission` and the status of one change request."""
     return for_one_request(lambda app, target: why_not_allowed(app, target, permission, *states))
 
 
@@ -280,8 +274,7 @@ def has_status(*states: str) -> Callable[[Shell, RequestTarget], bool]:
 
 
 def why_not_single(target: RequestTarget) -> str | None:
-    """Return the reason why a command for one change request is disabled for the selection. None without a
-    selection."""
+    """Return the reason why a command for one change request is disabled. None without a selection."""
     if not acts_on_selection(target):
         return None
     selected = plural(len(target.selected), "change request is", "change requests are")
@@ -320,8 +313,7 @@ class BulkAction:
     """Verb in messages, such as `Approved`."""
     intro: str
     plan: Callable[[ChangeRequest, ChangeRequestRef], Awaitable[PlannedWrite]]
-    """Returns the planned write for a change request. Called after permission and status were checked. Raises
-    ApiError."""
+    """Returns the planned write for a change request whose permission was checked. Raises ApiError."""
     permission: str
     states: tuple[str, ...]
 
@@ -407,8 +399,7 @@ def archive_several(app: Shell, target: RequestTarget) -> None:
 
 
 def request_several(app: Shell, target: RequestTarget, people: Sequence[tuple[str, str]]) -> None:
-    """Ask for confirmation, then request reviews of the selected change requests. `people` has the ID and name of each
-    reviewer."""
+    """Ask for confirmation, then request reviews. `people` has the ID and name of each reviewer."""
     live = app.session.live
     names = dict(people)
 
@@ -491,7 +482,6 @@ def _send(app: Shell, target: RequestTarget, action: BulkAction, planned: Sequen
 async def _send_all(
     planned: Sequence[PlannedWrite], done: str, *, on_sent: Callable[[], None]
 ) -> SendResult[tuple[PlannedWrite, ...]]:
-    """Send the writes one after the other. The message of the result names each failure."""
     sent: list[PlannedWrite] = []
     failures: list[str] = []
     for each in planned:

@@ -1,5 +1,4 @@
-"""Commands for the suggestions on a page, and a preview of the page with several suggestions applied. Octavo saves
-exactly the previewed text."""
+"""Commands for the suggestions on a page, and a preview of the page with all of them applied."""
 
 from __future__ import annotations
 
@@ -94,7 +93,6 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self.run_worker(self._load(), exclusive=True)
 
     def _threads_to_apply(self) -> list[Comment]:
-        """Return the threads whose suggestions the preview applies, in list order."""
         return [thread for key, thread in self._threads.items() if key in self._included - self._inapplicable.keys()]
 
     async def _load(self) -> None:
@@ -196,8 +194,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         return next(filter(None, reasons), None)
 
     def apply(self, app: Shell) -> None:
-        """Apply the included suggestions and resolve their threads. Apply nothing if the page was edited after the
-        preview."""
+        """Apply the included suggestions and resolve their threads, if the page was not edited meanwhile."""
         outcome, chosen, at, live = self._outcome, self._threads_to_apply(), self._at, app.session.live
         if outcome is None:
             return
@@ -231,7 +228,6 @@ class SuggestionReview:
         self._diff, self._threads = diff, threads
 
     def _suggesting_messages(self) -> list[tuple[ThreadTarget, Comment | Reply]]:
-        """Return the messages in the selected thread that have a suggestion, each with the thread."""
         target = self._diff.page_discussion.selected_thread
         if target is None:
             return []
@@ -254,7 +250,6 @@ class SuggestionReview:
             apply_to_page(app, target.at, target.thread, message, resolve=True)
 
     def _open_threads_with_suggestion(self) -> list[Comment]:
-        """Return the open threads on the page that have a suggestion."""
         return [each for each in self._diff.page_threads if each.is_open and find_suggestions(each.body.text)]
 
     def why_not_apply_all(self, app: Shell) -> str | None:

@@ -102,18 +102,18 @@ class TermRow:
         return self.page_matches.page.title or "Untitled"
 
 
-def why_no_replacement(app: Shell, source: TermSearch) -> str | None:
+def why_no_replacement(app: Shell, term_search: TermSearch) -> str | None:
     """Return the reason why you cannot replace the term. None if you can."""
     return why_no_editing(app) or why_not_in_change_request(
-        app, source.change_request, source.space, "edit", *UNDECIDED
+        app, term_search.change_request, term_search.space, "edit", *UNDECIDED
     )
 
 
-def why_no_suggestions(app: Shell, source: TermSearch, rows: Sequence[TermRow]) -> str | None:
+def why_no_suggestions(app: Shell, term_search: TermSearch, rows: Sequence[TermRow]) -> str | None:
     """Return the reason why you cannot suggest the replacement in `rows`. None if you can."""
     if len(rows) > MAX_SUGGESTIONS:
         return f"{len(rows)} places are selected. Select at most {MAX_SUGGESTIONS} places to suggest at once."
-    return why_not_in_discussion(app, source.at, "comment")
+    return why_not_in_discussion(app, term_search.at, "comment")
 
 
 def _by_page(rows: Iterable[TermRow]) -> list[tuple[PageMatches, tuple[TermMatch, ...]]]:
@@ -125,8 +125,7 @@ def _by_page(rows: Iterable[TermRow]) -> list[tuple[PageMatches, tuple[TermMatch
 
 
 def excerpt(match: TermMatch, width: int) -> Content:
-    """Return a place in one line, such as `open the board → dashboard page`. Starts with up to `width` characters
-    before the old term."""
+    """Return a line such as `open the board → dashboard page`, with `width` characters before the term."""
     before = match.before if len(match.before) <= width else f"…{match.before[-width:]}"
     old = Content.styled(" ".join(match.text.split()), "$error strike")
     if match.replacement is None:
@@ -139,7 +138,9 @@ def excerpt(match: TermMatch, width: int) -> Content:
 # Editing the pages
 
 
-def open_replace_dialog(app: Shell, source: TermSearch, rows: Sequence[TermRow], on_done: Callable[[], None]) -> None:
+def open_replace_dialog(
+    app: Shell, term_search: TermSearch, rows: Sequence[TermRow], on_done: Callable[[], None]
+) -> None:
     """Open the dialog that lists the edits, replaces the term in `rows`, and calls `on_done`."""
     pages = _by_page(rows)
 
@@ -153,30 +154,30 @@ def open_replace_dialog(app: Shell, source: TermSearch, rows: Sequence[TermRow],
         listed += min(len(matches), MAX_LISTED - listed)
     if len(rows) > listed:
         lines.append(Content(f"{len(rows) - listed} more places are listed in the view behind this dialog."))
-    intro = f"Changes {plural(len(pages), 'page')} of #{source.change_request.number} in this change request only."
+    intro = f"Changes {plural(len(pages), 'page')} of #{term_search.change_request.number} in this change request only."
     after = "Pages that were edited in the meantime are skipped. You can undo the edit by pressing u."
     dialog = ConfirmDialog(
-        f"Replace “{source.term.old}” in {plural(len(rows), 'place')}?",
+        f"Replace “{term_search.term.old}” in {plural(len(rows), 'place')}?",
         verb="Replace",
         intro=Content("\n").join([Content(intro), Content(after), Content(""), *lines]),
     )
-    app.ask(dialog, lambda _: _replace(app, source, pages, on_done))
+    app.ask(dialog, lambda _: _replace(app, term_search, pages, on_done))
 
 
 def _replace(
     app: Shell,
-    source: TermSearch,
+    term_search: TermSearch,
     pages: Sequence[tuple[PageMatches, tuple[TermMatch, ...]]],
     on_done: Callable[[], None],
 ) -> None:
-    live, at, number = app.session.live, source.at, source.change_request.number
+    live, at, number = app.session.live, term_search.at, term_search.change_request.number
     replacements = [
         PageReplacement(page_matches.page.id, page_matches.page.title or "Untitled", page_matches.text, matches)
         for page_matches, matches in pages
     ]
 
     async def send() -> SendResult[TermOutcome]:
-        sent = await replace_term(live, at, source.term, replacements)
+        sent = await replace_term(live, at, term_search.term, replacements)
         outcome = sent.result or TermOutcome()
         if not outcome.written:
             message = f"Could not replace the term: {sent.message or _skipped(outcome)}"
@@ -198,7 +199,7 @@ def _replace(
         return SendResult("unknown" if sent.kind == "unknown" else "refused", message)
 
     def on_success(_: TermOutcome) -> None:
-        remember_target(app, source.space, source.change_request)
+        remember_target(app, term_search.space, term_search.change_request)
         on_done()
 
     app.writes.send(
@@ -211,7 +212,6 @@ def _replace(
 
 
 def _skipped(outcome: TermOutcome) -> str:
-    """Return a sentence with the names of the skipped pages. Empty if no page was skipped."""
     if not outcome.refused:
         return ""
     reasons = list(outcome.refused.items())[:_NAMED_PAGES]
@@ -224,13 +224,16 @@ def _skipped(outcome: TermOutcome) -> str:
 # Suggestions
 
 
-async def add_suggestions(app: Shell, source: TermSearch, rows: Sequence[TermRow], on_done: Callable[[], None]) -> None:
-    """Add a pending comment with a suggestion to each block with a place in `rows`, then call `on_done`. Undo removes
-    the comments."""
+async def add_suggestions(
+    app: Shell, term_search: TermSearch, rows: Sequence[TermRow], on_done: Callable[[], None]
+) -> None:
+    """Add a pending comment with a suggestion to each block in `rows`, then call `on_done`."""
     outbox = app.session.outbox
     writes = await asyncio.to_thread(
         lambda: [
-            write for page_matches, matches in _by_page(rows) for write in _suggestions(source, page_matches, matches)
+            write
+            for page_matches, matches in _by_page(rows)
+            for write in _suggestions(term_search, page_matches, matches)
         ]
     )
     added: tuple[OutboxEntry, ...] = ()
@@ -248,7 +251,7 @@ async def add_suggestions(app: Shell, source: TermSearch, rows: Sequence[TermRow
     on_done()
 
 
-def _suggestions(source: TermSearch, page_matches: PageMatches, matches: Sequence[TermMatch]) -> list[NewWrite]:
+def _suggestions(term_search: TermSearch, page_matches: PageMatches, matches: Sequence[TermMatch]) -> list[NewWrite]:
     document = parse(page_matches.text)
     starts = [0]
     for line in page_matches.text.split("\n"):
@@ -263,9 +266,9 @@ def _suggestions(source: TermSearch, page_matches: PageMatches, matches: Sequenc
         first, last = starts[block.lines[0]], min(starts[min(block.lines[1], len(starts) - 1)], len(page_matches.text))
         inside = [each for each in matches if first <= each.start and each.end <= last]
         changed = replace_matches(page_matches.text[:last], inside)[first:].rstrip("\n")
-        note = f"{escape_markdown(f'“{source.term.old}”')} is now {escape_markdown(f'“{source.term.new}”')}."
+        note = f"{escape_markdown(f'“{term_search.term.old}”')} is now {escape_markdown(f'“{term_search.term.new}”')}."
         writes.append(
-            pending_comment(source.at, page_matches.page.id, block.key, f"{note}\n\n{suggestion_fence(changed)}")
+            pending_comment(term_search.at, page_matches.page.id, block.key, f"{note}\n\n{suggestion_fence(changed)}")
         )
     return writes
 
@@ -274,8 +277,7 @@ _TEXT_BEFORE = 28
 """Number of characters that a row shows before the old term."""
 _CONTEXT_LINES = 4
 _WIDE_TERMINAL = 100
-"""Minimum width of a terminal with the preview beside the list, in cells. A preview below the list shows fewer
-lines."""
+"""Width of the terminal, in cells, from which the preview is beside the list and shows more lines."""
 _PAGES_PER_UPDATE = 25
 """Number of searched pages after which the list is updated."""
 
@@ -290,11 +292,11 @@ TERM_PLACES: Commands[TermScreen] = Commands(
     "places",
     (
         Command("replace", "e", "Replace", "Replace the selected places in the change request", writes=True,
-                run=lambda app, view: open_replace_dialog(app, view.source, view.targets, view.search_again),
-                why_not=lambda app, view: _why_no_places(view) or why_no_replacement(app, view.source)),
+                run=lambda app, view: open_replace_dialog(app, view.term_search, view.targets, view.search_again),
+                why_not=lambda app, view: _why_no_places(view) or why_no_replacement(app, view.term_search)),
         Command("suggest", "quotation_mark", "Suggest", "Make the selected places pending suggestions", key_display='"', writes=True,
-                run=lambda app, view: app.background(add_suggestions(app, view.source, view.targets, view.rows.selection.clear)),
-                why_not=lambda app, view: _why_no_places(view) or why_no_suggestions(app, view.source, view.targets)),
+                run=lambda app, view: app.background(add_suggestions(app, view.term_search, view.targets, view.rows.selection.clear)),
+                why_not=lambda app, view: _why_no_places(view) or why_no_suggestions(app, view.term_search, view.targets)),
         Command("up", "escape", "Back", "Go back to the change request", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
     context="places with an old term",
@@ -314,9 +316,9 @@ class TermScreen(ListView[TermRow]):
     CSS_PATH = "term_screen.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TERM_PLACES,)
 
-    def __init__(self, source: TermSearch) -> None:
+    def __init__(self, term_search: TermSearch) -> None:
         super().__init__()
-        self.source: TermSearch = source
+        self.term_search: TermSearch = term_search
         self._results = TermResults()
         self._drawn_at = 0
 
@@ -338,17 +340,16 @@ class TermScreen(ListView[TermRow]):
 
     @property
     def _none_found(self) -> str:
-        return f"No other places have “{self.source.term.old}”."
+        return f"No other places have “{self.term_search.term.old}”."
 
     def on_mount(self) -> None:
         self.rows.focus()
-        self.follow("change request", change_requests.Get(at=self.source.at), self._show_change_request)
+        self.follow("change request", change_requests.Get(at=self.term_search.at), self._show_change_request)
         self.search_again()
 
     @property
     def targets(self) -> Sequence[TermRow]:
-        """Places that commands act on: the selected places, else the one under the cursor. Only places that Octavo can
-        replace."""
+        """Replaceable places that commands act on: the selected places, else the one under the cursor."""
         item = self.rows.item
         rows = self.selected_rows or ([item] if item is not None else [])
         return [row for row in rows if row.can_replace]
@@ -365,16 +366,16 @@ class TermScreen(ListView[TermRow]):
 
     def _show_change_request(self, snapshot: Snapshot[ChangeRequest]) -> None:
         if snapshot.value is not None:
-            self.source = replace(self.source, change_request=snapshot.value)
+            self.term_search = replace(self.term_search, change_request=snapshot.value)
             self.refresh_bindings()
 
     async def _search(self) -> None:
         if not self.rows.keys:
-            self.rows.state.show_loading(f"the places with “{self.source.term.old}”")
+            self.rows.state.show_loading(f"the places with “{self.term_search.term.old}”")
         self._drawn_at = 0
         revision = await self._current_revision()
-        changed = self.source.changed | {each.page.id for each in self._results.pages}
-        results = search_term(self.live, self.shell.session.search_index, revision, self.source.term, changed)
+        changed = self.term_search.changed | {each.page.id for each in self._results.pages}
+        results = search_term(self.live, self.shell.session.search_index, revision, self.term_search.term, changed)
         try:
             async for each in results:
                 if each.is_complete or each.searched - self._drawn_at >= _PAGES_PER_UPDATE:
@@ -386,12 +387,12 @@ class TermScreen(ListView[TermRow]):
     async def _current_revision(self) -> RevisionRef:
         """Return the current revision of the change request, or the last known one if it cannot be loaded."""
         try:
-            request = await self.live.fetch(change_requests.Get(at=self.source.at))
+            request = await self.live.fetch(change_requests.Get(at=self.term_search.at))
         except ApiError:
-            return self.source.revision
+            return self.term_search.revision
         if request.revision is None:
-            return self.source.revision
-        return self.source.space.revision_ref(request.revision)
+            return self.term_search.revision
+        return self.term_search.space.revision_ref(request.revision)
 
     def _show(self, results: TermResults) -> None:
         if not results.is_complete and len(results.pages) < len(self._results.pages):
@@ -419,8 +420,8 @@ class TermScreen(ListView[TermRow]):
             if selected
             else plural(results.match_count, "place")
         )
-        term = self.source.term
-        location = f"#{self.source.change_request.number} › “{term.old}” → “{term.new}”"
+        term = self.term_search.term
+        location = f"#{self.term_search.change_request.number} › “{term.old}” → “{term.new}”"
         self.show_location(location, f"{places} · {searched}")
 
     # Drawing
@@ -452,16 +453,14 @@ class TermScreen(ListView[TermRow]):
     @on(LineList.Opened, "#places")
     def _on_place_opened(self) -> None:
         if (row := self.rows.item) is not None:
-            self.shell.go(ToPage(self.source.space.space_id, row.page_matches.page.id))
+            self.shell.go(ToPage(self.term_search.space.space_id, row.page_matches.page.id))
 
 
 def _matches(page_matches: PageMatches) -> Sequence[TermMatch]:
-    """Return the places on a page. A place in the title is first."""
     return (*((page_matches.title_match,) if page_matches.title_match is not None else ()), *page_matches.matches)
 
 
 def _context(row: TermRow, line_count: int) -> Content:
-    """Return a place with up to `line_count` lines before and after."""
     match, text = row.match, row.page_title if row.is_title else row.page_matches.text
     lines = text.split("\n")
     last = match.line + match.text.count("\n")
@@ -480,8 +479,7 @@ def _context(row: TermRow, line_count: int) -> Content:
 
 
 def _partial_note(results: TermResults) -> str:
-    """Return a note such as `3 of 9 pages are searched` for an incomplete search. Empty for a complete or failed
-    one."""
+    """Return a note such as `3 of 9 pages are searched`. Empty if the search is complete or failed."""
     searched = f"{results.searched} of {results.total} pages are searched"
     if not results.is_complete:
         return f"Searching… {searched}"
@@ -503,8 +501,7 @@ class PageTerms:
         self._view, self._comparison, self._pages, self._page_diff = view, comparison, pages, page_diff
 
     def why_no_terms(self) -> str | None:
-        """Return the reason why the page replaces no terms, or why its changes are unknown. None if it may replace
-        terms."""
+        """Return the reason why the page replaces no terms or is loading. None if it may replace terms."""
         change = self._pages.selected
         if change is None:
             return "Select a changed page first."
@@ -516,8 +513,7 @@ class PageTerms:
         return None if compared is not None and compared.diff.entries else f"{change.title} has no changed text."
 
     def choose(self, app: Shell) -> None:
-        """Show the places with the old term that the selected block replaces, else that the page replaces. Ask which
-        one if there are several."""
+        """Show the places with the old term that the selected block, else the page, replaces."""
         app.background(self._choose(app))
 
     async def _choose(self, app: Shell) -> None:

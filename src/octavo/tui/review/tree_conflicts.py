@@ -30,8 +30,7 @@ class TreeConflict:
     summary: str
     """Sentence about the changes in main and in the change request."""
     options: tuple[str, str] = ("", "")
-    """Sentences about the effects of the two choices: main, this change request. Empty if Octavo cannot resolve the
-    conflict."""
+    """Effects of choosing main, and of choosing this change request. Empty if Octavo cannot resolve it."""
     edits: tuple[ContentEdit | None, ContentEdit | None] = (None, None)
     """Edits for the two choices: main, this change request. None if a choice needs no edit."""
     settings: tuple[tuple[AttributeChange, ...], tuple[AttributeChange, ...]] = ((), ())
@@ -62,7 +61,7 @@ class TreeConflict:
         return PageConflict(self.name, self.title, self.summary, self.options)
 
     def unresolved(self, choices: Collection[str]) -> list[str]:
-        """Return the name of an unresolved conflict in a list. Empty if it is resolved or cannot be resolved."""
+        """Return a list with the name of this conflict. Empty if it is resolved or cannot be resolved."""
         return [self.name] if self.can_choose and self.name not in choices else []
 
     def edit(self, choice: MergeChoice | None) -> ContentEdit | None:
@@ -78,8 +77,7 @@ class TreeConflict:
 
 
 def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeChoice]) -> list[ContentEdit]:
-    """Return the edits that save the choices. A page that is kept below a deleted parent moves to the position of the
-    parent."""
+    """Return the edits that save the choices. Pages that are kept below a deleted page move up."""
     resolved = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]
     deleted = [each for each in resolved if isinstance(each.edit(choices[each.name]), DeletePage)]
     deleted.sort(key=lambda each: len(each.subpage_ids))
@@ -142,8 +140,7 @@ def _conflicting_fields(page_id: str, trees: Sequence[PageTree]) -> FieldValues:
 
 
 def chosen_settings(fields: FieldValues, *, is_main: bool) -> tuple[AttributeChange, ...]:
-    """Return the fields with their values in main and after the choice. The choice is main if `is_main`, else the
-    change request."""
+    """Return the fields with the values in main and after the choice, which is main if `is_main`."""
     return tuple(
         AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if is_main else mine))
         for name, (main, mine) in fields.items()
@@ -190,8 +187,8 @@ def _tree_conflict(
 def _deletion_conflict(
     page: Page, title: str, trees: Sequence[PageTree], current: PageTree, deletions: Collection[str]
 ) -> TreeConflict:
-    """Return the conflict about a page that was deleted in main or in the change request and changed in the other, or
-    whose parent was deleted. `deletions` has the IDs of all such pages."""
+    """Return the conflict about a page that was deleted in one version and changed in the other, or lost its parent.
+    `deletions` has the IDs of all such pages."""
     is_in_base, is_in_main, is_in_mine = (tree.find(page.id) is not None for tree in trees)
     if not is_in_base or is_in_main == is_in_mine:
         summary = "The parent of this page was deleted. This page was kept and moved to the position of its parent."
@@ -220,8 +217,7 @@ def _ids_below(page: Page, excluded: Collection[str]) -> frozenset[str]:
 
 
 def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, current: PageTree) -> TreeConflict | None:
-    """Return the conflict about a page that both main and the change request moved. None if the page already has its
-    position in the change request."""
+    """Return the conflict about a page that was moved in both versions. None if it need not be moved."""
     parent, index = _parent_page_and_index(own_tree, page.id)
     if (parent.id if parent is not None else None, index) == _parent_and_index(current, page.id):
         return None
@@ -242,8 +238,7 @@ def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, curren
 
 
 def _field_conflict(page: Page, title: str, fields: FieldValues) -> TreeConflict | None:
-    """Return the conflict about fields that both main and the change request changed. None if `page` already has the
-    values of the change request."""
+    """Return the conflict about fields that changed in both versions. None if `page` needs no edit."""
     own_values = {name: value for name, (_, value) in fields.items()}
     if all(getattr(page, name) == value for name, value in own_values.items()):
         return None
@@ -270,7 +265,7 @@ _DESCRIPTIONS = {
 
 
 def _parent_page_and_index(tree: PageTree, page_id: str) -> tuple[Page | None, int]:
-    """Return the parent page of a page (None at the top level), and the index of the page among its siblings."""
+    """Return the parent of a page (None at the top level), and the index of the page among its siblings."""
     parent, siblings = tree.parent_of(page_id), tree.siblings(page_id)
     return parent, next(index for index, page in enumerate(siblings) if page.id == page_id)
 

@@ -1,5 +1,4 @@
-"""The dialog that updates a change request from main, the view of the incoming changes, and the commands that show
-conflicts."""
+"""The dialog that updates from main, the view of the incoming changes, and the commands for conflicts."""
 
 from __future__ import annotations
 
@@ -91,8 +90,7 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
 async def _incoming_changes(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, main: str | None
 ) -> tuple[content.Change, ...]:
-    """Return the changes in main since the change request was created or last updated. Empty if a revision cannot be
-    read. Raises ApiError."""
+    """Return the changes in main since the last update. Empty if they are unknown. Raises ApiError."""
     if not change_request.outdated or change_request.base is None or main is None:
         return ()
     sides = [at.revision_ref(each) for each in (change_request.base, main)]
@@ -231,8 +229,7 @@ def open_update_dialog(app: Shell, target: RequestTarget) -> None:
 
 
 def open_conflicts(app: Shell, target: RequestTarget) -> None:
-    """Show the conflicts of a change request. Conflicts that a merge left in main are resolved in a new change
-    request."""
+    """Show the conflicts of a change request. After a merge, a new change request resolves them."""
     if target.change_request.status != "merged":
         _open_conflicts_view(app, target, target.change_request)
     else:
@@ -242,8 +239,7 @@ def open_conflicts(app: Shell, target: RequestTarget) -> None:
 def _open_conflicts_view(
     app: Shell, target: RequestTarget, change_request: ChangeRequest, merged_request: ChangeRequest | None = None
 ) -> None:
-    """Show the conflicts of `change_request`. With `merged_request`, show the conflicts that its merge left in main.
-    `change_request` then resolves them."""
+    """Show the conflicts of `change_request`, or those that the merge of `merged_request` left in main."""
 
     def on_written(written: ChangeRequest, pages: tuple[str, ...]) -> None:
         if merged_request is None and target.show_edited is not None and app.screen is target.view:
@@ -257,7 +253,7 @@ def _open_conflicts_view(
 
 
 async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
-    """Ask whether to create a change request for the conflicts that a merge left in main. Open an existing one."""
+    """Open the change request for the conflicts that a merge left in main, or offer to create one."""
     merged, space, live = target.change_request, target.at.space, app.session.live
     if merged.revision_merged is None:
         app.say(f"The server did not return the revision created by merging {target.name}.", tone="care")
@@ -284,7 +280,6 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
 
 
 async def _find_resolving_request(app: Shell, merged: ChangeRequest, space: SpaceRef) -> ChangeRequest | None:
-    """Return the open or draft change request that resolves the conflicts of `merged`. None if there is none."""
     name = app.session.state.get_fact(f"resolved in {merged.id}")
     if not isinstance(name, str):
         return None
