@@ -9,18 +9,18 @@ from octavo import __version__
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line and return its exit code. Without `argv`, use the arguments of the process, and end the
-    process with the exit code. `octavo help exit-codes` explains the codes."""
+    """Run the command line and return its exit code (see `octavo help exit-codes`). Without `argv`, use the arguments
+    of the process, and then end the process."""
     arguments = sys.argv[1:] if argv is None else argv
     if arguments == ["--version"]:
-        # Printed without importing the command line, because scripts often ask for the version.
+        # Scripts often ask for the version, so the command line is not imported for it.
         try:
             sys.stdout.write(f"octavo {__version__}\n")
             sys.stdout.flush()
             return 0
         except (AttributeError, OSError):
-            pass  # There is no standard output, or it is not writable. The command line reports this below.
-    # Octavo uses no plugins of pydantic. To search for plugins, pydantic would read the metadata of every installed
+            pass  # standard output is missing or not writable: the command line reports the error
+    # Octavo uses no pydantic plugins. To search for plugins, pydantic would read the metadata of every installed
     # package.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
@@ -47,7 +47,7 @@ def _exit(code: int) -> None:
 
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError, OSError, ValueError):  # the stream is missing or cannot be written
+        with suppress(AttributeError, OSError, ValueError):  # the stream is missing or cannot be written to
             stream.flush()
     os._exit(code)
 

@@ -15,35 +15,35 @@ MAX_REQUESTS = 6
 
 
 class Tasks:
-    """The background tasks of an object. The object must call `close` at its end."""
+    """The background tasks of an object. The object must call `close` when it ends."""
 
     def __init__(self, subject: str, on_error: Callable[[BaseException], None] | None = None) -> None:
-        """`on_error` is called with the error of a failed task. Without it, the exception handler of the event loop gets
-        the error. Its message says that `subject` failed."""
+        """`on_error` gets the error of a failed task. By default, the exception handler of the event loop gets the
+        error, with the message "SUBJECT failed"."""
         self._subject, self._on_error = subject, on_error
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def __bool__(self) -> bool:
-        """Return whether a task runs."""
+        """Return whether a task is running."""
         return bool(self._tasks)
 
-    def start(self, work: Coroutine[Any, Any, T], name: str | None = None) -> asyncio.Task[T]:
-        """Start `work` as a background task, and return the task."""
-        task = asyncio.get_running_loop().create_task(work, name=name)
+    def start(self, coroutine: Coroutine[Any, Any, T], name: str | None = None) -> asyncio.Task[T]:
+        """Start a background task, and return it."""
+        task = asyncio.get_running_loop().create_task(coroutine, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task
 
     async def wait_idle(self) -> None:
-        """Wait until no task runs. Raises the error of a task that fails while waiting."""
+        """Wait until no task is running. Raises the error of a task that fails during the wait."""
         while self._tasks:
             for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
                 if isinstance(ended, Exception):
                     raise ended
-            await asyncio.sleep(0)  # let the callback of the finished tasks remove them
+            await asyncio.sleep(0)  # the callback that removes a finished task runs first
 
     async def close(self) -> None:
-        """Cancel all tasks but the current one, and wait until they have ended."""
+        """Cancel all tasks except the calling task, and wait until they have ended."""
         tasks = self._tasks - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
@@ -58,27 +58,29 @@ class Tasks:
 
 
 def report_error(task: asyncio.Task[Any], subject: str) -> None:
-    """Report the error of an ended task to the exception handler of its event loop, with a message that `subject` failed.
-    Does nothing if the task succeeded or was canceled."""
+    """Report a failed task to the exception handler of its event loop, with the message "SUBJECT failed". Do nothing if
+    the task succeeded or was canceled."""
     if not task.cancelled() and (error := task.exception()) is not None:
         context = {"message": f"{subject} failed", "exception": error, "task": task}
         task.get_loop().call_exception_handler(context)
 
 
-async def gather_bounded(work: Callable[[T], Awaitable[R]], items: Iterable[T], limit: int = MAX_REQUESTS) -> list[R]:
-    """Return the result of `work` for each item, in the order of the items. At most `limit` calls run at the same time.
-    Raises the first error, as `asyncio.gather` does."""
+async def gather_bounded(
+    function: Callable[[T], Awaitable[R]], items: Iterable[T], limit: int = MAX_REQUESTS
+) -> list[R]:
+    """Call `function` for each item, at most `limit` calls at the same time. Return the results in the order of the
+    items. Raises the first error."""
     semaphore = asyncio.Semaphore(limit)
 
     async def run_one(item: T) -> R:
         async with semaphore:
-            return await work(item)
+            return await function(item)
 
     return await asyncio.gather(*map(run_one, items))
 
 
 class Overdue(Exception):
-    """The function did not return in time. Its thread continues, but Python can exit meanwhile."""
+    """A function did not return in time. Its thread still runs, but does not keep Python from exiting."""
 
 
 async def run_in_thread(function: Callable[[], T]) -> T:
@@ -87,18 +89,16 @@ async def run_in_thread(function: Callable[[], T]) -> T:
 
 
 def run_with_timeout(
-    seconds: float, function: Callable[[], T], *, after: tuple[float, Callable[[], object]] | None = None
+    seconds: float, function: Callable[[], T], *, delay: float = 0, on_delay: Callable[[], object] | None = None
 ) -> T:
     """Run `function` in a daemon thread, and return its result. Raises Overdue after `seconds`.
 
-    `after=(2, warn)` calls `warn` if there is no result after 2 seconds.
+    `on_delay` is called if there is no result after `delay` seconds.
     """
     future = _start_in_thread(function)
-    if after is not None:
-        delay, on_delay = after
-        if delay < seconds and not wait((future,), delay).done:
-            on_delay()
-            seconds -= delay
+    if on_delay is not None and delay < seconds and not wait((future,), delay).done:
+        on_delay()
+        seconds -= delay
     if not wait((future,), seconds).done:
         raise Overdue
     return future.result()
@@ -106,7 +106,7 @@ def run_with_timeout(
 
 def _start_in_thread(function: Callable[[], T]) -> Future[T]:
     future: Future[T] = Future()
-    future.set_running_or_notify_cancel()  # not cancelable, because the thread would continue anyway
+    future.set_running_or_notify_cancel()  # the thread cannot be stopped, so the future must not look canceled
 
     def run() -> None:
         try:

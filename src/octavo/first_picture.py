@@ -1,7 +1,7 @@
-"""A picture of the first screen, which the next start shows while the app is loading.
+"""A picture of the first screen. The next start shows the picture while the app is loading.
 
-Keys that are typed meanwhile wait in the terminal until the app reads them. The picture is shown only in a terminal of the
-same size and kind, and only from a file that other users cannot write.
+The terminal keeps typed keys until the app reads them. The picture is shown only in a terminal of the same size and
+kind, and only from a file that other users cannot write.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ _OPEN, _CLOSE = "\x1b[?1049h\x1b[?25l", "\x1b[?1049l\x1b[?25h"
 """Escape sequences. `_OPEN` switches to the alternate screen and hides the cursor. `_CLOSE` undoes `_OPEN`."""
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_TERMINAL = (
+_TERMINAL_VARIABLES = (
     *("TERM", "COLORTERM", "TERM_PROGRAM", "NO_COLOR", "TEXTUAL_COLOR_SYSTEM"),
     *("LC_ALL", "LC_CTYPE", "LANG"),
 )
-"""Variables that describe the terminal. The picture is shown only if they are unchanged since it was saved."""
+"""Names of the environment variables that describe the terminal. The picture is shown only if their values have not
+changed."""
 
 
 class FirstPicture:
     """A picture of the first screen, saved for an account, a folder, or the demo."""
 
     def __init__(self, folder: Path, session_name: str, settings_text: str) -> None:
-        """`folder` contains one picture file for each `session_name`: an account, a folder or the demo. `settings_text`
-        has the settings that change the picture, such as the theme. The picture is shown only if they are the same as
-        when it was saved."""
+        """`session_name` is the name of an account, a folder, or the demo. `folder` has one picture file for each
+        session. `settings_text` lists the settings that change the picture, such as the theme."""
         self._path = folder / f"{PREFIX}{zlib.crc32(session_name.encode('utf-8', 'surrogateescape')):08x}"
-        # Read now, because the app removes variables from the environment when it starts.
-        terminal = {each: os.environ.get(each, "") for each in _TERMINAL}
+        # The environment is read now, because the app removes variables from it when it starts.
+        terminal = {each: os.environ.get(each, "") for each in _TERMINAL_VARIABLES}
         self._required = {"version": __version__, "place": session_name, "look": settings_text, "terminal": terminal}
         self._terminal_settings: list[Any] | None = None
-        """Settings of the terminal before the picture was shown. None until a picture is shown."""
+        """Settings of the terminal before the picture was shown. None if no picture was shown."""
         self._is_shown = False
 
     def show(self) -> bool:
@@ -72,7 +72,7 @@ class FirstPicture:
                 termios.tcsetattr(0, termios.TCSANOW, self._terminal_settings)
 
     def hand_over(self) -> tuple[bool, list[Any] | None]:
-        """Return whether the picture is shown, and the terminal settings from before the picture. From then on, the
+        """Return whether the picture is shown, and the terminal settings from before the picture. After this call, the
         caller must restore the terminal."""
         is_shown, self._is_shown = self._is_shown, False
         return is_shown, self._terminal_settings if is_shown else None
@@ -95,22 +95,22 @@ class FirstPicture:
             self._path.unlink(missing_ok=True)
 
     def _read_rows(self) -> list[str]:
-        """Return the rows of the saved picture. Empty if no picture is saved, or if it is for another terminal."""
+        """Return the rows of the saved picture. Empty if there is no picture for this terminal."""
         try:
             head, *rows = read_private(self._path).split("\n")
             is_same = parse_json(head) == self._head() and len(rows) == os.get_terminal_size(2).lines
         except (OSError, ValueError):
             return []
-        # A changed file must not send other control sequences than styles to the terminal.
+        # Another program may have changed the file. Only styles may reach the terminal, no other control sequences.
         return rows if is_same and not any(_CONTROL.search(_STYLE.sub("", row)) for row in rows) else []
 
     def _head(self) -> dict[str, Any]:
-        """Return all facts on which the picture depends. They are the first line of the file. The picture is shown only if
-        they have not changed since."""
+        """Return the first line of a picture file: the version, session, settings and terminal that the picture is
+        for."""
         return {**self._required, "size": list(os.get_terminal_size(2))}
 
     def _disable_echo(self) -> None:
-        """Turn off echo, line editing and signals in the terminal, so that typed keys wait unchanged."""
+        """Turn off echo, line editing and signals in the terminal, so that the app gets the typed keys unchanged."""
         self._terminal_settings = termios.tcgetattr(0)
         quiet = termios.tcgetattr(0)
         quiet[0] &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR | termios.IXON | termios.IXOFF)

@@ -1,8 +1,8 @@
-"""Imports of modules when they are first needed: views, dialogs and slow libraries that the first screen does not need.
-Also the extras of Octavo, whose libraries may not be installed.
+"""Imports modules when they are first needed, such as dialogs and slow libraries. Lists the extras of Octavo, which are
+optional libraries.
 
-Each import is named by a string constant `MODULE:NAME`. `tests/test_layers.py` counts these names as imports, and checks
-that each exists.
+A string constant `MODULE:NAME` names each import. `tests/test_layers.py` counts these strings as imports, and checks
+that each name exists.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any
 
 
 def load(path: str) -> Any:
-    """Import a module and return a function, class or value of it, given as `MODULE:NAME`."""
+    """Import a module, and return its function, class or value. `path` is `MODULE:NAME`."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 
 
 def lazy(path: str) -> Callable[..., Any]:
-    """Return a function that imports `MODULE:NAME` when it is called, and calls the function or class with this name."""
+    """Return a function that imports the function or class `MODULE:NAME` when it is called, and then calls it."""
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         return load(path)(*arguments, **keywords)
@@ -33,8 +33,8 @@ def lazy(path: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Extra:
-    """An optional part of Octavo: the modules that it needs, the packages that provide these modules, and its purpose
-    (a phrase without full stop)."""
+    """Libraries that add an optional feature, such as PDF export. `modules` are imported, `packages` are installed, and
+    `purpose` is a phrase without full stop."""
 
     modules: tuple[str, ...]
     packages: tuple[str, ...]
@@ -52,7 +52,7 @@ EXTRAS = {
     "bidi": Extra(("bidi",), ("python-bidi",), "reorder Hebrew and Arabic"),
     "mcp": Extra(("mcp",), ("mcp",), "serve agents with the Model Context Protocol"),
 }
-"""The extras of `pip install 'octavo[NAME]'`, by name."""
+"""The extras by name, such as `pdf` for `pip install 'octavo[pdf]'`."""
 
 
 def has_extra(name: str) -> bool:

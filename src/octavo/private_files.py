@@ -10,12 +10,12 @@ MAX_BYTES = 1024 * 1024
 
 
 class NotPrivate(OSError):
-    """The file was not read, because it is not a private file of the user. The message is a sentence."""
+    """The file is not a private file of the user, so it was not read. The message is a sentence."""
 
 
 def create_private_folder(path: Path) -> None:
-    """Create the folder `path` and its missing parents, accessible only by the owner. Existing folders are not
-    changed."""
+    """Create the folder `path` and its missing parents, accessible only by the owner. Existing folders stay
+    unchanged."""
     for folder in reversed([path, *path.parents]):
         if not folder.exists():
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -23,9 +23,10 @@ def create_private_folder(path: Path) -> None:
 
 
 def write_private(path: Path, text: str | bytes) -> None:
-    """Replace the file with `text`, completely and durably, with mode 0600. Raises OSError."""
+    """Replace the whole file with `text`, with mode 0600. After a crash, the file has the old or the new text. Raises
+    OSError."""
     create_private_folder(path.parent)
-    # Not a function of `tempfile`, whose import would delay the first picture by 4 ms.
+    # The import of `tempfile` would delay the first picture by 4 ms.
     temporary_path = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
     handle = os.open(temporary_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -45,13 +46,12 @@ def write_private(path: Path, text: str | bytes) -> None:
 
 
 def read_private(path: Path) -> str:
-    """Return the text of the file. Raises NotPrivate with a message that says what to do, FileNotFoundError, and
-    OSError if the file cannot be read."""
+    """Return the text of the file. Raises NotPrivate, FileNotFoundError, and OSError if the file cannot be read."""
     if path.is_symlink():
         raise NotPrivate(
             f"{path} is a symbolic link, so Octavo did not read it. Replace the link with the file itself."
         )
-    # O_NONBLOCK, because opening a pipe at this path could block forever.
+    # Without O_NONBLOCK, opening a pipe at this path could block forever.
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)

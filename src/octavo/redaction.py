@@ -18,13 +18,13 @@ _TOKEN_PATTERN = re.compile(
 
 
 def remember_token(token: str) -> None:
-    """Also redact `token` from now on, even if it does not have the form of a token."""
+    """Redact `token` too from now on, even if it does not look like a token."""
     if token:
         _known.update({token, quote(token, safe=""), json.dumps(token)[1:-1], repr(token)[1:-1]})
 
 
 def redact(text: str) -> str:
-    """Return `text` without known tokens and without text in the form of a token."""
+    """Return `text` with `[redacted]` instead of known tokens and of text that looks like a token."""
     for key in sorted(_known, key=len, reverse=True):
         text = text.replace(key, REDACTED)
     return _TOKEN_PATTERN.sub(_replacement, text)
@@ -40,7 +40,7 @@ class RedactingFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         try:
             message = record.getMessage()
-        except (TypeError, ValueError, KeyError):  # the arguments do not fit the message, which must still be logged
+        except (TypeError, ValueError, KeyError):  # the message is still logged if the arguments do not fit it
             message = f"{record.msg} {record.args}"
         record.msg, record.args = redact(message), None
         if record.exc_info and not record.exc_text:

@@ -31,7 +31,7 @@ def parse_strict_json(text: str | bytes) -> Any:
     key twice. Raises LimitExceededError if a limit is exceeded.
     """
     value = parse_json(text, object_pairs_hook=_object_without_duplicates)
-    json.dumps(value, allow_nan=False)  # 1e999 is a JSON number that Python reads as infinity
+    json.dumps(value, allow_nan=False)  # Python reads the JSON number 1e999 as infinity
     return value
 
 
@@ -51,8 +51,8 @@ def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def parse_json(
     text: str | bytes, object_pairs_hook: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None
 ) -> Any:
-    """Return the value of a JSON text. `object_pairs_hook` is that of `json.loads`. Raises ValueError if the text is not
-    JSON, and LimitExceededError if a limit is exceeded."""
+    """Return the value of a JSON text. `object_pairs_hook` is passed to `json.loads`. Raises ValueError if the text is
+    not JSON, and LimitExceededError if a limit is exceeded."""
     try:
         value = json.loads(text, object_pairs_hook=object_pairs_hook)
     except RecursionError:

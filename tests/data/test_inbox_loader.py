@@ -529,7 +529,7 @@ async def test_responses_in_memory_share_users_and_shorten_replies(ask: Ask, her
     assert before == loaded
     (reply,) = responses.values["r"]
     assert isinstance(reply, MessageFacts)
-    assert (reply.by, reply.text, reply.posted_at is not None) == ("tom", "So.", True)
+    assert (reply.author_id, reply.text, reply.posted_at is not None) == ("tom", "So.", True)
     responses.new = {"t": (threads, (await ask(threads)).items)}
     assert not responses.put(responses.reduce(responses.take_new_responses())), "nothing differs"
     assert responses.values["t"] is before

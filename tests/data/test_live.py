@@ -270,7 +270,7 @@ async def test_response_with_the_stamp_of_the_lists_counts_as_current(
     live.watch(op, lambda snapshot: None, refetch=False)
     await wait_idle(live)
     assert len(gate.requests) == is_unverified, "a stamp from the disk does not show whether the response is current"
-    assert live.as_of(op) == clock()
+    assert live.current_as_of(op) == clock()
 
 
 async def test_removed_watcher_is_not_called(live: Live, here: SpaceRef) -> None:

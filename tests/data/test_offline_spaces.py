@@ -204,8 +204,8 @@ async def test_failed_page_is_reported_with_its_cause_and_retried(
     await offline.wait_idle()
     status = offline.get(space.id)
     assert status is not None
-    assert [each.what for each in status.failed] == ["the page Intro"]
-    assert "of another world" in status.failed[0].why
+    assert [each.label for each in status.failed] == ["the page Intro"]
+    assert "of another world" in status.failed[0].reason
     await state.read_fact_from_disk("offline")  # waits until the status is stored
     assert OfflineSpaces(live, state).all == (status,), "the next start shows the failure too"
     assert status.downloaded == status.wanted - 1
@@ -309,7 +309,7 @@ async def test_requests_of_the_user_go_before_the_download(
     await asyncio.sleep(0.1)
     download = len(gate.requests)
     assert download <= MAX_REQUESTS_BY_RANK[Rank.OFFLINE]
-    size = asyncio.create_task(offline.size(space.ref))
+    size = asyncio.create_task(offline.estimate_size(space.ref))
     while len(gate.requests) == download:  # noqa: ASYNC110  # The user waits for this request, so it is sent now.
         await asyncio.sleep(0.01)
     gate.release()
@@ -317,7 +317,7 @@ async def test_requests_of_the_user_go_before_the_download(
 
 
 async def test_size_is_known_before_the_download(offline: OfflineSpaces, space: Space) -> None:
-    size = await offline.size(space.ref)
+    size = await offline.estimate_size(space.ref)
     assert (size.pages, size.is_large) == (2, False)
     assert size.bytes > 0
 

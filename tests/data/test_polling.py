@@ -122,7 +122,7 @@ async def test_visible_lists_are_polled_each_time_and_pages_when_changed(
     asked = (await poller_run.poll())[1]
     assert replies in asked
     assert page not in asked
-    assert poller_run.live.as_of(page) == clock(), "the lists said that it is as it was"
+    assert poller_run.live.current_as_of(page) == clock(), "the lists said that it is as it was"
 
 
 async def test_poll_is_due_after_the_clock_was_set_back(poller_run: PollerRun, clock: Clock) -> None:

@@ -126,7 +126,7 @@ class Keyring:
     def _run(self, work: Callable[[KeyringBackend], T]) -> T:
         try:
             return run_with_timeout(
-                self._timeout, lambda: self._run_with_backend(work), after=(TIMEOUT, self._report_waiting)
+                self._timeout, lambda: self._run_with_backend(work), delay=TIMEOUT, on_delay=self._report_waiting
             )
         except Overdue:
             raise StoreTimeout(

@@ -4,27 +4,28 @@ The layer imports neither Textual nor an HTTP library. It reaches the server thr
 
 Terms
     Want                    A response that a part of Octavo needs, as in git's fetch protocol (`Want` in sync_queue.py)
-    Owner                   The name of the part that needs a response: `inbox`, `offline SPACE`, `view URL`, `views` for polls
-                            of all views, or `call N` for a caller of `Syncer.get`
-    Stamp                   A text that usually changes when the response changes. It replaces an ETag, which the server
-                            does not send. It is computed from an item of another response, such as the list that counts
-                            the comments (inbox_plan.py)
-    Recheck                 To fetch a response although its stamp is unchanged, to find what the stamp does not show
-    Pin                     A cache entry that names the owner of a response. A pinned response is never evicted
+    Owner                   The part of Octavo that needs a response: `inbox`, `offline SPACE`, `view URL`, `views` for
+                            polls of all views, or `call N` for a caller of `Syncer.get`
+    Stamp                   A text that usually changes when the response changes, like an ETag, which the server does not
+                            send. A stamp is computed from an item of another response, such as the list that counts the
+                            comments (inbox_plan.py)
+    Recheck                 To fetch a response although its stamp is unchanged, because a stamp does not show every change
+    Pin                     A mark of an owner that protects a cached response from eviction
     Poll                    A run of the Poller: fetches the lists, then the responses of views, then updates the inbox
-    Inbox update            A run of the InboxLoader, of one of the kinds `LISTS_CHANGED`, `POLL`, `REFRESH` and `START`
+    Inbox update            A run of the InboxLoader. Its kind is `LISTS_CHANGED`, `POLL`, `REFRESH` or `START`
     Pass                    A run of the Syncer over all wants of an owner. An inbox update has up to three passes
-    Instance                A running Octavo process. Several instances may share the files of a profile
+    Instance                A running Octavo process. Several instances may use the files of the same profile
 
 Reads
     live.py                 cached responses in memory, with subscriptions
-    syncer.py               fetches the wanted responses, in the order of sync_queue.py (pure)
+    syncer.py               fetches the wanted responses, in the order of sync_queue.py (no I/O)
     live_response.py        a response in memory, and its snapshots for screens; lists of callbacks
     queries.py              operations that several callers share
     loaders.py              all items of a list, pages and linked files, in as many requests as they need
     response_cache.py       responses and images on disk, their versions, and the pins that keep them
     polling.py              polls in the background: lists, responses on screen, inbox. Notices changes by other users
-    inbox_plan.py           the wants of the inbox, and stamps; inbox_loader.py builds its rows by the rules of inbox.py (pure)
+    inbox_plan.py           the wants of the inbox, and stamps
+    inbox_loader.py         builds the rows of the inbox by the rules of inbox.py (no I/O)
     inbox_responses.py      the responses that rows are built from
     inbox_marks.py          the marks of inbox rows: done, snoozed, read
     offline_plan.py         the wants of an offline space; offline_spaces.py downloads the spaces one by one
@@ -52,22 +53,21 @@ Reads
        or 10 minutes while the user is idle (`INTERVALS` in polling.py).
     2. `Poller.run` fetches the lists of spaces and of open and draft change requests. If a list has changed,
        `InboxLoader._on_list_loaded` begins the update `LISTS_CHANGED`.
-    3. `Poller.run` fetches the responses of views, and then calls `InboxLoader.poll`, which runs the update `POLL`. Without
-       subscribers of the inbox, steps 2 and 3 do nothing for it.
+    3. `Poller.run` fetches the responses of views, and then calls `InboxLoader.poll`, which runs the update `POLL`. If the
+       inbox has no subscribers, no update runs.
     4. Each update runs `InboxPlanner.wants`. The stamp of a list of threads has the number of open threads, and for a change
-       request also `updatedAt`. The lists of the organization do not count replies, so a reply may leave the stamp
-       unchanged. In a space, it always does.
-    5. Hence `POLL` and `REFRESH` also recheck a few lists of threads (`InboxPlanner._rechecks`): one list of a place that is
-       not own, then lists of own places, and then others. The reply waits here, for many polls if there are many
-       places. A place is own if it has a thread of the user, or replies in a thread that concerns the user
-       (`reply_wants`).
+       request also `updatedAt`. The lists of the organization do not count replies. So a reply may leave the stamp of a
+       change request's threads unchanged, and always leaves the stamp of a space's threads unchanged.
+    5. So `POLL` and `REFRESH` also recheck a few lists of threads (`InboxPlanner._rechecks`): one list that is not own, then
+       own lists, and then others. The reply waits here, for many polls if there are many lists. A list is own if it has a
+       thread of the user, or replies in a thread that concerns the user (`reply_wants`).
     6. The list of threads arrives. It has the number of replies of each thread, so the stamp of the replies differs
        (`replies_stamp`), and `InboxPlanner.on_response` returns a due want for them. Its rank is NEEDED if the thread concerns
        the user, otherwise LATER. In each update, 200 of the wants of rank LATER become NEEDED.
     7. The replies arrive. `inbox_of` makes a row if an open thread has posts of others after the last post of the user, and
        the user wrote in the thread, created its change request, or is mentioned in these posts.
 
-    A view that fetches the same list or the same replies shortens the way: the Syncer gives each response to all owners.
+    If a view fetches the same list or replies, the inbox gets them earlier: the Syncer gives each response to all owners.
 
     Order of requests       Reads: `SyncQueue.next`, by rank. Writes of the outbox: `machine.next_due`, in the order they were
                             written in each place. Direct writes, and the reads before and after them, are sent at once.
@@ -84,7 +84,7 @@ Storage
     database.py             SQLite files; `recover` saves the rows of a damaged state.db
     local_files.py          files of the user that are sent to the server: checks, texts and uploads
 
-Rules (pure)
+Rules (no I/O)
     access.py               permissions; the operations that the server or the plan does not have
 
 The cache and the index may be lost. state.db must not be lost: a write is in it before the screen shows the write.

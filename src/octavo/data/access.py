@@ -1,9 +1,9 @@
-"""Says in a sentence why the user cannot do something. Remembers which operations the server does not have, or the plan does
-not include.
+"""Says why the user cannot do something. Remembers the operations that the server or the plan does not include.
 
-    if (why := live.availability.why_unavailable(links.ListOfSpace(at=here))) is not None: ...   # a sentence, shown instead of the list
+    if (why := live.availability.why_unavailable(links.ListOfSpace(at=here))) is not None: ...   # a sentence
 
-Octavo learns this from error responses. It is forgotten when the session ends, because the server may be updated.
+Error responses show which operations are unavailable. This is forgotten when Octavo ends, because the server may be
+updated.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def why_not_in_space(space: Space | None, permission: str) -> str | None:
 
 def why_not_in_thread(space: Space | None, thread: Comment, action: str) -> str | None:
     """Return the reason why the user cannot `reply`, `resolve` or `reply_resolve` in a thread. None if the user can."""
-    # Some servers list only some permissions of a thread. So only an explicit False counts.
+    # Some servers send only some permissions of a thread. Only a permission that is sent as False counts.
     can_reply = thread.permissions.reply or "reply" not in thread.permissions.model_fields_set
     if action in ("reply", "reply_resolve") and not can_reply:
         return "You can read this thread, but you cannot reply to it. Ask an admin of the space for access."
@@ -44,24 +44,24 @@ def why_not_in_thread(space: Space | None, thread: Comment, action: str) -> str 
 T = TypeVar("T")
 
 NO_METHOD_STATUSES = frozenset({405, 501})
-"""Statuses of a server that does not have the operation."""
+"""HTTP statuses that a server returns for an operation that it does not support."""
 PAYMENT_REQUIRED = 402
 
 
 class Send(Protocol):
-    """A function that sends one operation and returns its response. It raises ApiError. `Client` is such a function."""
+    """A function, such as `Client`, that sends an operation and returns the response. Raises ApiError."""
 
     async def __call__(self, op: Operation[T]) -> T: ...
 
 
 class Availability:
-    """Sends operations, and remembers which of them the server or the plan does not have."""
+    """Sends operations, and remembers which operations the server or the plan does not include."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self._missing: dict[type[Operation[Any]], dict[str, str]] = {}
-        """Reasons why operations are unavailable. The inner key is a route if the server does not have the operation. It is
-        a path if the plan of one organization does not include the operation."""
+        """Reasons why operations are unavailable, by operation type. The inner key is a route if the server does not
+        have the operation, and a path if the plan of an organization does not include it."""
 
     async def __call__(self, op: Operation[T]) -> T:
         try:
@@ -77,7 +77,7 @@ class Availability:
     def why_unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
         """Return a sentence that says why an operation is unavailable. None if Octavo knows no reason.
 
-        If `op` is a type, the reason may apply to only one of its paths.
+        For a type of operation, the reason may apply to one path only.
         """
         if isinstance(op, type):
             return next(iter(self._missing.get(op, {}).values()), None)
@@ -85,12 +85,12 @@ class Availability:
         return (reasons.get(path_template(op)) or reasons.get(url_path(op))) if reasons else None
 
     def mark_unavailable(self, op: Operation[Any], reason: str, path: str = "") -> None:
-        """Record why an operation is unavailable. With `path`, it is unavailable only there."""
+        """Record why an operation is unavailable: only at `path`, or everywhere if `path` is empty."""
         self._missing.setdefault(type(op), {})[path or path_template(op)] = reason
 
     async def _unavailability(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
-        """Return why an operation is unavailable, and the only path where it is unavailable: an empty text stands for all
-        paths. None if the error concerns only the values of this request."""
+        """Return the reason why an operation is unavailable, and its path. The path is empty if the operation is
+        unavailable everywhere. None if the operation may be available."""
         if error.status == PAYMENT_REQUIRED:
             return f"Your plan does not include this feature: {error}", url_path(op)
         if error.status in NO_METHOD_STATUSES or (isinstance(error, NotFound) and await self._is_only_list_missing(op)):
@@ -99,12 +99,12 @@ class Availability:
         return None
 
     async def _is_only_list_missing(self, op: Operation[Any]) -> bool:
-        """Return whether a list was not found although its parent resource exists. Then the server does not have the
-        operation: otherwise it would return an empty list. Always False for operations that are not lists."""
+        """Return whether a list is missing although its parent exists, such as a space without `comments`. A server
+        that has the operation would return an empty list. Always False for operations that are not lists."""
         parent_route, _, last = path_template(op).rpartition("/")
         if not isinstance(op, Listing) or last.startswith("{") or "{" not in parent_route:
             return False
-        # lazy: all operations, for `decode`. A list is rarely missing.
+        # lazy: all operations, which `decode` searches. A list is rarely missing.
         await asyncio.to_thread(load)
         parent_path = url_path(op).rpartition("/")[0]
         while not parent_route.endswith("}"):

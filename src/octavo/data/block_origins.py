@@ -1,7 +1,7 @@
-"""Finds who wrote each block of a page, in which change request, and who approved it, by comparing the versions of the page.
+"""Finds the author and the approver of each block of a page, and the change request with the last change of the block.
 
-Start at `PageBlame`. It follows the revisions of the space from new to old, and loads the page only for revisions that
-changed it. A revision never changes, so `RevisionSummary` and its changes stay in the cache.
+`PageBlame` compares the revisions of the space from new to old. It loads the page only for revisions that changed the
+page. A revision never changes, so its summary and its changes stay in the cache.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from octavo.documents.blocks import EMPTY_PAGE, Block, Document
 from octavo.documents.source_reader import parse
 
 REVISIONS_PER_BATCH = 40
-"""Number of revisions of a space that are checked before the user decides whether to continue."""
+"""Number of revisions that are checked before the user decides whether to check more."""
 MAX_OTHER_PAGES = 10
-"""Maximum number of other pages on which the blocks of a revision are searched. If the revision changed more other
-pages, none is searched. Each page needs two requests."""
+"""Maximum number of other pages that are searched for moved blocks. If a revision changed more pages, no page is
+searched. Each page takes two requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +39,21 @@ class ContentVersion:
     at: RevisionRef | ChangeRequestRef
     created_at: datetime | None
     type: str
-    """The type of the revision, such as `merge`. Empty for a change request that is not merged."""
+    """Type of the revision, such as `merge`. Empty for proposed content."""
     change_request: ChangeRequest | None = None
-    """The change request that was merged or that proposes the content. None for edits on main."""
+    """The change request that was merged into the revision, or that proposes the content. None for an edit of main."""
     is_first: bool = False
     """True for the first revision of the space."""
 
     @property
     def is_proposed(self) -> bool:
-        """True if the content is not merged."""
+        """True for the content of a change request that is not merged."""
         return isinstance(self.at, ChangeRequestRef)
 
 
 class PageBlame:
-    """Origins of the blocks of a page, in main or in a change request, as far as they are loaded."""
+    """Origins of the blocks of a page in main or in a change request. Origins are found step by step: `load` finds
+    more."""
 
     def __init__(self, live: Live, at: SpaceRef | ChangeRequestRef, page_id: str) -> None:
         self._live, self._at, self._page_id = live, at, page_id
@@ -62,22 +63,22 @@ class PageBlame:
         """Id of the next revision to check. Empty if there is none."""
         self._checked_ids: set[str] = set()
         self._compared: tuple[ContentVersion, bool] | None = None
-        """The last compared version, and whether its other pages must be searched. If loading these pages fails, the next
-        call does not compare the version again."""
+        """The last compared version, and whether moved blocks must still be searched on other pages. It is not compared
+        again if that search fails."""
         self.titles: dict[str, str] = {}
-        """Titles of the other pages from which blocks were moved, by id."""
+        """Titles of the pages from which blocks were moved, by page id."""
         self.known_since: datetime | None = None
-        """Date of the oldest checked version that has a date. None if there is no such version yet."""
+        """Date of the oldest checked version. None if no checked version has a date."""
         self.has_no_access = False
         """True if the user does not have access to the older revisions."""
 
     @property
     def blocks(self) -> Sequence[Block]:
-        """The blocks of the page that have words. Empty while the page is loading."""
+        """The blocks of the page that contain words. Empty while the page is loading."""
         return self._blame.blocks if self._blame is not None else ()
 
     def origin(self, key: str) -> Origin[ContentVersion] | None:
-        """Return the origin of a block. None if it is not known yet."""
+        """Return the origin of the block with this key. None if the origin is not found yet."""
         return self._blame.origins.get(key) if self._blame is not None else None
 
     @property
@@ -96,8 +97,8 @@ class PageBlame:
         return len(self._checked_ids)
 
     async def load(self) -> AsyncIterator[None]:
-        """Check some revisions, and yield after each. After an error, another call continues at the same revision. Raises
-        ApiError."""
+        """Check up to `REVISIONS_PER_BATCH` revisions, and yield after each. Raises ApiError. The next call continues
+        where this call ended or failed."""
         if self._blame is None:
             await self._start()
             yield
@@ -108,7 +109,7 @@ class PageBlame:
             yield
 
     async def _start(self) -> None:
-        """Load the newest version of the page. In a change request, find the blocks that it proposes."""
+        """Load the newest version of the page. For a change request, find the blocks that it proposes."""
         if isinstance(self._at, SpaceRef):
             self._next = await load_current_revision(self._live, self._at)
             document = await self._document(self._space.revision_ref(self._next), self._page_id)
@@ -154,8 +155,8 @@ class PageBlame:
     async def _load_older_pages(
         self, summary: RevisionSummary, before: RevisionRef | None
     ) -> dict[str, Document | None]:
-        """Load the earlier versions of the pages whose text a revision changed. None stands for a page that the revision
-        created."""
+        """Load the earlier version of each page whose text the revision changed. The version is None if the revision
+        created the page."""
         assert self._blame is not None
         older: dict[str, Document | None] = {}
         for page_id in self._blame.page_ids:
@@ -170,7 +171,7 @@ class PageBlame:
     async def _search_elsewhere(
         self, blame: Blame[ContentVersion], changes: Changes, at: RevisionRef | ChangeRequestRef, before: RevisionRef
     ) -> None:
-        """Search the other pages of a version for blocks that the version moved from there to this page."""
+        """Search other pages for the blocks that a version moved to this page."""
         changes_of_others = {
             change.page.id: change
             for change in changes.changes
@@ -193,23 +194,23 @@ class PageBlame:
 
 
 def _changes_text(change: Change) -> bool:
-    """Return whether a change edited the text of a page. True if the server does not say what was edited."""
+    """Return whether a change edited the text of a page. True also if the server does not say what was edited."""
     attributes = change.attributes
     return change.type == "page_edited" and (not isinstance(attributes, dict) or "document" in attributes)
 
 
 @dataclass(frozen=True, slots=True)
 class RequestPeople:
-    """The users who worked on a change request, by name."""
+    """Names of the users who edited and who approved a change request."""
 
     editors: tuple[str, ...] = ()
-    """All users who edited the change request, the author first. Empty if the server does not say."""
+    """The users who edited the change request, its author first. Empty if the server does not say."""
     approvers: tuple[str, ...] = ()
 
 
 async def load_people(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> RequestPeople:
-    """Load who edited and who approved a change request. For a merged change request, cached responses are used if
-    there are any. Raises ApiError."""
+    """Load the editors and the approvers of a change request. If the change request is merged, cached responses are
+    used. Raises ApiError."""
     get = live.cached_or_fetch if change_request.status == "merged" else live.fetch
     contributors, reviews = await asyncio.gather(
         get(change_requests.ListContributors(at=at, limit=100)), get(reviews_of(at))
@@ -226,7 +227,7 @@ class RevisionSummary(NamedTuple):
     """A revision and its changes."""
 
     revision: Revision
-    """The revision without pages and files."""
+    """The revision without its pages and files."""
     changes: Changes
 
     @property
@@ -235,7 +236,7 @@ class RevisionSummary(NamedTuple):
         return self.revision.parents[0] if self.revision.parents else ""
 
     def changes_of(self, page_id: str) -> list[Change]:
-        """Return the changes to a page."""
+        """Return the changes of one page."""
         return [change for change in self.changes.changes if change.page is not None and change.page.id == page_id]
 
 
@@ -257,13 +258,14 @@ async def load_current_revision(live: Live, at: SpaceRef) -> str:
         if cached is None or cached.revision is None:
             raise
         return cached.revision
-    # Some servers send a space without the id. Then read it from the content, which is larger: it has all pages.
+    # Some servers do not send the id with a space. It is then read from the content, which is larger because it lists
+    # all pages.
     return space.revision or (await live.send(content.Get(at=at, metadata=False, computed=False))).id
 
 
 async def _load_revision_header(live: Live, at: RevisionRef) -> Revision:
-    """Load a revision without its pages. The server sends a revision only with all pages, so a copy without pages is
-    stored."""
+    """Load a revision without its pages. The server sends all pages with a revision, so a copy without pages is
+    cached."""
     name, codec = f"revision {at.space_id} {at.revision_id}", SPECS[content.Get].codec
     if (stored := live.cache.read_derived(name)) is not None:
         revision: Revision = read(codec, stored)

@@ -1,4 +1,4 @@
-"""SQLite files of Octavo: private, written by one thread, read by any. Also recovers the readable rows of a damaged
+"""SQLite files of Octavo: private, written by one thread, read by all threads. Recovers the readable rows of a damaged
 file."""
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from octavo.untrusted_input import parse_json
 BUSY_TIMEOUT = 5.0
 """Seconds to wait for another program that uses a file."""
 _PAGE_CACHE = "PRAGMA cache_size = -256"
-"""Limits the pages of a file that a connection keeps in memory to 256 KiB. The default of 2 MiB per connection makes
-nothing faster, because the system caches files too."""
+"""Limits the memory of a connection for pages of the file to 256 KiB. The default of 2 MiB is not faster, because the
+operating system caches files."""
 
 R = TypeVar("R")
 Transaction = Callable[[sqlite3.Connection], R]
-"""A function that runs inside one transaction and returns its result."""
+"""A function that reads and writes a database in one transaction, and returns a result."""
 
 
 def describe_error(error: sqlite3.Error | OSError) -> str:
@@ -36,27 +36,27 @@ def describe_error(error: sqlite3.Error | OSError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def private_folder(folder: Path) -> None:
-    """Create `folder` if it does not exist, and make it accessible by its owner only. Raises OSError."""
+def make_folder_private(folder: Path) -> None:
+    """Create `folder` if it does not exist. Make it accessible only by its owner. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if folder.stat().st_mode & 0o077:
         folder.chmod(0o700)
 
 
-def private_file(path: Path) -> None:
-    """Create `path` if it does not exist, and set its mode to 0600. SQLite gives its other files the same mode. Raises
-    OSError."""
+def make_file_private(path: Path) -> None:
+    """Create the file at `path` if it does not exist. Set its mode to 0600. SQLite gives its other files the same mode.
+    Raises OSError."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
     if path.stat().st_mode & 0o077:
         path.chmod(0o600)
 
 
 def lock_file(path: Path, *, shared: bool = False) -> Callable[[], None] | None:
-    """Lock the file at `path`, and create it if necessary. Return a function that unlocks it. None if another program
-    has locked it. Raises OSError.
+    """Lock the file at `path`, and return a function that unlocks it. The file is created if necessary. Return None if
+    another program has a lock. Raises OSError.
 
-    Several programs can hold a `shared` lock. A call for a `shared` lock waits for the end of an exclusive lock, and
-    never returns None. The kernel unlocks the file when the process ends, even after a crash.
+    Several programs can have a `shared` lock. A call for a `shared` lock waits until no program has an exclusive lock.
+    The kernel unlocks the file when the process ends.
     """
     handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
@@ -81,7 +81,7 @@ def connect(
     with closed_on_failure(db):
         db.text_factory = _text
         mode = _set_journal_mode(db, "WAL")
-        if mode != "wal":  # a network file system has no shared memory
+        if mode != "wal":  # WAL needs shared memory, which a network file system does not have
             _set_journal_mode(db, "DELETE")
             synchronous = "FULL"
         db.execute(f"PRAGMA synchronous = {synchronous}")
@@ -94,8 +94,8 @@ def connect(
 def _set_journal_mode(db: sqlite3.Connection, mode: str) -> str:
     """Set the journal mode, and return the mode that SQLite chose.
 
-    Retries for `BUSY_TIMEOUT` seconds: if two programs create a file at the same moment, SQLite refuses the second
-    immediately.
+    If two programs create a file at the same moment, SQLite refuses one of them. This is retried for `BUSY_TIMEOUT`
+    seconds.
     """
     until = time.monotonic() + BUSY_TIMEOUT
     while True:
@@ -108,12 +108,12 @@ def _set_journal_mode(db: sqlite3.Connection, mode: str) -> str:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Return True if the error means that another program is using the file."""
+    """Return whether another program was using the file."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def shows_damage(error: sqlite3.Error) -> bool:
-    """Return True if the error means that a file is damaged."""
+    """Return whether the error means that the file is damaged."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -128,7 +128,7 @@ def closed_on_failure(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def _connect_read_only(path: Path) -> sqlite3.Connection:
-    """Return a read-only connection. Works also in a folder where SQLite cannot create its other files."""
+    """Return a read-only connection. Works also if SQLite cannot create its other files in the folder."""
     for options in ("mode=ro", "mode=ro&immutable=1"):
         uri = f"{path.absolute().as_uri()}?{options}"
         db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT, check_same_thread=False)
@@ -145,8 +145,8 @@ def _text(value: bytes) -> str:
     return value.decode("utf-8", "replace")
 
 
-def moment(seconds: float) -> datetime:
-    """Return the time of a stored timestamp. 1970 if it is not a valid timestamp."""
+def time_of_timestamp(seconds: float) -> datetime:
+    """Return the time of a stored timestamp. The result is in 1970 if the timestamp is invalid."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
@@ -154,7 +154,7 @@ def moment(seconds: float) -> datetime:
 
 
 def is_intact(db: sqlite3.Connection) -> bool:
-    """Return True if the file is undamaged, or busy."""
+    """Return whether SQLite finds no damage in the file. True also if the file is busy."""
     try:
         return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
     except sqlite3.DatabaseError as error:
@@ -162,7 +162,7 @@ def is_intact(db: sqlite3.Connection) -> bool:
 
 
 def is_damaged(path: Path) -> bool:
-    """Return True if the database at `path` is damaged. A file that cannot be opened for other reasons is not."""
+    """Return whether the database at `path` is damaged. False if the file cannot be opened for another reason."""
     try:
         with closing(connect(path, read_only=True)) as db:
             return not is_intact(db)
@@ -172,8 +172,8 @@ def is_damaged(path: Path) -> bool:
         return True
 
 
-def set_aside(path: Path, name: str) -> Path:
-    """Rename the database at `path` and its other files to `name`. Return the new path."""
+def rename_database(path: Path, name: str) -> Path:
+    """Rename a database file, and the files that SQLite keeps beside it, to `name`. Return the new path."""
     aside = path.with_name(name)
     for suffix in ("", "-wal", "-shm"):
         part = path.with_name(path.name + suffix)
@@ -183,7 +183,7 @@ def set_aside(path: Path, name: str) -> Path:
 
 
 class Writer:
-    """A daemon thread that writes with its own connection. It starts with the first call of `submit`."""
+    """A daemon thread that writes with its own connection. The thread starts at the first call of `submit`."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], name: str) -> None:
         self._connect = connect
@@ -192,7 +192,7 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def submit(self, work: Transaction[R]) -> Future[R]:
-        """Run `work` in its own transaction, after all work submitted earlier."""
+        """Run `work` in its own transaction, after all transactions that were submitted before."""
         future: Future[R] = Future()
         self._queue.put((work, future))
         if self._thread is None:
@@ -201,8 +201,8 @@ class Writer:
         return future
 
     def close(self, timeout: float = 2.0) -> None:
-        """Stop the writer thread after the submitted work, and wait for it for up to `timeout` seconds. With 0, do not
-        wait: the writer thread itself may call this."""
+        """End the writer thread after the submitted transactions, and wait for the end for up to `timeout` seconds. The
+        writer thread itself may call this with `timeout=0`."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._queue.put(None)
@@ -228,7 +228,7 @@ class Writer:
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """Run the block in one transaction. If it fails, its changes are undone."""
+    """Run the block in one transaction. Undo the changes if the block fails."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -240,22 +240,22 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 MAX_SKIPPED_ROWS = 5000
-"""Maximum number of unreadable rows that are skipped in a table."""
+"""Maximum number of unreadable rows in a table after which recovery of the table ends."""
 
 
 def table_names(db: sqlite3.Connection) -> list[str]:
-    """Return the names of the tables of a database, sorted. The tables of SQLite itself are left out."""
+    """Return the sorted names of all tables, except those of SQLite."""
     query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
     return [str(name) for (name,) in db.execute(query)]
 
 
 def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: datetime) -> str:
-    """Rename the damaged file at `path`, and create a new file from its readable rows and from the newest backup.
+    """Rename the damaged file at `path`. Create a new file from its readable rows and from the newest backup.
 
-    Return a sentence that says how much was recovered, and the path of the old file.
+    Return a sentence for the user with the number of recovered rows and the path of the damaged file.
     """
-    aside = set_aside(path, f"{path.name}.damaged-{now:%Y%m%d-%H%M%S}")
-    private_file(path)
+    aside = rename_database(path, f"{path.name}.damaged-{now:%Y%m%d-%H%M%S}")
+    make_file_private(path)
     db = connect(path, synchronous="FULL")
     migrate(db)
     saved = _copy(aside, db)
@@ -269,19 +269,19 @@ def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: date
 
 
 def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -> int:
-    """Insert the rows of `source` that are not yet in `db`. Return the number of inserted rows. With `as_of_backup`, the
-    unsent writes of `source` may have been sent since, so they are inserted as failed."""
+    """Insert the rows of the file `source` that `db` does not have, and return their number. With `as_of_backup`,
+    unsent writes are inserted as failed, because they may have been sent after the backup."""
     try:
         old_db = connect(source)
     except sqlite3.Error:
         return 0
     copied = 0
     try:
-        # Copy `outbox` last: a write that is in `sent` by then must not be sent again.
+        # `outbox` is copied last: a write that is in `sent` must not be sent again.
         for table in sorted(table_names(db), key=lambda name: name == "outbox"):
             for columns, values in _readable_rows(old_db, table):
                 row = dict(zip(columns, values, strict=True))
-                row.pop("position", None)  # a row of the other file may have the same position
+                row.pop("position", None)  # another row may already have this position
                 if table == "outbox":
                     if db.execute("SELECT 1 FROM sent WHERE id = ?", [row["id"]]).fetchone():
                         continue
@@ -319,19 +319,16 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
 
 
 def _mark_as_failed(row: dict[str, Any]) -> bool:
-    """Mark a write from a backup as failed, because the write may already have been sent. Return False if the row is
-    unreadable.
-
-    The user then decides about the write. Before Octavo sends the write again, Octavo searches the server for it.
-    """
+    """Mark a write from a backup as failed, so that the user decides whether to retry. Return False if the row is
+    unreadable."""
     try:
         record = parse_json(row["record"])
     except ValueError:
         return False
     if not isinstance(record, dict):
         return False
-    # `rounds` is `OutboxEntry.failed_searches`, and makes Octavo search the server before the next try. `since` is
-    # `newest_at`: items that are older than the write are not its result, even if they equal it.
+    # `rounds` is `OutboxEntry.failed_searches`: Octavo searches the server for the write before it sends the write
+    # again. `since` is `OutboxEntry.newest_at`: the search ignores items that are older than the write.
     record.update(
         state="failed",
         rounds=record.get("rounds") or 1,

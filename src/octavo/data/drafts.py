@@ -1,8 +1,8 @@
-"""Stores unsent drafts, and finds the targets of unsent texts. A draft names its target in its key. A pending comment
-has its target in its outbox entry.
+"""Stores unsent drafts, and finds the targets of unsent texts: the key of a draft names its target, and a pending
+comment has its target in its outbox entry.
 
-Each running Octavo process has its own version of a draft. When a process saves a draft, it deletes another process's
-version that the user has seen. If that version has changed since, both versions are kept.
+Each running Octavo process has its own version of a draft. When a process saves a draft, it deletes the version of
+another process, but only if the user has seen this version and it has not changed since.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.api.operation import ChangeRequestRef, Discussion, SpaceRef
-from octavo.data.database import Transaction, moment
+from octavo.data.database import Transaction, time_of_timestamp
 from octavo.data.live_response import Observers
 from octavo.data.state_db import NotSaved, StateDb
 
@@ -29,33 +29,33 @@ if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
 
 LATE_SAVE_SECONDS = 0.5
-"""Seconds after which an unfinished save counts as late."""
+"""Seconds after which a save that is not finished counts as late."""
 
 
 class Draft(NamedTuple):
-    """One version of a draft."""
+    """A version of a draft."""
 
     key: str
     text: str
     saved_at: datetime
     is_late: bool = False
-    """True if saving the version failed or takes long."""
+    """True if the save failed or is late."""
 
 
 @dataclass(eq=False)
 class _Edit:
-    """The last text that this process wrote for a draft. Until it is saved, it is newer than the text on disk."""
+    """The last text of this process for a draft. It may be newer than the text on disk."""
 
     key: str
     text: str
-    """Empty if the draft was discarded."""
+    """Text of the draft. Empty to delete the draft."""
     written_at: float
-    work: Transaction[None]
-    """Saves or deletes the draft."""
+    transaction: Transaction[None]
+    """Saves or deletes the draft on disk."""
     is_late: bool = False
-    """True if the save failed or took long."""
+    """True if the save failed or was late."""
     saving: Future[None] = field(default_factory=Future)
-    """Done when `work` is on disk. Has the exception if it failed."""
+    """Ends when `transaction` is on disk. Has the exception of a failed save."""
 
     @property
     def is_saved(self) -> bool:
@@ -63,29 +63,29 @@ class _Edit:
 
 
 class DraftRemoval(NamedTuple):
-    """The two steps that delete a draft as a part of another transaction."""
+    """Two functions that delete a draft as a part of another transaction."""
 
-    work: Transaction[None]
+    delete: Transaction[None]
     """Deletes the draft on disk."""
     forget: Callable[[], None]
-    """Removes the text from memory, unless the user has edited it since. To be called after the commit."""
+    """Deletes the draft from memory, unless the user has edited it since. Call it after the commit."""
 
 
 class Drafts:
-    """The drafts of one profile."""
+    """The unsent drafts of a profile."""
 
     def __init__(self, state: StateDb) -> None:
         self._state = state
         self._writer = os.urandom(8).hex()
         self._edits: dict[str, _Edit] = {}
-        """The last edit of each draft that this process has written, by key."""
+        """The last edit of each draft in this process, by key."""
         self._seen: dict[str, tuple[str, int]] = {}
-        """Writer and revision of the version on disk that the user has seen, by key."""
+        """Writer and revision of the stored version that the user has seen, by key."""
         self.changed: Observers[[]] = Observers()
         """Called after this process has edited, saved or discarded a draft."""
 
     def keys(self) -> frozenset[str]:
-        """Return the keys of all drafts on disk, and of the drafts whose save failed or takes long."""
+        """Return the keys of all drafts: those on disk, and those whose save failed or is late."""
         rows = self._state.rows("SELECT DISTINCT place FROM drafts WHERE namespace = ?", self._state.namespace)
         on_disk = {str(key) for (key,) in rows if (edit := self._edits.get(key)) is None or edit.text}
         return frozenset(on_disk | self.late_keys())
@@ -95,32 +95,31 @@ class Drafts:
         return tuple(self._draft(edit) for edit in self._edits.values() if edit.text and not edit.is_saved)
 
     def late_keys(self) -> frozenset[str]:
-        """Return the keys of `unsaved` drafts whose save failed or takes long."""
+        """Return the keys of the drafts whose save failed or is late."""
         return frozenset(draft.key for draft in self.unsaved() if draft.is_late)
 
     @property
     def unsaved_reason(self) -> str:
-        """Return the cause of failed or late saves, to complete a sentence."""
+        """The cause of failed or late saves, such as `the disk is slow`. It completes a sentence."""
         return self._state.save_error_cause or "another program is using the file, or the disk is slow"
 
     def drop_unsaved(self) -> None:
-        """Stop trying to save the drafts that are not on disk."""
+        """Forget the texts that are not on disk."""
         self._edits = {key: edit for key, edit in self._edits.items() if edit.is_saved}
 
     async def save_again(self) -> None:
-        """Save the drafts whose save failed. Ignores NotSaved if a save fails again, and raises any other error."""
+        """Retry the failed saves. Saves that fail again stay failed."""
         waiting = []
         for edit in tuple(self._edits.values()):
             if edit.saving.done() and not edit.is_saved:
-                edit.saving = self._state.submit(edit.work)
+                edit.saving = self._state.submit(edit.transaction)
                 waiting.append(self._wait_saved(edit))
         for failed in await asyncio.gather(*waiting, return_exceptions=True):
             if failed is not None and not isinstance(failed, NotSaved):
                 raise failed
 
     def get(self, key: str) -> str | None:
-        """Return the text that this process wrote for a draft, else the newest text on disk. None if there is no
-        draft."""
+        """Return the text of this process, or else the newest text on disk. None if there is no draft."""
         if (edit := self._edits.get(key)) is not None:
             return edit.text or None
         if (stored := self._stored(key).get(key)) is None:
@@ -129,27 +128,27 @@ class Drafts:
         return draft.text
 
     def all(self) -> tuple[Draft, ...]:
-        """Return one version of each draft, the newest draft first. This is the version of this process if there is
-        one, otherwise the newest version."""
+        """Return one version of each draft, the newest draft first. The version of this process is preferred, otherwise
+        the newest version is returned."""
         return self._newest(self._stored())
 
     def with_prefix(self, prefix: str) -> tuple[Draft, ...]:
-        """Return the drafts whose keys begin with `prefix`, like `all`. They count as seen: saving such a draft replaces
-        the returned version."""
+        """Return the drafts whose keys begin with `prefix`, the newest first. The returned versions count as seen:
+        saving such a draft replaces them."""
         stored = self._stored(prefix)
         self._seen |= {key: version for key, (_, version) in stored.items() if key not in self._edits}
         return self._newest(stored, prefix)
 
     def _stored(self, prefix: str = "") -> dict[str, tuple[Draft, tuple[str, int]]]:
-        """Return the drafts on disk whose keys begin with `prefix`, by key. Each value is the newest version, and the
-        writer and revision of that version."""
+        """Return the newest version on disk of each draft whose key begins with `prefix`, with its writer and revision,
+        by key."""
         rows = self._state.rows(
             "SELECT place, text, saved_at, writer, revision FROM drafts"
             " WHERE namespace = ? AND substr(place, 1, ?) = ? ORDER BY saved_at",
             *(self._state.namespace, len(prefix), prefix),
         )
         return {
-            key: (Draft(key, text, moment(saved_at)), (writer, revision))
+            key: (Draft(key, text, time_of_timestamp(saved_at)), (writer, revision))
             for key, text, saved_at, writer, revision in rows
         }
 
@@ -160,15 +159,15 @@ class Drafts:
         return tuple(sorted(written, key=lambda draft: draft.saved_at, reverse=True))
 
     def save(self, key: str, text: str) -> Awaitable[None]:
-        """Start to save `text`, and return an awaitable that ends when it is on disk. A blank text discards the version of
-        this process, and the version of another process that the user has seen. Other versions stay.
+        """Start to save a draft. Awaiting the result waits until the text is on disk, and raises NotSaved.
 
-        The text of the last call is stored, in whatever order the results are awaited. Awaiting raises NotSaved.
+        A blank text deletes the draft: the version of this process, and the version of another process that the user
+        has seen. After several calls, the last text is stored.
         """
         return self._wait_saved(self._edit(key, text))
 
     def save_now(self, key: str, text: str) -> None:
-        """Save a draft in a signal handler. Waits for up to two seconds. Raises NotSaved."""
+        """Save a draft from a signal handler. Waits for up to two seconds. Raises NotSaved."""
         edit = self._edit(key, text)
         try:
             self._state.wait_written_now(edit.saving)
@@ -178,11 +177,11 @@ class Drafts:
         self._on_saved(edit)
 
     def flush(self) -> None:
-        """Wait for up to two seconds until all saves are on disk. Raises NotSaved."""
+        """Wait for up to two seconds until all drafts are on disk. Raises NotSaved."""
         self._state.write_now(lambda db: None)
 
     def removal(self, key: str) -> DraftRemoval:
-        """Return the steps that discard a draft as a part of another transaction."""
+        """Return the functions that delete a draft as a part of another transaction."""
         namespace, writer, seen = self._state.namespace, self._writer, self._seen.get(key)
 
         def remove(db: sqlite3.Connection) -> None:
@@ -199,15 +198,15 @@ class Drafts:
 
     def _draft(self, edit: _Edit) -> Draft:
         is_late = edit.is_late and not edit.is_saved
-        return Draft(edit.key, edit.text, moment(edit.written_at), is_late)
+        return Draft(edit.key, edit.text, time_of_timestamp(edit.written_at), is_late)
 
     def _edit(self, key: str, text: str) -> _Edit:
         text, now, before = text if text.strip() else "", self._state.now().timestamp(), self._edits.get(key)
-        work = self._insertion(key, text, now) if text else self.removal(key).work
+        change = self._insertion(key, text, now) if text else self.removal(key).delete
         was_late = before is not None and before.is_late and not before.is_saved
-        edit = self._edits[key] = _Edit(key, text, now, work, was_late)
+        edit = self._edits[key] = _Edit(key, text, now, change, was_late)
         self.changed.notify()
-        edit.saving = self._state.submit(work)
+        edit.saving = self._state.submit(change)
         return edit
 
     def _insertion(self, key: str, text: str, now: float) -> Transaction[None]:
@@ -247,14 +246,14 @@ class Drafts:
 
 
 _RETURNED_PREFIX = "returned-"
-"""Prefix in the column `writer` for versions that belong to no running process: the text of a canceled write, or a
-restored draft."""
+"""Prefix of the column `writer` in versions that no running process wrote: a restored draft, or the text of a canceled
+write."""
 StoredDraft = tuple[str, str, str, int, float]
-"""A stored version of a draft: key, writer, text, revision and time of the save."""
+"""A row of the table `drafts`: key, writer, text, revision, and time of the save as a timestamp."""
 
 
 def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -> list[StoredDraft]:
-    """Delete and return every version of the drafts with these keys."""
+    """Delete all versions of the drafts with these keys, and return them."""
     deleted: list[StoredDraft] = []
     for key in keys:
         deleted += db.execute(
@@ -267,7 +266,7 @@ def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -
 def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[StoredDraft]) -> None:
     """Undo `delete_drafts`. Newer versions are kept.
 
-    A restored version gets a new writer. With its old writer, that process could overwrite the version without showing it.
+    A restored version gets a new writer, so that its old writer cannot overwrite it unseen.
     """
     insert = (
         "INSERT OR IGNORE INTO drafts (place, writer, text, revision, saved_at, namespace) VALUES (?, ?, ?, ?, ?, ?)"
@@ -281,7 +280,7 @@ def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[St
 def store_unsent_text(
     db: sqlite3.Connection, namespace: str, key: str, text: str, entry_id: str, now: datetime
 ) -> None:
-    """Store the text of a canceled or refused write as a draft again. Other versions of the draft are kept."""
+    """Store the text of a canceled or refused write as a draft. Other versions of the draft are kept."""
     db.execute(
         "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?, ?, ?)",
         (namespace, key, _RETURNED_PREFIX + entry_id, text, _new_revision(), now.timestamp()),
@@ -289,13 +288,13 @@ def store_unsent_text(
 
 
 def delete_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> None:
-    """Undo `store_unsent_text`, unless the user has changed the draft since."""
+    """Undo `store_unsent_text`, unless the user has edited the draft since."""
     _delete_version_of(db, namespace, key, _RETURNED_PREFIX + entry_id)
 
 
 def has_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> bool:
-    """Return whether the version that `store_unsent_text` stored for `entry_id` still exists. When the user edits this
-    version and saves the draft, it is deleted."""
+    """Return whether the version that `store_unsent_text` stored for `entry_id` still exists. Saving the draft after an
+    edit deletes that version."""
     query = "SELECT 1 FROM drafts WHERE namespace = ? AND place = ? AND writer = ?"
     return db.execute(query, (namespace, key, _RETURNED_PREFIX + entry_id)).fetchone() is not None
 
@@ -305,15 +304,15 @@ def _delete_version_of(db: sqlite3.Connection, namespace: str, key: str, writer:
 
 
 def _delete_seen(db: sqlite3.Connection, namespace: str, key: str, seen: tuple[str, int] | None) -> None:
-    """Delete the version of a draft that the user has seen, unless the process that wrote it has changed it since."""
+    """Delete the version that the user has seen, unless its process has changed it since."""
     if seen is not None:
         delete = "DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ? AND revision = ?"
         db.execute(delete, (namespace, key, *seen))
 
 
 def _new_revision() -> int:
-    """Return a random number. Revisions must not repeat: otherwise, a process that has seen an old text could delete a
-    new text with the same revision."""
+    """Return a random number, because revisions must not repeat. Otherwise a process could delete a new text that it
+    has not seen."""
     return int.from_bytes(os.urandom(6))
 
 
@@ -332,14 +331,14 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
     }
 )
 CHANGE_REQUEST_KINDS = frozenset({"review", "remark", "subject", "description"})
-"""Kinds of text that belong to a change request itself."""
+"""Kinds of drafts that belong to a change request itself, not to a page or thread."""
 _PENDING_EDIT_PREFIX = "held "
-"""Prefix of the draft key of an edited pending comment. The id of the comment follows."""
+"""Draft key of an edited pending comment, without the id of the comment."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnsentText:
-    """An unsent text and its target."""
+    """An unsent text, and the page, block or thread that it is for."""
 
     kind: str
     at: Discussion | None
@@ -348,22 +347,22 @@ class UnsentText:
     block: str = ""
     """Key of the block."""
     thread: str = ""
-    """Id of the first comment of the thread. For a pending comment that starts a thread, its own temporary id."""
+    """Id of the first comment of the thread. A pending comment that starts a thread has its own temporary id here."""
     draft_key: str = ""
     """Key of the draft. Empty for a pending comment."""
     entry_id: str = ""
     """Id of the pending comment in the outbox. Empty for a draft."""
     is_late: bool = False
-    """True if saving the text failed or takes long. It may be lost when Octavo ends."""
+    """True if the save failed or is late. The text may be lost when Octavo ends."""
 
     @property
     def starts_a_thread(self) -> bool:
-        """Return True for a pending comment that starts a thread. Views show it as a thread, not as unsent text."""
+        """True for a pending comment that starts a thread. Views show it as a thread."""
         return self.entry_id != "" and self.thread.endswith(self.entry_id)
 
 
 def unsent_draft(draft_key: str) -> UnsentText:
-    """Return the unsent text of a draft, with the target that its key names."""
+    """Return the unsent text of a draft. Its target is read from the key."""
     kind, *parts = draft_key.split(" ")
     if kind not in KIND_NAMES or not parts or not parts[0]:
         return UnsentText(kind, None, draft_key=draft_key)
@@ -385,19 +384,19 @@ def unsent_draft(draft_key: str) -> UnsentText:
 
 
 def pending_comment(entry: OutboxEntry) -> UnsentText:
-    """Return the unsent text of a pending comment, with its target."""
+    """Return the unsent text of a pending comment."""
     facts = entry.facts
     return UnsentText("held", entry.at, facts.page, facts.node, facts.thread or entry.created_id, entry_id=entry.id)
 
 
 class UnsentIndex:
-    """All unsent texts, which can be looked up by target."""
+    """All unsent texts, by target."""
 
     def __init__(
         self, drafts: Iterable[str] = (), pending: Sequence[OutboxEntry] = (), late: frozenset[str] = frozenset()
     ) -> None:
-        """`drafts` are the keys of all drafts. `late` are the keys of drafts whose save failed or takes long. `pending`
-        are the pending comments."""
+        """`drafts` are the keys of all drafts, and `late` are the keys of drafts whose save failed or is late.
+        `pending` are the pending comments."""
         pending_texts = {each.id: pending_comment(each) for each in pending}
         texts = list(pending_texts.values())
         for draft_key in sorted(drafts):
@@ -413,27 +412,26 @@ class UnsentIndex:
         return bool(self._all)
 
     def of_draft(self, draft_key: str) -> tuple[UnsentText, ...]:
-        """Return the unsent text of the draft with this key, as a tuple of one. Empty if there is no such draft."""
+        """Return the draft with this key, as a tuple of one. Empty if there is no such draft."""
         return tuple(each for each in self._all if each.draft_key == draft_key)
 
     def of_thread(self, at: Discussion, thread: str) -> tuple[UnsentText, ...]:
-        """Return the unsent texts of a thread, including a pending comment that starts the thread."""
+        """Return the unsent texts of the thread whose first comment has the id `thread`."""
         return tuple(each for each in self._all if (each.at, each.thread) == (at, thread))
 
     def of_discussion(self, at: Discussion) -> tuple[UnsentText, ...]:
-        """Return the unsent texts of a change request, or of the main content of a space."""
+        """Return all unsent texts of a change request, or of the main content of a space."""
         return tuple(each for each in self._all if each.at == at)
 
     def of_change_request(self, at: ChangeRequestRef) -> tuple[UnsentText, ...]:
-        """Return the unsent texts of a change request itself, and its pending comments."""
+        """Return the unsent texts about the change request as a whole, and all its pending comments."""
         return tuple(each for each in self.of_discussion(at) if each.kind in CHANGE_REQUEST_KINDS or each.entry_id)
 
     def by_page(self, at: Discussion, threads: Iterable[Comment]) -> dict[str, list[UnsentText]]:
-        """Return the unsent texts of a space or change request by page id. Texts that belong to no page have the key
-        "".
+        """Return the unsent texts of a space or change request, by page id. The key is "" for texts without a page.
 
-        `threads` are the threads of `at`. They show on which page a reply is. For a space, the unsent page texts for
-        all its change requests are included.
+        `threads` are the threads of `at`. They show on which page a reply is. For a space, page edits in its change
+        requests are included.
         """
         texts = list(self.of_discussion(at))
         if isinstance(at, SpaceRef):
@@ -453,7 +451,7 @@ class UnsentIndex:
 
 
 def by_block(texts: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
-    """Return the unsent drafts of new comments, by block key. Drafts about the whole page have the key ""."""
+    """Return the drafts of new comments by block key. The key is "" for comments on the whole page."""
     return _grouped((text.block, text) for text in texts if text.kind == "comment")
 
 

@@ -59,7 +59,7 @@ _MAX_TITLE = 200
 
 @dataclass(frozen=True, slots=True)
 class ThreadRef:
-    """A thread: its space or change request, and its first comment."""
+    """A comment thread, identified by its first comment."""
 
     at: Discussion
     comment_id: str
@@ -67,26 +67,25 @@ class ThreadRef:
 
 @dataclass(frozen=True, slots=True)
 class DraftRef:
-    """An unsent draft, by its key."""
+    """An unsent draft in the inbox."""
 
     draft_key: str
 
 
 @dataclass(frozen=True, slots=True)
 class WriteRef:
-    """A write of the outbox that failed, may have been sent, or waits for a decision of the user."""
+    """A write of the outbox that needs the user: it failed, or it may have been sent."""
 
     entry_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class MessageFacts:
-    """The parts of a message that inbox rows depend on. Keeping complete messages would take ten times the memory."""
+    """The parts of a message that the inbox needs. Complete messages would take ten times the memory."""
 
     id: str
-    by: str
-    """Id of the author."""
-    name: str
+    author_id: str
+    author_name: str
     posted_at: datetime | None
     text: str
 
@@ -96,31 +95,31 @@ RowTarget = ChangeRequestRef | ThreadRef | DraftRef | WriteRef
 
 @dataclass(frozen=True)
 class InboxRow:
-    """A row of the inbox, with the reasons why the user should look at it."""
+    """A row of the inbox."""
 
     key: str
-    """Id of the row, the same in all builds of the inbox."""
+    """Id of the row. A row for the same target has the same key in each build."""
     reason: InboxReason
     """The most urgent reason."""
     other_reasons: tuple[InboxReason, ...]
     """The other reasons, the most urgent first."""
     reason_text: str
-    """All reasons as a sentence for the user."""
+    """All reasons as text for the user, separated by ` · `."""
     title: str
     context: str
-    """Space, page and users concerned, as one line of text."""
+    """Space, page and users, as one line of text."""
     moment: datetime | None
-    """Time of the event behind `reason`. None if unknown."""
+    """Time of the event that is the first reason. None if unknown."""
     space_id: str
-    """Empty if the row belongs to no space."""
+    """Id of the space. Empty if the row belongs to no space."""
     target: RowTarget
     stamp: str
-    """Text that changes with each new event in the row, and only then."""
+    """Text that changes if and only if there is a new event in the row."""
 
 
 @dataclass(frozen=True)
 class UnknownCounts:
-    """Number of responses of each kind that are not loaded and may lead to more rows."""
+    """Counts of responses that are not loaded but may lead to more rows."""
 
     is_user_unknown: bool = False
     reviews: int = 0
@@ -136,7 +135,7 @@ class UnknownCounts:
 
     @property
     def summary(self) -> str:
-        """Return a remark for the user that lists the missing responses. Empty if all are loaded."""
+        """A remark for the user that lists the missing responses. Empty if all are loaded."""
         parts = [
             "your account" if self.is_user_unknown else "",
             _count_of("reviews of", self.reviews, "change request"),
@@ -150,13 +149,13 @@ class UnknownCounts:
 
 @dataclass(frozen=True)
 class InboxFacts:
-    """The responses that the inbox is built from. A key is missing from a mapping if its response is not loaded."""
+    """The responses from which the inbox is built. A mapping has no key for a response that is not loaded."""
 
     me: User | None = None
     teams: frozenset[str] = frozenset()
-    """Ids of the teams of the user, as far as they are loaded."""
+    """Ids of the loaded teams of the user."""
     organization: Organization | None = None
-    """The organization whose merge rules its spaces inherit. None if it is not loaded."""
+    """The organization, whose merge rules apply to its spaces too. None if it is not loaded."""
     spaces: Mapping[str, Space] = field(default_factory=dict)
     change_requests: Sequence[ChangeRequest] = ()
     """Open and draft change requests, each with its space."""
@@ -164,16 +163,16 @@ class InboxFacts:
     requested_reviewers: Mapping[ChangeRequestRef, Sequence[RequestedReviewer]] = field(default_factory=dict)
     threads: Mapping[Discussion, Sequence[Comment]] = field(default_factory=dict)
     replies: Mapping[Discussion, Mapping[str, Sequence[MessageFacts]]] = field(default_factory=dict)
-    """The replies by space or change request, then by thread id. A thread without replies has no entry."""
+    """Replies by space or change request, then by thread id. A thread without replies is missing."""
     entries: Sequence[OutboxEntry] = ()
-    """Writes that the responses may not contain: first the finished writes, then the unfinished writes, each oldest
-    first."""
+    """Writes that the responses may not contain yet: the finished writes first, then the others, the oldest first in
+    each group."""
     drafts: Sequence[Draft] = ()
 
 
 @dataclass(frozen=True)
 class Inbox:
-    """The rows of the inbox, and the responses that are missing."""
+    """The rows of the inbox, and counts of missing responses."""
 
     rows: tuple[InboxRow, ...] = ()
     unknown: UnknownCounts = UnknownCounts()
@@ -189,7 +188,7 @@ class _RowReason:
 
 @dataclass(slots=True)
 class _UnsortedRow:
-    """A row whose reasons are still being collected."""
+    """A row whose reasons are not complete and not sorted."""
 
     key: str
     target: RowTarget
@@ -226,7 +225,7 @@ def sort_rows(rows: Sequence[InboxRow]) -> tuple[InboxRow, ...]:
 
 
 def matches(row: InboxRow, row_filter: InboxFilter, space: str) -> bool:
-    """Return whether a row passes a saved filter. `space` is the title of the space of the row."""
+    """Return whether a row passes a saved filter. `space` is the title of the row's space."""
     if row_filter.reasons and not {row.reason, *row.other_reasons}.intersection(row_filter.reasons):
         return False
     if row_filter.space and row_filter.space != row.space_id and fold(row_filter.space) != fold(space):
@@ -236,13 +235,13 @@ def matches(row: InboxRow, row_filter: InboxFilter, space: str) -> bool:
 
 
 def message_facts(message: Message) -> MessageFacts:
-    """Return the parts of a message that rows depend on."""
+    """Return the parts of a message that the inbox needs."""
     by = message.posted_by
     return MessageFacts(message.id, intern(by.id), intern(by.name), message.posted_at, message.body.text)
 
 
 def is_undecided(change_request: ChangeRequest) -> bool:
-    """Return True if a change request is open or a draft, and its space is known."""
+    """Return whether a change request is open or a draft, and names its space."""
     return change_request.status in UNDECIDED and change_request.space is not None
 
 
@@ -252,12 +251,12 @@ def ref_of(change_request: ChangeRequest) -> ChangeRequestRef:
 
 
 def is_mine(change_request: ChangeRequest, me: str) -> bool:
-    """Return True if the user `me` created a change request."""
+    """Return whether the user with the id `me` created a change request."""
     return change_request.author_id == me != ""
 
 
 class _InboxBuild:
-    """One build of the inbox: collects the reasons of each row."""
+    """Builds the inbox once."""
 
     def __init__(self, facts: InboxFacts) -> None:
         self._facts = facts
@@ -269,12 +268,12 @@ class _InboxBuild:
             if is_undecided(change_request)
         }
         self._not_loaded: dict[str, Any] = {"reviews": 0, "requested_reviewers": 0, "places": 0, "replies": 0}
-        """Numbers for `UnknownCounts`."""
+        """Arguments for `UnknownCounts`."""
         sent_entries = [
             entry for entry in facts.entries if entry.state not in ("pending", "failed") and not entry.needs_user
         ]
         self._answered: set[tuple[Discussion, str]] = set()
-        """Threads that the user has replied to or resolved. The cached responses may not show it yet."""
+        """Threads that the user has replied to or resolved. The cached responses may still show them as unanswered."""
         for each in sent_entries:
             if isinstance(each.op, CreateReply) or (isinstance(each.op, Update) and each.op.resolved):
                 self._answered.add((each.at, each.op.comment_id))
@@ -362,8 +361,8 @@ class _InboxBuild:
                 self._add_reason(at, "approved", reason_text, _latest_time(approvals), stamp)
 
     def _merge_remark(self, request: ChangeRequest, reviews: Sequence[Review]) -> str | None:
-        """Return a remark about merging, to append to the reason of a row. None if the user cannot merge the change
-        request now."""
+        """Return a remark about merging, such as `, ready to merge`, for the reason of a row. None if the user cannot
+        merge now."""
         space = self._facts.spaces.get(request.space or "")
         if space is None:
             return ""
@@ -385,7 +384,7 @@ class _InboxBuild:
     def _add_threads(self, at: Discussion, threads: Sequence[Comment]) -> None:
         request = self._requests.get(at) if isinstance(at, ChangeRequestRef) else None
         if request is None and isinstance(at, ChangeRequestRef):
-            return  # the change request was merged or archived after its threads were fetched
+            return  # the change request was merged or archived after its threads were loaded
         is_own_request, replies = request is not None and is_mine(request, self._me), self._facts.replies.get(at, {})
         for root in threads:
             if not root.is_open_thread or (at, root.id) in self._answered:
@@ -400,7 +399,7 @@ class _InboxBuild:
         """Messages of others after the last message of the user."""
         has_written = False
         for each in (message_facts(root), *replies):
-            if each.by == self._me:
+            if each.author_id == self._me:
                 has_written = True
                 new_messages.clear()
             else:
@@ -409,7 +408,7 @@ class _InboxBuild:
         if not new_messages or not (has_written or is_own_request or mentions):
             return []
         reasons: list[_RowReason] = []
-        last_message, from_whom = new_messages[-1], _join_names([each.name for each in new_messages])
+        last_message, from_whom = new_messages[-1], _join_names([each.author_name for each in new_messages])
         if has_written:
             reason_text = f"{_count(len(new_messages), 'new reply', 'new replies')} from {from_whom}"
             reasons.append(_RowReason("new replies", reason_text, last_message.posted_at, last_message.id))
@@ -417,7 +416,7 @@ class _InboxBuild:
             reason_text = f"{from_whom} commented on your change request"
             reasons.append(_RowReason("on my change requests", reason_text, last_message.posted_at, last_message.id))
         if mentions:
-            by = dict.fromkeys(each.name for each in mentions)
+            by = dict.fromkeys(each.author_name for each in mentions)
             reason_text = f"{_join_names(list(by))} mentioned you"
             reasons.append(_RowReason("mentioned", reason_text, mentions[-1].posted_at, mentions[-1].id))
         return reasons
@@ -503,7 +502,6 @@ class _InboxBuild:
         self._request_row(at).reasons.append(_RowReason(reason, reason_text, moment, stamp))
 
     def _request_row(self, at: ChangeRequestRef, title: str = "") -> _UnsortedRow:
-        """Return the row of a change request. `title` is used if the change request is not loaded."""
         key = f"change request {' '.join(_ids(at))}"
         if (row := self._rows.get(key)) is None:
             context = self._context(at.space_id)
@@ -532,7 +530,6 @@ def _reviewers(reviews: Sequence[Review]) -> str:
 
 
 def _join_names(people: Sequence[str]) -> str:
-    """Return up to two names, and the number of the others."""
     unique = list(dict.fromkeys(people))
     return " and ".join(unique) if len(unique) < 3 else f"{unique[0]}, {unique[1]}, and {len(unique) - 2} more"
 

@@ -1,4 +1,4 @@
-"""Keeps the rows of the inbox current, with few requests and only while the inbox has subscribers.
+"""Keeps the rows of the inbox current while the inbox has subscribers.
 
     loader = InboxLoader(live, drafts, organization)
     leave = loader.subscribe(self.show)        # calls back now with the cached rows, and on each change
@@ -6,10 +6,9 @@
 
 An update has three steps:
 
-1. Fetch the three lists of the organization, or use those in memory (`InboxUpdate` in inbox_plan.py).
-2. `InboxPlanner` computes from them which responses the inbox needs.
-3. The `Syncer` fetches the responses whose stamps have changed, first those that most likely concern the user.
-   `InboxBuilder` builds rows while they arrive.
+1. Fetch the three lists of the organization, or use the lists in memory (`InboxUpdate` in inbox_plan.py).
+2. `InboxPlanner` computes from the lists which responses the inbox needs.
+3. The `Syncer` fetches the responses whose stamps have changed. `InboxBuilder` builds rows while responses arrive.
 """
 
 from __future__ import annotations
@@ -55,11 +54,12 @@ from octavo.data.syncer import LoadFailure
 from octavo.data.writes.machine import OutboxEntry
 
 BUILD_INTERVAL_LOADING, BUILD_INTERVAL = 0.25, 3.0
-"""Minimum seconds between two builds of the rows: during an update, and outside updates."""
+"""Minimum seconds between two builds of the rows while an update is running, and otherwise."""
 CACHED_ROWS_TIMEOUT = 3.0
-"""Seconds to wait for the lists before rows are built from responses on disk."""
+"""Seconds to wait for the lists before rows are built from cached responses."""
 _UPDATES = (LISTS_CHANGED, POLL, REFRESH, START)
-"""The kinds of update, the least important first. Only a more important kind follows a running update."""
+"""The kinds of update, the least important first. While an update is running, a more important update may be scheduled
+after it."""
 _LISTS = ("spaces", *UNDECIDED)
 _LABELS = {
     "spaces": "the spaces",
@@ -72,37 +72,37 @@ _ALL_UNKNOWN = UnknownCounts()
 
 @dataclass(frozen=True)
 class InboxFailure:
-    """Responses of one kind that could not be loaded for the same reason."""
+    """Failed requests for responses of the same kind, with the same cause."""
 
     label: str
     """Name of the responses, such as `reviews in 3 locations`."""
     cause: str
-    """The sentence of the error."""
+    """The error message, a sentence."""
     is_unreached: bool = False
-    """True if the server could not be reached. The rows then come from cached responses."""
+    """True if the server could not be reached, so that the rows come from cached responses."""
 
 
 @dataclass(frozen=True)
 class InboxSnapshot:
-    """The rows of the inbox, and how much of it is loaded."""
+    """The rows of the inbox, and the progress of loading them."""
 
     rows: tuple[InboxRow, ...] = ()
     unknown: UnknownCounts = _ALL_UNKNOWN
-    """Responses that are not loaded yet and may lead to rows."""
+    """Counts of responses that are not loaded yet but may lead to rows."""
     fetched: int = 0
-    """Number of responses of this update that have arrived."""
+    """Number of responses that the current update has fetched."""
     due: int = 0
-    """Number of responses that this update fetches."""
+    """Number of responses that the current update fetches in total."""
     is_loading: bool = False
     failed: tuple[InboxFailure, ...] = ()
     is_known: bool = False
-    """True if the lists have been loaded, in this run or an earlier one."""
+    """True if the lists are loaded, from the server or from disk."""
     is_first: bool = False
-    """True if this is the first update and no rows were cached. The rows then appear one by one."""
+    """True during the first update if no rows are stored. The rows then appear one by one."""
 
 
 class InboxLoader:
-    """Loads and builds the inbox of one organization."""
+    """Loads the responses of an organization's inbox, and builds the rows."""
 
     def __init__(self, live: Live, drafts: Drafts, organization: Organization) -> None:
         self._live, self._drafts, self._organization = live, drafts, organization
@@ -116,31 +116,29 @@ class InboxLoader:
         at = OrganizationRef(organization_id=organization.id)
         self._plan = InboxPlanner(at, self._responses, lambda url: live.cache.versions.get(url), live.now)
         self._errors: dict[str, ApiError] = {}
-        """Errors of the lists and of the account of the user, by name."""
+        """Errors of the lists and of the user's account, by name."""
         self._failures: dict[str, LoadFailure] = {}
-        """Other failures, by URL."""
-        self._drafts_before: tuple[Draft, ...] = ()
-        """The drafts when rows were last built."""
+        """Failed requests for other responses, by URL."""
+        self._checked_drafts: tuple[Draft, ...] = ()
+        """The drafts at the last check for changes."""
         self._observers: Observers[[InboxSnapshot]] = Observers()
-        self._leaving: list[Callable[[], None]] = []
+        self._unsubscribers: list[Callable[[], None]] = []
         self._tasks = Tasks("Updating the inbox")
-        self._running: asyncio.Task[None] | None = None
-        """The task of the current update and of the update that follows it."""
+        self._update_task: asyncio.Task[None] | None = None
         self._update = START
-        """The current update, else the last update."""
+        """The current update. After its end, the last update."""
         self._next_update: InboxUpdate | None = None
-        """The update that follows the current update. None if no update follows."""
+        """The update to run after the current update. None if no update is scheduled."""
         self._shown: InboxSnapshot | None = None
         self._builder = InboxBuilder(self._build, self._publish)
         self._cached_as = f"inbox of {organization.id}"
         self._stored_rows: tuple[InboxRow, ...] | None = None
-        """The rows stored on disk. None if no rows are stored."""
+        """The rows on disk. None if no rows are stored."""
 
     def subscribe(self, callback: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
-        """Call `callback` now with the snapshot, and again on each change. Returns a function that removes the
-        subscriber.
+        """Call `callback` now and on each change. Returns a function that removes the callback.
 
-        The first subscriber makes the inbox fetch what has changed. After the last one has left, no requests are sent.
+        The first subscriber starts the update `START`. Without subscribers, no requests are sent.
         """
         is_first, remove = not self._observers, self._observers.add(callback)
         if is_first:
@@ -148,10 +146,10 @@ class InboxLoader:
                 self._stored_rows = unpack_rows(cached)
                 self._builder.inbox = Inbox(self._stored_rows)
             for name, op in self._listings.items():
-                self._leaving.append(self._live.watch(op, partial(self._on_list_loaded, name), refetch=False))
-            self._leaving.append(self._live.outbox.done.add(self._on_write_done))
-            self._leaving.append(self._live.outbox.changed.add(self.rebuild))
-            self._leaving.append(self._live.syncer.changed.add(self._on_progress))
+                self._unsubscribers.append(self._live.watch(op, partial(self._on_list_loaded, name), refetch=False))
+            self._unsubscribers.append(self._live.outbox.done.add(self._on_write_done))
+            self._unsubscribers.append(self._live.outbox.changed.add(self.rebuild))
+            self._unsubscribers.append(self._live.syncer.changed.add(self._on_progress))
             self._begin_update(START)
         callback(self.snapshot())
 
@@ -163,32 +161,32 @@ class InboxLoader:
         return leave
 
     async def refresh(self) -> None:
-        """Fetch the lists and all responses that have changed. If the update `START` or `REFRESH` is running,
-        only wait for it. Does nothing without subscribers."""
+        """Run the update `REFRESH`, and wait for its end. If `START` or `REFRESH` is already running, only wait. Do
+        nothing without subscribers."""
         if self._observers:
             await asyncio.wait([self._begin_update(REFRESH)])
             await self._builder.wait_idle()
 
     async def poll(self) -> None:
-        """Fetch all responses that have changed according to the lists in memory, and recheck a few others. If the update
-        `START`, `REFRESH` or `POLL` is running, only wait for it. Does nothing without subscribers."""
+        """Run the update `POLL`, and wait for its end. If another update than `LISTS_CHANGED` is already running, only
+        wait. Do nothing without subscribers."""
         if self._observers:
             await asyncio.wait([self._begin_update(POLL)])
             await self._builder.wait_idle()
 
     def rebuild(self) -> None:
-        """Build the rows again soon, because their facts have changed."""
+        """Build the rows again soon, because data of the inbox has changed."""
         if self._observers:
-            self._builder.schedule(self._pause)
+            self._builder.schedule(self._build_delay)
 
     @property
     def is_loading(self) -> bool:
         """Return whether an update is running."""
-        return self._running is not None and not self._running.done()
+        return self._update_task is not None and not self._update_task.done()
 
     @property
     def is_idle(self) -> bool:
-        """Return whether nothing is being loaded and the rows are up to date with everything that is loaded."""
+        """Return whether no response is being loaded, and the rows show all loaded responses."""
         return not self.is_loading and self._builder.is_idle and self._live.syncer.is_idle(OWNER)
 
     @property
@@ -197,9 +195,10 @@ class InboxLoader:
         return tuple(self._listings.values())
 
     @property
-    def as_of(self) -> datetime | None:
-        """Return when the oldest of the lists was fetched. None if a list was never fetched."""
-        lists = [self._live.as_of(self._listings[name]) for name in _LISTS if name in self._lists]
+    def current_as_of(self) -> datetime | None:
+        """Return when the oldest list of the organization was last known to be current. None if a list is not
+        loaded."""
+        lists = [self._live.current_as_of(self._listings[name]) for name in _LISTS if name in self._lists]
         fetched = [listed for listed in lists if listed is not None]
         return min(fetched) if len(fetched) == len(_LISTS) else None
 
@@ -216,18 +215,19 @@ class InboxLoader:
             due=progress.due if is_loading else 0,
             is_loading=is_loading,
             failed=self._collect_failures(),
-            is_known=self.as_of is not None,
+            is_known=self.current_as_of is not None,
             is_first=is_loading and self._stored_rows is None,
         )
 
     def change_request(self, at: ChangeRequestRef) -> ChangeRequest | None:
-        """Return a change request from the lists. None if no list contains it."""
+        """Return a change request from the loaded lists. None if no list contains it."""
         listed = chain(self._items("open"), self._items("draft"))
         return next((item for item in listed if item.id == at.change_request_id and item.space == at.space_id), None)
 
     @property
     def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:
-        """Return the open threads of each change request. An unchanged list stays the same object between calls."""
+        """Return the open threads of each change request. While a list of threads is unchanged, its tuple is the same
+        object."""
         threads = {}
         for url, want in self._plan.all_wants.items():
             items = self._responses.values.get(url)
@@ -236,7 +236,8 @@ class InboxLoader:
         return threads
 
     def comment(self, thread: RowTarget) -> Comment | None:
-        """Return the first comment of a thread, from memory or disk. None if it was not loaded or `thread` is no thread."""
+        """Return the first comment of a thread, from memory or disk. None if the comment is not loaded, or if the
+        target is not a thread."""
         if not isinstance(thread, ThreadRef):
             return None
         threads: Sequence[Comment] | None = self._responses.values.get(url_of(comments.List, thread.at))
@@ -246,11 +247,11 @@ class InboxLoader:
         return next((each for each in threads if each.id == thread.comment_id), None)
 
     def _stop(self) -> None:
-        for leave in self._leaving:
+        for leave in self._unsubscribers:
             leave()
-        self._leaving.clear()
+        self._unsubscribers.clear()
         self._builder.stop()
-        current, self._running, self._shown, self._next_update = self._running, None, None, None
+        current, self._update_task, self._shown, self._next_update = self._update_task, None, None, None
         if current is not None:
             current.cancel()
         self._live.syncer.drop(OWNER)
@@ -258,15 +259,15 @@ class InboxLoader:
     # Updates
 
     def _begin_update(self, wanted: InboxUpdate) -> asyncio.Task[None]:
-        """Return the task that runs the update `wanted`. If a less important update is running, its task runs `wanted`
-        afterwards. If another update is running, `wanted` is not run."""
-        if self._running is None or self._running.done():
+        """Start an update, and return its task. If a less important update is running, the new update runs after it in
+        the same task. If a more important update is running, the new update is skipped."""
+        if self._update_task is None or self._update_task.done():
             self._update = wanted
-            self._running = self._tasks.start(self._run_updates(), name=f"inbox, {wanted.name}")
-            self._running.add_done_callback(self._on_update_ended)
+            self._update_task = self._tasks.start(self._run_updates(), name=f"inbox, {wanted.name}")
+            self._update_task.add_done_callback(self._on_update_ended)
         elif _UPDATES.index(wanted) > _UPDATES.index(self._next_update or self._update):
             self._next_update = wanted
-        return self._running
+        return self._update_task
 
     async def _run_updates(self) -> None:
         await self._run_update()
@@ -274,27 +275,27 @@ class InboxLoader:
             self._update, self._next_update = self._next_update, None
             await self._run_update()
         self._builder.can_build = True
-        # Built before the update counts as ended: otherwise an inbox without built rows would be shown as empty.
+        # The rows are built before the update ends: otherwise the inbox would look empty for a moment.
         self._build_now()
 
     async def _run_update(self) -> None:
         await self._load_user()
         if self._update is START and self._stored_rows is None:
-            await self._plan_update(is_from_disk=True)  # shows rows from cached responses meanwhile
+            await self._plan_update(is_from_disk=True)  # shows rows from cached responses until the lists arrive
         if self._update.lists != "in memory":
             await self._load_lists()
             self.rebuild()
         if self._update is START:
-            await self._plan_update(is_from_disk=True)  # shows outdated responses until the new ones arrive
+            await self._plan_update(is_from_disk=True)  # shows outdated responses until the new responses arrive
         await self._plan_update()
         await self._live.syncer.wait_idle(OWNER, Rank.PREFETCH)
-        if (drafts := self._drafts.all()) != self._drafts_before:
-            self._drafts_before = drafts
+        if (drafts := self._drafts.all()) != self._checked_drafts:
+            self._checked_drafts = drafts
             self.rebuild()
 
     async def _plan_update(self, *, is_from_disk: bool = False) -> None:
-        """Make the syncer load the responses that follow from the lists in memory. With `is_from_disk`, only the disk
-        is read."""
+        """Make the syncer load the responses that the lists in memory require. With `is_from_disk`, only cached
+        responses are read."""
         plan, syncer = self._plan, self._live.syncer
         plan.update, plan.lists, plan.is_from_disk = self._update, self._current_lists(), is_from_disk
         plan.busy_places = self._live.outbox.busy_places
@@ -308,7 +309,7 @@ class InboxLoader:
     def _on_update_ended(self, task: asyncio.Task[None]) -> None:
         if task.cancelled() or task.exception() is not None:
             self._build_now()
-        elif task is self._running and not self._plan.is_computed_from(self._current_lists()):
+        elif task is self._update_task and not self._plan.is_computed_from(self._current_lists()):
             self._begin_update(LISTS_CHANGED)
 
     def _build_now(self) -> None:
@@ -323,12 +324,12 @@ class InboxLoader:
         except ApiError as error:
             self._errors["me"] = error
         if self._me != before:
-            self._live.syncer.drop(OWNER)  # read all responses again: other threads concern the new user
+            self._live.syncer.drop(OWNER)  # all responses are read again, because other threads concern the new user
             self._plan.me = self._me.id if self._me is not None else ""
             self.rebuild()
 
     async def _load_lists(self) -> None:
-        """Fetch the lists. If they do not arrive soon, use the responses on disk meanwhile."""
+        """Fetch the lists. If this takes long, show rows from cached responses."""
         loading = asyncio.gather(*map(self._load_list, self._listings.values()))
         try:
             if not self._builder.can_build and not (await asyncio.wait([loading], timeout=CACHED_ROWS_TIMEOUT))[0]:
@@ -347,11 +348,11 @@ class InboxLoader:
         self._errors.pop(name, None)
         if snapshot.error is not None:
             self._errors[name] = snapshot.error
-        self._builder.schedule(self._pause, is_stale=self._items(name) is not items)
-        if self.is_loading or snapshot.loading or self._running is None:
+        self._builder.schedule(self._build_delay, is_stale=self._items(name) is not items)
+        if self.is_loading or snapshot.loading or self._update_task is None:
             return
         if before is not None and _is_unreached(before) and not any(map(_is_unreached, self._lists.values())):
-            self._begin_update(START)  # the server responds again: repeat failed requests
+            self._begin_update(START)  # the server can be reached again, so failed requests are retried
         elif not self._plan.is_computed_from(self._current_lists()):
             self._begin_update(LISTS_CHANGED)
 
@@ -368,17 +369,17 @@ class InboxLoader:
     # Rows
 
     @property
-    def _pause(self) -> float:
-        """Seconds to wait before a build, because more responses arrive during an update."""
+    def _build_delay(self) -> float:
+        """Seconds to wait before a build. More responses arrive soon during an update."""
         return BUILD_INTERVAL_LOADING if self.is_loading else 0.0
 
     def _on_progress(self, owner: str) -> None:
         if owner == OWNER:
-            self._builder.schedule(self._pause or BUILD_INTERVAL, is_stale=False)
+            self._builder.schedule(self._build_delay or BUILD_INTERVAL, is_stale=False)
 
     async def _build(self, is_stale: bool) -> Inbox | None:
-        """Build the inbox from everything that is loaded. Return None if nothing has changed since the last build, or if too
-        little is loaded to build rows."""
+        """Return an inbox built from all loaded responses. None if nothing has changed since the last build, or if too
+        few responses are loaded."""
         new = self._responses.take_new_responses()
         is_stale = self._plan.drop_finished() or is_stale
         for op, _ in new.values():
@@ -427,8 +428,8 @@ class InboxLoader:
         )
 
     def _collect_failures(self) -> tuple[InboxFailure, ...]:
-        """Return the failures, grouped by kind of response and cause. Failures of the last update are kept until their
-        response arrives or the update ends."""
+        """Return the failures, grouped by label and cause. A failure of an earlier update is kept while its response is
+        being fetched again."""
         syncer = self._live.syncer
         waiting = syncer.queue.waiting_urls(OWNER) if self.is_loading else frozenset[str]()
         self._failures = {url: each for url, each in self._failures.items() if url in waiting}

@@ -1,14 +1,14 @@
-"""Marks of inbox rows: done, snoozed or read. Stored on this machine, for one profile.
+"""Marks of inbox rows: done, snoozed or read. Stored on this machine for each profile.
 
     marks = InboxMarks(state)
     await marks.mark_done(row)                 # hides the row until its next change
-    await marks.snooze(row, until=tomorrow)    # hides the row until then. With None, until its next change
+    await marks.snooze(row, until=tomorrow)    # hides the row until tomorrow
+    await marks.snooze(row, until=None)        # hides the row until its next change
     await marks.mark_read(row)
     await marks.restore(row.key)               # removes the done or snooze mark
     marks.group(rows).active                   # the rows that still need the user
 
-A mark stores the stamp that its row had, so that a changed row appears again. Marks have their own table in state.db,
-because there are many, several instances write them, and old marks are deleted.
+A mark stores the stamp of its row. When the stamp of the row changes, the row appears again.
 """
 
 from __future__ import annotations
@@ -19,36 +19,39 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from octavo.data.database import moment
+from octavo.data.database import time_of_timestamp
 from octavo.data.inbox import InboxRow
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.local_time import localize
 
 MarkKind = Literal["done", "snoozed", "read"]
 MAX_MARKS = 5000
-"""Maximum number of marks of a profile. Beyond it, the oldest marks are deleted."""
+"""Maximum number of marks of a profile. Older marks are deleted."""
 _MORNING = 8
-"""Hour of the day at which a snooze ends."""
+"""Hour of the day at which a snooze until a morning ends."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark of a row (done, snoozed or read), with the texts that the row had when it was marked."""
+    """A mark of a row, with the texts of the row at that time."""
 
     key: str
     kind: MarkKind
     stamp: str
     marked_at: datetime
     until: datetime | None = None
-    """End of a snooze. None for a snooze until the next change of the row, and for other marks."""
+    """End of a snooze. None for other marks, and for a snooze until the next change of the row."""
     reason_text: str = ""
     title: str = ""
     context: str = ""
-    """Space, page and users concerned, as in the row."""
+    """Space, page and users, as in `InboxRow.context`."""
 
     def hides(self, stamp: str, now: datetime) -> bool:
-        """Return True if the mark hides its row at `now`. A snooze with an end hides it until then, and a `read` mark
-        never. Other marks hide it until its current `stamp` differs from the stamp of the mark."""
+        """Return whether the mark hides its row at the time `now`.
+
+        A `read` mark never hides its row. A snooze with an end hides the row until then. Other marks hide the row while
+        its `stamp` is the stamp of the mark.
+        """
         if self.kind == "snoozed" and self.until is not None:
             return now < self.until
         return self.kind != "read" and self.stamp == stamp
@@ -61,14 +64,14 @@ class MarkedRows:
     active: tuple[InboxRow, ...] = ()
     """Rows that are neither done nor snoozed, in the order of the inbox."""
     unread: frozenset[str] = frozenset()
-    """Keys of the active rows that the user has not read since their last change."""
+    """Keys of the active rows that are new or have changed since the user read them."""
     snoozed: tuple[tuple[InboxRow, datetime | None], ...] = ()
-    """Snoozed rows with the end of their snooze, the earliest end first. Rows without an end are last."""
+    """Snoozed rows, each with the end of its snooze, the earliest end first. Rows without an end are last."""
     done: tuple[InboxRow, ...] = ()
 
 
 Marks = dict[tuple[str, bool], Mark]
-"""Marks by row key and a flag, which is True for a `read` mark. A row may have a read mark, and also a done or snooze
+"""Marks by row key and a flag. The flag is True for a `read` mark, because a row may have a read mark and another
 mark."""
 
 
@@ -80,7 +83,7 @@ class InboxMarks:
         self._marks: Marks | None = None
 
     def group(self, rows: Iterable[InboxRow]) -> MarkedRows:
-        """Group `rows` by their current marks."""
+        """Group `rows` by their marks."""
         now, all_marks = self._state.now(), self._all()
         active: list[InboxRow] = []
         snoozed: list[tuple[InboxRow, datetime | None]] = []
@@ -100,16 +103,16 @@ class InboxMarks:
         return MarkedRows(tuple(active), frozenset(unread), tuple(snoozed), tuple(done))
 
     def done_since(self, since: datetime) -> tuple[Mark, ...]:
-        """Return the done marks set since a time, the newest first. Their rows may no longer exist."""
+        """Return the done marks that were set since a time, the newest first. Their rows may not exist anymore."""
         done_marks = [each for each in self._all().values() if each.kind == "done" and each.marked_at >= since]
         return tuple(sorted(done_marks, key=lambda done_mark: done_mark.marked_at, reverse=True))
 
     async def mark_done(self, *rows: InboxRow) -> None:
-        """Mark rows as done: they are hidden until their next change. Raises NotSaved, and then no row is marked."""
+        """Mark rows as done, which hides them until their next change. Raises NotSaved if no row was marked."""
         await self._mark("done", rows)
 
     async def snooze(self, *rows: InboxRow, until: datetime | None) -> None:
-        """Snooze rows until a time, or until their next change if `until` is None. Raises NotSaved, and then no row is
+        """Hide rows until a time, or until their next change if `until` is None. Raises NotSaved if no row was
         snoozed."""
         await self._mark("snoozed", rows, until)
 
@@ -124,11 +127,11 @@ class InboxMarks:
         await self._put({(row.key, True): None for row in rows})
 
     async def restore(self, *keys: str) -> None:
-        """Remove the done and snooze marks of rows. Raises NotSaved."""
+        """Remove the done and snooze marks of the rows with these keys. Raises NotSaved."""
         await self._put({(key, False): None for key in keys})
 
     def reload(self) -> None:
-        """Read the marks from disk again at the next use, because another instance may have changed them."""
+        """Read the marks from disk at the next use, because another Octavo process may have changed them."""
         self._marks = None
 
     async def _mark(self, kind: MarkKind, rows: Iterable[InboxRow], until: datetime | None = None) -> None:
@@ -145,8 +148,10 @@ class InboxMarks:
             await self._put({mark_key: None for mark_key, _ in oldest})
 
     async def _put(self, changes: dict[tuple[str, bool], Mark | None]) -> None:
-        """Set marks, or delete the marks whose value is None. The marks in memory change at once, before the file. Raises
-        NotSaved, and then all marks are as before."""
+        """Set marks, and delete the marks whose new value is None.
+
+        The marks in memory change at once. They are restored if saving fails. Raises NotSaved.
+        """
         marks = self._all()
         before = [(mark_key, marks.get(mark_key)) for mark_key in changes]
         _apply(marks, changes.items())
@@ -165,7 +170,7 @@ class InboxMarks:
             _apply(marks, [(each, mark) for each, mark in before if marks.get(each) == changes[each]])
             raise
         if self._marks is not None and self._marks is not marks:
-            _apply(self._marks, changes.items())  # the marks were read again before the change was on disk
+            _apply(self._marks, changes.items())  # the marks were read from disk before this change was saved
 
     def _all(self) -> Marks:
         if self._marks is None:
@@ -196,8 +201,8 @@ def _mark_of(
     context: str,
 ) -> Mark:
     mark_kind: MarkKind = "read" if is_read else "snoozed" if kind == "snoozed" else "done"
-    until_time = moment(until) if until is not None else None
-    return Mark(key, mark_kind, stamp, moment(marked_at), until_time, reason_text, title, context)
+    until_time = time_of_timestamp(until) if until is not None else None
+    return Mark(key, mark_kind, stamp, time_of_timestamp(marked_at), until_time, reason_text, title, context)
 
 
 def _apply(marks: Marks, changes: Iterable[tuple[tuple[str, bool], Mark | None]]) -> None:
@@ -213,5 +218,5 @@ def snooze_until(choice: Literal["hour", "tomorrow", "next week"], now: datetime
     if choice == "hour":
         return localize(now + timedelta(hours=1))
     here = localize(now).replace(hour=_MORNING, minute=0, second=0, microsecond=0, tzinfo=None)
-    # Add the time zone only to the result, because summer time may begin or end until then.
+    # The time zone is added to the result, because summer time may begin or end before this time.
     return localize(here + timedelta(days=1 if choice == "tomorrow" else 7 - here.weekday()))

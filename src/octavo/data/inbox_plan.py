@@ -1,18 +1,18 @@
-"""Computes the stamps of responses, and the wants of the inbox. Sends nothing and reads no clock of its own.
+"""Computes the stamps of responses, and the wants of the inbox. Sends no requests.
 
-A stamp is a short text that usually changes when a response changes. It is computed from an item of a list, so one list
-shows which of many responses have changed. For example, the lists of an organization contain the time of the last update
-and the number of open threads of each space and change request. A response is fetched again when its stamp differs from the
-stamp stored with it. If you change a function that computes stamps, all responses of its kind are fetched again once.
+A stamp is a short text that usually changes when a response changes. It is computed from an item of a list, so that one
+list shows which of many responses have changed. For example, the list of spaces has the time of the last update and the
+number of open threads of each space. A response is fetched again when its stamp differs from the stamp stored with it.
 
-Lists do not show every change: a server need not change `updatedAt` when a review is requested or withdrawn, and the lists
-of an organization do not count replies. So each `POLL` and `REFRESH` also rechecks a few responses: it fetches them
-although their stamps are unchanged, so that no change is missed forever (`_rechecks`). data/__init__.py follows a new
-reply.
+If a function that computes stamps is changed, all responses of its kind are fetched once more.
 
-There is a want for the replies of each thread. Only the replies show whether a thread of others mentions the user or has a
-reply by the user. There may be thousands of such threads. So in each update, the replies of `MAX_UNCERTAIN_THREADS` of them
-have rank NEEDED, and all others rank LATER.
+Stamps do not show every change. For example, the lists of an organization do not count replies. So the updates `POLL`
+and `REFRESH` also recheck a few responses with unchanged stamps (`_rechecks`). The docstring of data/__init__.py
+follows a new reply.
+
+Only the replies of a thread show whether they mention the user, and there may be thousands of threads of others. So in
+each update, only the replies of `MAX_UNCERTAIN_THREADS` threads of others have rank NEEDED. The replies of the other
+threads have rank LATER.
 """
 
 from __future__ import annotations
@@ -52,24 +52,26 @@ from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.suggestions import mention_suffix
 
 NO_STAMP = "?"
-"""Stamp of a response whose changes appear in no list. It never changes, so a want with this stamp becomes due again
-only through its `max_age`."""
+"""Stamp of a response whose changes no list shows. A want with this stamp becomes due again only through its
+`max_age`."""
 IMMUTABLE_STAMP = "for ever"
 """Stamp of a response that never changes."""
 
 
 def space_stamp(space: Space) -> str:
-    """Return the stamp of a space. It changes with the content, threads and change requests of the space."""
+    """Return the stamp of a space. The stamp changes with the content, open threads and change requests of the
+    space."""
     return f"{space.revision or ''} {_update_time(space)} {space.comments} {space.change_requests_open} {space.change_requests_draft}"
 
 
 def page_stamp(page: Page, revision: str) -> str:
-    """Return the stamp of a page. `revision` is the revision of its space, for servers that send no date for pages."""
+    """Return the stamp of a page. `revision`, the revision of the space, is used if the server sends no date for
+    pages."""
     return page.updated_at.isoformat() if page.updated_at is not None else revision
 
 
 def change_request_stamp(change_request: ChangeRequest) -> str:
-    """Return the stamp of a change request. It changes with the content, threads and reviews of the change request."""
+    """Return the stamp of a change request. The stamp changes with its content, reviews and open threads."""
     outdated = " outdated" if change_request.outdated else ""
     return f"{reviews_stamp(change_request)} {change_request.comments}{outdated}"
 
@@ -85,8 +87,8 @@ def open_threads_stamp(place: Space | ChangeRequest) -> str:
 
 
 def replies_stamp(thread: Comment) -> str:
-    """Return the stamp of the replies of a thread: their number, and the time of the last edit in the thread. Only newer
-    servers send the times of replies."""
+    """Return the stamp of the replies of a thread: their number, and the time of the last edit. Only newer servers send
+    the times of replies."""
     times = [thread.edited_at, *(replier.updated_at for replier in thread.repliers or ())]
     last = max((time for time in times if time is not None), default=None)
     return f"{thread.replies} {last.isoformat()}" if last is not None else str(thread.replies)
@@ -97,22 +99,22 @@ def _update_time(place: Space | ChangeRequest) -> str:
 
 
 class ListedPlaces:
-    """The spaces and change requests that are in the lists of an organization."""
+    """The spaces and change requests in the loaded lists of an organization."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, str], Space | ChangeRequest] = {}
-        """The items of the lists by space id and change request id. For a space, the change request id is empty."""
+        """Spaces and change requests by space id and change request id. The change request id of a space is ""."""
 
     def update(self, lists: Iterable[ListPage[Any] | None]) -> None:
-        """Replace all places by the items of `lists`. A list that is not loaded is None."""
+        """Replace all spaces and change requests by the items of `lists`. A list that is not loaded is None."""
         items = [item for listed in lists if listed is not None for item in listed.items]
         self._places = {
             (item.id, "") if isinstance(item, Space) else (item.space or "", item.id): item for item in items
         }
 
     def stamp_of(self, op: Operation[Any]) -> str:
-        """Return the stamp that the response to an operation has now. Empty if no list contains its space or change
-        request."""
+        """Return the current stamp of the response to `op`. Empty if no list contains the space or change request of
+        `op`."""
         at = getattr(op, "at", None)
         if not isinstance(at, SpaceRef | ChangeRequestRef):
             return ""
@@ -134,12 +136,12 @@ class ListedPlaces:
 
 
 def is_of_content(op: Operation[Any]) -> bool:
-    """Return whether the response to an operation changes only when the revision of the content changes."""
+    """Return whether the response to `op` changes only with the revision of the content."""
     return SPECS[type(op)].path.startswith("{content}") or isinstance(op, ListChanges | ListOfSpace)
 
 
 class Priority(IntEnum):
-    """Order of the wants within a rank, the smallest number first."""
+    """Order of the wants with the same rank. The wants with the smallest number are fetched first."""
 
     REQUESTED_REVIEWERS = 0
     MY_REVIEWS = 1
@@ -151,69 +153,69 @@ class Priority(IntEnum):
     THREADS_OF_OTHERS = 6
     DRAFTS = 7
     OTHER_REPLIES = 9
-    """Replies in other threads. They may mention the user."""
+    """Replies in other threads, which may mention the user."""
 
 
 OWNER = "inbox"
 MAX_ITEMS = 10_000
 """Maximum number of items fetched of a list."""
 MAX_UNCERTAIN_THREADS = 200
-"""Maximum number of threads of others whose replies get rank NEEDED in an update."""
+"""Maximum number of threads that do not concern the user whose replies get rank NEEDED in an update."""
 MAX_RECHECKED_PAGES = 5
-"""Maximum number of pages that an update fetches to check lists of threads whose stamps are unchanged."""
+"""Number of pages after which an update rechecks no more lists of threads."""
 TEAMS_MAX_AGE = timedelta(hours=1)
-"""Age after which an update with `updates_teams` fetches the teams of the user again."""
+"""Age after which the update `START` fetches the user's teams again."""
 _MIN_INTERVAL = timedelta(hours=1)
 _PRIORITY_STEP = 1e11
-"""A number larger than any timestamp, so that the priority always outweighs the time of the last update."""
+"""A number larger than any timestamp. The priority of a want outweighs the time of the last update."""
 
 
 class InboxUpdate(NamedTuple):
-    """A kind of update of the inbox (`InboxLoader`). Every update fetches the responses with a new `Want.stamp`."""
+    """A kind of update of the inbox. Every update fetches the responses whose stamps have changed."""
 
     name: str
     lists: Literal["in memory", "requested", "again"] = "in memory"
-    """Where the lists of the organization come from. `in memory`: the loaded lists. `requested`: wait for running
-    requests. `again`: fetch the lists."""
+    """`in memory`: use the loaded lists. `requested`: wait until running requests for the lists end. `again`: fetch the
+    lists."""
     fetches_written: bool = False
-    """True to fetch the responses that the user's own writes have changed."""
+    """True to fetch the responses that the user's finished writes have changed."""
     rechecks: bool = False
-    """True to fetch a few responses with unchanged stamps (`InboxPlanner._rechecks`)."""
+    """True to recheck a few responses with unchanged stamps (`InboxPlanner._rechecks`)."""
     retries_refused: bool = False
-    """True to repeat the requests that the server refused before."""
+    """True to repeat the requests that the server refused in an earlier update."""
     updates_teams: bool = False
-    """True to fetch the teams of the user if they are old."""
+    """True to fetch the user's teams if they are older than `TEAMS_MAX_AGE`."""
     is_quiet: bool = False
-    """True to show no progress."""
+    """True to hide the progress of the update."""
 
 
 LISTS_CHANGED = InboxUpdate("lists changed", is_quiet=True)
-"""Update after a list has changed."""
+"""The update after a list of the organization has changed."""
 POLL = InboxUpdate("poll", fetches_written=True, rechecks=True, is_quiet=True)
-"""Update when a poll is due."""
+"""The update at the end of each poll."""
 REFRESH = InboxUpdate("refresh", "again", fetches_written=True, rechecks=True, retries_refused=True)
-"""Update when the user refreshes."""
+"""The update when the user refreshes the inbox."""
 START = InboxUpdate("start", "requested", fetches_written=True, updates_teams=True)
-"""Update when the inbox gets its first subscriber, or when the server can be reached again."""
+"""The update when the inbox gets its first subscriber, or when the server can be reached again."""
 Lists: TypeAlias = tuple[tuple[Any, ...], ...]
-"""The items of the lists of an organization: first the spaces, then the change requests of each status."""
+"""The items of each list of an organization. The list of spaces is first, followed by a list of change requests for
+each status."""
 _by_order = attrgetter("order")
 
 
 @dataclass(eq=False)
 class FinishedWrite:
-    """A confirmed write, kept until all responses that it changed have been fetched again. Until then, the inbox applies
-    the write to the old responses."""
+    """A finished write of the outbox. The inbox applies the write to old responses until all changed responses are
+    fetched again."""
 
     entry: OutboxEntry
     done_at: datetime
     unfetched: set[str] | None = None
-    """URLs of the changed responses that have not been fetched since the write. None until the first update after the
-    write."""
+    """URLs of the changed responses that are not fetched again yet. None until an update computes the URLs."""
 
 
 class InboxPlanner:
-    """Decides which responses the inbox of one organization needs. Each needed response is a `Want`."""
+    """Decides which responses the inbox of an organization needs, and returns a `Want` for each."""
 
     owner = OWNER
 
@@ -224,41 +226,45 @@ class InboxPlanner:
         version_of: Callable[[str], Version | None],
         now: Callable[[], datetime],
     ) -> None:
-        """`responses` receives the fetched values. `version_of` returns the version on disk of a URL, or None."""
+        """`responses` gets the fetched values. `version_of` returns the stored version of the response at a URL, or
+        None."""
         self.me = ""
-        """The id of the user. Empty if it is not known."""
+        """Id of the user. Empty if it is not known."""
         self.update = START
-        """The kind of the update for which `wants` is called."""
+        """The update for which `wants` is called."""
         self.lists: Lists = ()
         self.is_from_disk = False
-        """True if responses are read only from disk, even if they are outdated."""
+        """True to read all responses from disk, even if they are outdated."""
         self.busy_places: frozenset[Discussion] = frozenset()
-        """Spaces and change requests to which a write is being sent. Their responses are fetched after the write."""
+        """Spaces and change requests to which a write is being sent. Their responses are not fetched before the write
+        has ended."""
         self.finished: list[FinishedWrite] = []
         self._at, self._responses, self._version_of, self._now = at, responses, version_of, now
         self._wants_of_lists: dict[str, Want] = {}
-        """The wants that follow from the lists of the organization, by URL."""
-        self._computed_for = ""
-        """Id of the user for whom `_wants_of_lists` was computed."""
+        """Wants for reviews, reviewers and threads, by URL. They are computed from the lists of the organization."""
+        self._computed_for_user = ""
+        """Id of the user when `_wants_of_lists` was computed."""
         self._computed_from: Lists = ()
-        self._mine: set[Discussion] = set()
-        """The change requests of the user."""
-        self._replies: dict[str, list[Want]] = {}
-        """The wants for replies that follow from each list of threads, by the URL of the list."""
-        self._all: dict[str, Want] | None = None
-        self._uncertain_left = 0
-        """Number of threads of others whose replies may still get rank NEEDED in this update."""
+        self._own_requests: set[Discussion] = set()
+        """The change requests that the user created."""
+        self._reply_wants: dict[str, list[Want]] = {}
+        """Wants for replies, by the URL of the list of threads that they are computed from."""
+        self._all_wants: dict[str, Want] | None = None
+        self._uncertain_threads_left = 0
+        """Number of threads of others whose replies can still get rank NEEDED in this update."""
 
     @property
     def all_wants(self) -> dict[str, Want]:
         """All wants for reviews, requested reviewers, threads and replies, by URL."""
-        if self._all is None:
-            self._all = self._wants_of_lists | {want.url: want for wants in self._replies.values() for want in wants}
-        return self._all
+        if self._all_wants is None:
+            self._all_wants = self._wants_of_lists | {
+                want.url: want for wants in self._reply_wants.values() for want in wants
+            }
+        return self._all_wants
 
     @property
     def teams_url(self) -> str:
-        """The URL of the list of the teams of the user. Empty while the user is unknown."""
+        """URL of the list of the user's teams. Empty if the user is not known."""
         return encode(self._teams_op()).url if self.me else ""
 
     def is_computed_from(self, lists: Lists) -> bool:
@@ -266,18 +272,18 @@ class InboxPlanner:
         return self._computed_from == lists
 
     def wants(self) -> Iterator[Want]:
-        """Yield all wants. At the end, yield some of them again, as due, to fetch their responses although the stamps are
-        unchanged. The later want for a URL replaces the earlier one (`Planner.wants`)."""
+        """Yield all wants. Some are yielded again as due, so that their responses are fetched. The last want for a URL
+        counts."""
         now = self._now()
         if self.me:
             yield from self._as_allowed(self._teams_want())
-        if self.me != self._computed_for or not self.is_computed_from(self.lists):
+        if self.me != self._computed_for_user or not self.is_computed_from(self.lists):
             yield from self._compute_wants()
         else:
             for want in self._wants_of_lists.values():
                 yield from self._as_allowed(want)
-        self._uncertain_left = MAX_UNCERTAIN_THREADS
-        yield from self._promote_needed(chain.from_iterable(self._replies.values()), now)
+        self._uncertain_threads_left = MAX_UNCERTAIN_THREADS
+        yield from self._promote_needed(chain.from_iterable(self._reply_wants.values()), now)
         if self.is_from_disk:
             return
         due_again = list(self._changed_by_writes()) if self.update.fetches_written else []
@@ -288,7 +294,7 @@ class InboxPlanner:
         self._responses.keep_responses(self.all_wants.keys() | {self.teams_url})
 
     def on_response(self, want: Want, value: Any) -> Iterable[Want]:
-        """Store a response. If it is a list of threads, return the wants for their replies."""
+        """Store a fetched response. For a list of threads, return the wants for the replies of its threads."""
         self._responses.new[want.url] = want.op, value.items
         version = self._version_of(want.url)
         for each in self.finished:
@@ -297,31 +303,30 @@ class InboxPlanner:
         if not isinstance(want.op, comments.List) or want.url not in self._wants_of_lists:
             return ()
         at = want.op.at
-        found = list(reply_wants(at, value.items, self.me, at in self._mine)) if self.me else []
-        self._replies[want.url], self._all = found, None
+        found = list(reply_wants(at, value.items, self.me, at in self._own_requests)) if self.me else []
+        self._reply_wants[want.url], self._all_wants = found, None
         return list(self._promote_needed(found, self._now()))
 
     def drop_finished(self) -> bool:
-        """Remove the writes whose changed responses have all been fetched. Return whether any were removed."""
+        """Remove the finished writes whose changed responses are all fetched again. Return whether any were removed."""
         before = len(self.finished)
         self.finished = [each for each in self.finished if each.unfetched is None or each.unfetched]
         return len(self.finished) != before
 
     def _compute_wants(self) -> Iterator[Want]:
-        """Yield the wants for the spaces and undecided change requests in `lists`, and remember these wants. `on_response`
-        later adds the wants for replies."""
+        """Compute, store and yield the wants for the spaces and change requests in `lists`."""
         me, lists = self.me, self.lists
-        if me != self._computed_for:
-            self._replies = {}
+        if me != self._computed_for_user:
+            self._reply_wants = {}
         requests = {ref_of(each): each for each in chain(*lists[1:]) if is_undecided(each)}
         places: dict[str, Want] = {}
         for want in chain(change_request_wants(requests.values(), me), space_wants(lists[0] if lists else ())):
             places[want.url] = want
             yield from self._as_allowed(want)
-        self._computed_for, self._computed_from = me, lists
-        self._wants_of_lists, self._all = places, None
-        self._mine = {at for at, request in requests.items() if is_mine(request, me)}
-        self._replies = {url: wants for url, wants in self._replies.items() if url in places}
+        self._computed_for_user, self._computed_from = me, lists
+        self._wants_of_lists, self._all_wants = places, None
+        self._own_requests = {at for at, request in requests.items() if is_mine(request, me)}
+        self._reply_wants = {url: wants for url, wants in self._reply_wants.items() if url in places}
 
     def _teams_want(self) -> Want:
         max_age, url = TEAMS_MAX_AGE if self.update.updates_teams else None, self.teams_url
@@ -331,24 +336,25 @@ class InboxPlanner:
         return teams.ListOfMember(at=self._at, user_id=self.me, limit=PAGE_LIMIT)
 
     def _as_allowed(self, want: Want) -> Iterator[Want]:
-        """Yield a want as it is, if its response may be fetched in this update. Otherwise yield it with the stamp of the
-        copy on disk, so that the Syncer only reads the copy. Yield nothing if there is no copy."""
+        """Yield the want if its response may be fetched now. Otherwise yield a want that only reads the stored
+        response, if there is one."""
         if not self.is_from_disk and getattr(want.op, "at", None) not in self.busy_places:
             yield want
         elif (version := self._version_of(want.url)) is not None and version.stamp:
             yield replace(want, stamp=version.stamp, max_age=None, is_unverified=True)
 
     def _promote_needed(self, wants: Iterable[Want], now: datetime) -> Iterator[Want]:
-        """Return the wants. The first due wants of rank LATER get rank NEEDED, at most `MAX_UNCERTAIN_THREADS` in an
-        update."""
+        """Return the wants that may be fetched now. Up to `MAX_UNCERTAIN_THREADS` due wants of rank LATER in each
+        update get rank NEEDED."""
         allowed = [each for want in wants for each in self._as_allowed(want)]
         later = (each for each in allowed if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now))
-        needed = {each.url for each in heapq.nsmallest(self._uncertain_left, later, key=_by_order)}
-        self._uncertain_left -= len(needed)
+        needed = {each.url for each in heapq.nsmallest(self._uncertain_threads_left, later, key=_by_order)}
+        self._uncertain_threads_left -= len(needed)
         return (replace(each, rank=Rank.NEEDED) if each.url in needed else each for each in allowed)
 
     def _changed_by_writes(self) -> Iterator[Want]:
-        """Yield, as due, the wants for responses that a finished write has changed and that were not requested since."""
+        """Yield, as due, the wants for responses that finished writes have changed and that were not requested
+        since."""
         for each in self.finished:
             each.unfetched = set()
             for url in urls_changed_by(each.entry):
@@ -358,17 +364,18 @@ class InboxPlanner:
                     yield self.all_wants[url].as_due()
 
     def _rechecks(self, excluded: set[str], now: datetime) -> list[Want]:
-        """Choose a few wants that are not due, without the URLs in `excluded`, and return them as due.
+        """Return a few wants that are not due, as due, so that their responses are fetched. Wants for `excluded` URLs
+        are not used.
 
         A list of threads is own if its space or change request has a thread of the user, or replies in a thread that
         concerns the user (`reply_wants`).
 
         1. One list of threads that is not own.
         2. Own lists, at least one. Lists with recent posts are chosen more often.
-        3. Further lists that are not own.
+        3. More lists that are not own.
         4. The reviews and requested reviewers of one change request.
 
-        Lists are added in steps 2 and 3 while all chosen lists have at most `MAX_RECHECKED_PAGES` pages together.
+        Steps 2 and 3 end when the chosen lists have `MAX_RECHECKED_PAGES` pages.
         """
         not_due = [
             want
@@ -385,25 +392,25 @@ class InboxPlanner:
         def interval(want: Want) -> timedelta:
             return max(now - posts.get(discussion_of(want), now), _MIN_INTERVAL)
 
-        def chosen(wants: Iterable[Want], max_pages: int) -> list[Want]:
+        def choose(wants: Iterable[Want], max_pages: int) -> list[Want]:
             nonlocal pages_left
             found = recheck(wants, self._version_of, max_pages, now, pages=pages, expected_interval=interval)
             pages_left -= sum(pages.get(want.url, 1) for want in found)
             return found
 
-        chosen_wants = chosen(other_lists, 1)
-        chosen_wants += chosen(own_lists, pages_left)
+        chosen_wants = choose(other_lists, 1)
+        chosen_wants += choose(own_lists, pages_left)
         chosen_urls = {want.url for want in chosen_wants}
         affordable = [
             want for want in other_lists if want.url not in chosen_urls and pages.get(want.url, 1) <= pages_left
         ]
-        chosen_wants += chosen(affordable, pages_left)
+        chosen_wants += choose(affordable, pages_left)
         chosen_places = {discussion_of(want) for want in recheck(review_wants, self._version_of, 1, now)}
         return chosen_wants + [want.as_due() for want in review_wants if discussion_of(want) in chosen_places]
 
     def _last_posts(self) -> dict[Discussion, datetime]:
-        """Return the spaces and change requests with own lists of threads (`_rechecks`). Each value is the time of the last
-        post in a thread of the user, or in a thread that concerns the user."""
+        """Return the spaces and change requests whose list of threads is own (`_rechecks`), with the time of the last
+        post of the user or in a thread that concerns the user."""
         last_posts: dict[Discussion, datetime] = {}
         for url, want in self.all_wants.items():
             concerns_me = want.rank is not Rank.LATER
@@ -415,7 +422,8 @@ class InboxPlanner:
 
 
 def change_request_wants(requests: Iterable[ChangeRequest], me: str) -> Iterator[Want]:
-    """Return the wants of open and draft change requests from a list: reviews, requested reviewers and threads."""
+    """Yield the wants for the reviews, requested reviewers and threads of change requests. Decided change requests are
+    skipped."""
     for request in requests:
         if not is_undecided(request):
             continue
@@ -441,7 +449,7 @@ def change_request_wants(requests: Iterable[ChangeRequest], me: str) -> Iterator
 
 
 def space_wants(spaces: Iterable[Space]) -> Iterator[Want]:
-    """Return the wants for the threads of the spaces that have open threads."""
+    """Yield the wants for the threads of spaces. Spaces without open threads are skipped."""
     for space in spaces:
         if space.comments > 0:
             stamp = open_threads_stamp(space)
@@ -449,11 +457,11 @@ def space_wants(spaces: Iterable[Space]) -> Iterator[Want]:
 
 
 def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, is_own_request: bool) -> Iterator[Want]:
-    """Return the wants for the replies of the open threads of a place.
+    """Yield the wants for the replies of the open threads of a space or change request.
 
-    A want has rank NEEDED if the thread concerns the user: the user wrote in the thread, the first comment mentions the
-    user, or the user created the change request (`is_own_request`). Otherwise it has rank LATER. Only newer servers list
-    who has replied.
+    A want has rank NEEDED if the thread concerns the user: the user created the change request (`is_own_request`),
+    wrote in the thread, or is mentioned in its first comment. Otherwise it has rank LATER. Only newer servers say who
+    has replied.
     """
     mention = mention_suffix(me)
     for thread in threads:
@@ -475,7 +483,7 @@ def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, is_own_requ
 
 
 def urls_changed_by(entry: OutboxEntry) -> list[str]:
-    """Return the URLs of the responses that a write changes."""
+    """Return the URLs of the responses that a write has changed."""
     if entry.facts.is_review:
         return [url_of(kind, entry.at) for kind in (reviews.List, reviews.ListRequested)]
     urls = [url_of(comments.List, entry.at)]
@@ -483,14 +491,15 @@ def urls_changed_by(entry: OutboxEntry) -> list[str]:
 
 
 def discussion_of(want: Want) -> Discussion:
-    """Return the space or change request of a want."""
+    """Return the space or change request that the response of a want belongs to."""
     op: Any = want.op
     at: Discussion = op.at
     return at
 
 
 def url_of(kind: type[Listing[Any]], at: Discussion, thread: str = "") -> str:
-    """Return the URL of a list of a space or change request, or of the replies of one of its threads."""
+    """Return the URL of a list of a space or change request. With `thread`, return the URL of the replies of the
+    thread."""
     return _operation_and_url(kind, at, thread)[1]
 
 
@@ -503,7 +512,7 @@ def _want(
     thread: str = "",
     rank: Rank = Rank.NEEDED,
 ) -> Want:
-    """Return a want. Of two wants with the same priority, the one that was updated last is fetched first."""
+    """Return a want for a list. Of two wants with the same priority, the one that was updated last is fetched first."""
     op, url = _operation_and_url(kind, at, thread)
     order = priority * _PRIORITY_STEP - (updated_at.timestamp() if updated_at is not None else 0.0)
     return Want(op, url, OWNER, rank, stamp, order, _LABELS[kind], needs_value=True, min_items=MAX_ITEMS)

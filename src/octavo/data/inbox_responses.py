@@ -1,7 +1,7 @@
-"""The responses that inbox rows are built from, the schedule of the builds, and the rows stored for the next start.
+"""Stores the responses that inbox rows are built from, schedules the builds, and stores the rows for the next start.
 
-Responses are reduced to the parts that rows depend on, which take a tenth of the memory. Rows are stored, because
-building them from thousands of threads takes seconds.
+Responses are reduced to the parts that rows need, which take a tenth of the memory. Rows are stored, because building
+rows from thousands of threads takes seconds.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from octavo.data.inbox import Inbox, InboxRow, message_facts
 from octavo.data.queries import PAGE_LIMIT
 
 MAX_SHARED = 10_000
-"""Number of shared authors, pages and permissions above which the shared objects are released."""
+"""Number of shared authors, pages and permissions above which all shared objects are released."""
 ListedItems: TypeAlias = tuple[Operation[Any], Sequence[Any]]
 
 
 class InboxResponses:
-    """The items of each response, by URL."""
+    """The items of the responses that the inbox needs, by URL."""
 
     def __init__(self) -> None:
         self.values: dict[str, tuple[Any, ...]] = {}
-        """The reduced items of each response. Replies are `MessageFacts`. If a response is fetched again unchanged, its
-        items stay the same object."""
+        """The reduced items of each response. Replies are `MessageFacts`. Items that have not changed stay the same
+        object."""
         self.new: dict[str, ListedItems] = {}
-        """Responses that are not reduced yet, by URL."""
+        """Fetched responses that are not reduced yet, by URL."""
         self._shared_values: dict[Any, Any] = {}
-        """Authors, pages and permissions of comments. Comments with equal values share one object."""
+        """Authors, pages and permissions that equal comments share."""
 
     @property
     def pages(self) -> dict[str, int]:
-        """The number of pages of each response that has more than one, by URL."""
+        """Numbers of pages by URL, of the responses that have more than one page."""
         return {url: -(-len(items) // PAGE_LIMIT) for url, items in self.values.items() if len(items) > PAGE_LIMIT}
 
     def take_new_responses(self) -> dict[str, ListedItems]:
@@ -48,14 +48,14 @@ class InboxResponses:
         return new
 
     def reduce(self, new: Mapping[str, ListedItems]) -> dict[str, tuple[Any, ...]]:
-        """Return the items of each response, reduced to what the inbox needs. Equal parts are shared. Can be called in any
-        thread, but not in two threads at the same time."""
+        """Return the items of each response, reduced to the parts that the inbox needs. Call this in any thread, but
+        not in two threads at the same time."""
         if len(self._shared_values) > MAX_SHARED:
             self._shared_values.clear()
         return {url: self._reduce_response(self.values.get(url), *response) for url, response in new.items()}
 
     def put(self, reduced: Mapping[str, tuple[Any, ...]]) -> bool:
-        """Store reduced responses. Return whether any of them has changed."""
+        """Store reduced responses. Return whether a response has changed."""
         differs = any(self.values.get(url) is not items for url, items in reduced.items())
         self.values.update(reduced)
         return differs
@@ -67,16 +67,16 @@ class InboxResponses:
         self.new = {url: response for url, response in self.new.items() if url in urls}
 
     def last_post(self, op: Operation[Any], url: str, me: str, *, concerns_me: bool) -> datetime | None:
-        """Return the time of the last post by the user, or in a thread that concerns the user. None if the response at
-        `url` has no such post.
+        """Return the time of the last post by the user or in a thread that concerns the user, as far as the response at
+        `url` shows. None if it shows no such post.
 
-        In a list of threads, only the first comments by the user count. In a list of replies, all replies count if
+        In a list of threads, only first comments by the user count. In a list of replies, all replies count if
         `concerns_me` is True or the user wrote one of the replies.
         """
         items = self.values.get(url, ())
         posts: Sequence[Any] = ()
         if isinstance(op, ListReplies):
-            posts = items if concerns_me or any(item.by == me for item in items) else ()
+            posts = items if concerns_me or any(item.author_id == me for item in items) else ()
         elif isinstance(op, List):
             posts = [item for item in items if item.posted_by.id == me]
         return max((post.posted_at for post in posts if post.posted_at is not None), default=None)
@@ -90,8 +90,7 @@ class InboxResponses:
         return tuple(map(self._reuse_equal_parts, items)) if isinstance(op, List) else items
 
     def _reuse_equal_parts(self, comment: Comment) -> Comment:
-        """Return the comment with its author, page and permissions replaced by equal objects that other comments
-        use."""
+        """Return the comment with an author, page and permissions that are shared with equal comments."""
         share, target = self._shared_values.setdefault, comment.target
         by, may, page = comment.posted_by, comment.permissions, target.page
         target = target.model_copy(update={"page": share(page, page)})
@@ -103,15 +102,14 @@ MAX_STORED_ROWS = 1000
 
 
 class InboxBuilder:
-    """The rows of the inbox, and the task that builds them. Responses that arrive at nearly the same time cause one
-    build."""
+    """Builds the rows of the inbox. Responses that arrive shortly after each other cause only one build."""
 
     def __init__(self, build: Callable[[bool], Awaitable[Inbox | None]], on_built: Callable[[], None]) -> None:
-        """`build` returns the new inbox, or None to keep the current one. Its argument is True if `schedule` was called
-        with `is_stale=True` since the last build. `on_built` is called after each call of `build`."""
+        """`build` returns the new inbox, or None to keep the old inbox. Its argument is False if it must check whether
+        the rows can have changed. `on_built` is called after each build."""
         self.inbox = Inbox()
         self.can_build = False
-        """True if enough is loaded to build rows. Until then, the rows of an earlier run are shown."""
+        """True if enough responses are loaded to build rows. Until then, the stored rows are shown."""
         self._build, self._on_built = build, on_built
         self._tasks = Tasks("Building the rows of the inbox")
         self._task: asyncio.Task[None] | None = None
@@ -120,8 +118,8 @@ class InboxBuilder:
         self._rescheduled = asyncio.Event()
 
     def schedule(self, wait: float, *, is_stale: bool = True) -> None:
-        """Build and show the rows within `wait` seconds. Pass `is_stale=False` if it is not known whether the rows
-        change: `build` then checks."""
+        """Build the rows within `wait` seconds. With `is_stale=False`, `build` first checks whether the rows can have
+        changed."""
         loop = asyncio.get_running_loop()
         at = loop.time() + wait
         self._build_at = min(self._build_at, at) if self._is_due else at
@@ -137,12 +135,12 @@ class InboxBuilder:
 
     @property
     def is_building(self) -> bool:
-        """Return whether a build is running or due now. The rows are then about to change."""
+        """Return whether a build is running, or must start now."""
         is_due = self._is_due and self._build_at <= asyncio.get_running_loop().time()
         return self._is_building or is_due
 
     async def wait_idle(self) -> None:
-        """Build the rows now if anything has changed, and wait for the build."""
+        """Build the rows now if they can have changed, and wait until no build is running or scheduled."""
         self.schedule(0.0, is_stale=False)
         while self._task is not None and not self._task.done():
             await asyncio.wait([self._task])
@@ -176,12 +174,12 @@ def _row_codec() -> TypeAdapter[tuple[InboxRow, ...]]:
 
 
 def pack_rows(rows: tuple[InboxRow, ...]) -> bytes:
-    """Return the first rows as JSON bytes, to be stored."""
+    """Return the first `MAX_STORED_ROWS` rows as JSON."""
     return _row_codec().dump_json(rows[:MAX_STORED_ROWS])
 
 
 def unpack_rows(stored: bytes) -> tuple[InboxRow, ...]:
-    """Return stored rows. Empty if they cannot be read, because another version of Octavo wrote them."""
+    """Return the rows from JSON. Empty if another version of Octavo wrote rows that this version cannot read."""
     try:
         return _row_codec().validate_json(stored)
     except ValueError:

@@ -63,24 +63,25 @@ _basis_of = lazy("octavo.data.writes.optimistic_updates:basis_of")
 MAX_IDLE_RESPONSES = 12
 """Maximum number of responses without watchers that stay in memory. All others are only on disk."""
 MAX_CONFIRMED = 200
-"""Maximum number of confirmed writes that are kept. They are applied to responses that were requested before them."""
+"""Maximum number of confirmed writes in memory. They are applied to responses that were requested before the write."""
 THREAD_DECODING_BYTES = 256 * 1024
-"""Size in bytes from which a cached response is decoded in a background thread."""
+"""A cached response of more bytes is decoded in a thread."""
 RECENT_AGE = timedelta(seconds=5)
-"""Maximum age of a cached response at which `watch` with `refetch=False` does not fetch it again."""
+"""`watch` with `refetch=False` does not fetch a cached response that is younger than this."""
 NOT_AVAILABLE_OFFLINE = "Not available offline: Octavo has not loaded this before."
 
 
 class _Fetched(NamedTuple):
-    """A response as the server sent it."""
+    """A fetched response."""
 
     value: Any
-    """The decoded body. All fetched pages of a list are joined."""
+    """The decoded body. For a list, all fetched pages joined."""
     to_cache: Any
-    """The value to cache. For a list that was not fetched to its end, only the first page. None to cache nothing."""
+    """The value to cache: only the first page of a list that has more pages than were fetched. None to cache
+    nothing."""
     pages: int
     writes_included: int
-    """Number of writes that the value includes: those that were confirmed when the request was sent."""
+    """Number of writes that were confirmed before the request. The value contains these writes."""
     requested_at: datetime
 
 
@@ -88,13 +89,13 @@ class _Confirmed(NamedTuple):
     """A confirmed write of the outbox."""
 
     number: int
-    """Sequence number among the confirmed writes. The first is 1."""
+    """Sequence number among all confirmed writes. The first is 1."""
     entry: OutboxEntry
     at: datetime
 
 
 class Live:
-    """Responses in memory, their watchers, and the writes that are applied to them."""
+    """Keeps the responses that screens show current, and applies the user's writes to them."""
 
     def __init__(
         self,
@@ -106,17 +107,17 @@ class Live:
         now: Callable[[], datetime] = utc_now,
         rate_limit_wait: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """`index` is the search index, to which each response is added. `rate_limit_wait` returns for how many seconds
-        background requests must wait because the rate limit is low."""
+        """Each response is added to the search index `index`. `rate_limit_wait` returns the seconds that background
+        requests must wait because of the rate limit."""
         self.availability = Availability(send)
         self.send: Send = self.availability
         self.outbox = outbox
         self.can_revert_pages = True
-        """False after the server has edited content but refused to revert a page."""
+        """False if the server has refused to revert a page of a space where the user can edit."""
         self.has_draft_status = True
-        """False after the server has shown that it has no draft status for change requests."""
-        self.specifications_parsed = 0
-        """Number of times that a stored OpenAPI specification was parsed again. A page that was rendered at a lower number
+        """False if responses have shown that the server has no draft status for change requests."""
+        self.specification_version = 0
+        """Increased when the server parses an OpenAPI specification again. A page that was rendered with a lower version
         may be outdated."""
         self.unreadable_items: Observers[[Operation[Any], int]] = Observers()
         """Called with an operation and the number of unreadable items in its response."""
@@ -129,10 +130,10 @@ class Live:
         self._responses: OrderedDict[str, LiveResponse] = OrderedDict()
         self._tasks = Tasks("A refresh")
         self._confirmed: list[_Confirmed] = []
-        self._confirmations = 0
-        """Number of confirmed writes, of the outbox and of `write`."""
-        self._written: list[Operation[Any]] = []
-        """Confirmed writes of the outbox whose changed responses have not yet been fetched again."""
+        self._confirmed_count = 0
+        """Number of confirmed writes, both of the outbox and of `write`."""
+        self._unrefreshed_writes: list[Operation[Any]] = []
+        """Confirmed writes of the outbox. The responses that they changed are not fetched again yet."""
         self._closed = False
         outbox.basis_for = self._basis
         outbox.done.add(self._on_write_done)
@@ -150,11 +151,13 @@ class Live:
         """Call `watcher` now with the cached response, and again on each change. Returns a function that removes the
         watcher.
 
-        While there are watchers, the response is fetched in the background, unless it is cached and never changes. With
-        `refetch=False`, it is not fetched if it has other watchers, was requested in the last seconds, or has an
-        unchanged stamp. Further pages of a list are fetched until it has `min_items` items or ends.
+        A watched response is fetched in the background, unless it is cached and never changes. With `refetch=False`, it
+        is also not fetched if its stamp is unchanged, if it was requested in the last seconds, or if it has other
+        watchers.
+
+        A list is fetched until it has `min_items` items or ends.
         """
-        self.outbox.start()  # so that writes left by an earlier run are sent as soon as a screen shows something
+        self.outbox.start()  # the first screen with a response also sends the writes that an earlier run has left
         response = self._response(op)
         is_loaded = response.value is not None and response.error is None
         is_recent = bool(response.watchers) or self._contains_all_since(response, self.now() - RECENT_AGE)
@@ -171,8 +174,8 @@ class Live:
         return partial(self._leave, response, new_watcher)
 
     def peek(self, op: Operation[T]) -> Snapshot[T]:
-        """Return the snapshot of a response from memory or disk. A large response on disk has no value at first, because it
-        is decoded in a thread. Sends nothing."""
+        """Return the snapshot of a response from memory or disk. Sends nothing. A large response on disk has no value
+        at first: a thread decodes it."""
         return self._snapshot(self._response(op))
 
     @property
@@ -184,18 +187,19 @@ class Live:
             if response.watchers and not response.is_final and not _is_of_unsent_comment(response.op)
         )
 
-    def as_of(self, op: Operation[Any]) -> datetime | None:
-        """Return when a response was last known to be current. None if it is not in memory, or if it never changes."""
+    def current_as_of(self, op: Operation[Any]) -> datetime | None:
+        """Return when a response was last known to be current. None if the response is not in memory or never
+        changes."""
         response = self._responses.get(encode(op).url)
         return response.current_as_of if response is not None else None
 
     def watched_response(self, op: Operation[Any]) -> LiveResponse:
-        """Return the response to a watched operation. It stays the same object while it has watchers."""
+        """Return the response to a watched operation. It is the same object as long as it has watchers."""
         return self._response(op)
 
     async def refresh(self, op: Operation[Any]) -> None:
-        """Fetch a response again, unless it is final. Until it arrives, watchers see the old value. An error is in the
-        snapshot, not raised."""
+        """Fetch a response again, unless the response never changes. Watchers see the old value meanwhile. An error is
+        in the snapshot, not raised."""
         response = self._response(op)
         if not response.is_final:
             try:
@@ -204,23 +208,25 @@ class Live:
                 return  # the error is in the snapshot
 
     async def fetch(self, op: Operation[T], *, rank: Rank = Rank.NOW, since: datetime | None = None) -> T:
-        """Fetch a response, cache it and show it to watchers. Return it as the server sent it, without unconfirmed writes.
-        Rank NOW first loads the response on disk, to show it meanwhile. With `since`, a response that was requested after
-        this time is not fetched again. Raises ApiError."""
+        """Fetch a response, cache it, and return it as the server sent it, without unconfirmed writes. Raises ApiError.
+
+        With rank NOW, watchers see the stored response meanwhile. With `since`, a response that was requested after
+        this time is not fetched again.
+        """
         response = self._response(op, read_disk=rank is Rank.NOW)
         is_current = since is not None and not response.loading and self._contains_all_since(response, since)
         value: T = response.value if is_current else await self._fetch(response, rank)
         return value
 
     def _contains_all_since(self, response: LiveResponse, since: datetime) -> bool:
-        """Return whether a response was requested after `since`, contains all confirmed writes, and has no error. False if
-        its time is in the future, because the clock was set back."""
+        """Return whether a response was requested after `since`, contains all confirmed writes, and has no error. False
+        if the response is from the future, because the clock was set back."""
         is_newer = response.requested_at is not None and since < response.requested_at <= self.now()
-        return is_newer and response.error is None and response.writes_included == self._confirmations
+        return is_newer and response.error is None and response.writes_included == self._confirmed_count
 
     async def _fetch(self, response: LiveResponse, rank: Rank) -> Any:
-        if response.writes_at_request != self._confirmations:
-            # A running request may not see the writes confirmed since it was sent, so it is sent again.
+        if response.writes_at_request != self._confirmed_count:
+            # A running request may miss writes that were confirmed after it was sent, so the request is repeated.
             self.syncer.queue.mark_stale(response.url)
         was_shown, response.loading = response.last_snapshot.loading and response.loading, True
         if response.watchers:
@@ -230,16 +236,16 @@ class Live:
         try:
             return await self.syncer.get(response.op, rank)
         except asyncio.CancelledError:
-            self._note_canceled(response)
+            self._update_loading(response)
             raise
 
     async def cached_or_fetch(self, op: Operation[T], *, rank: Rank = Rank.NOW) -> T:
-        """Return the cached response, however old. Fetch it if there is none. Raises ApiError."""
+        """Return the cached response, however old. If no response is cached, fetch it. Raises ApiError."""
         value = await self.cached(op)
         return value if value is not None else await self.fetch(op, rank=rank)
 
     async def cached(self, op: Operation[T]) -> T | None:
-        """Return the cached response, however old. None if there is none. Sends nothing."""
+        """Return the cached response, however old. None if no response is cached. Sends nothing."""
         response = self._response(op)
         if response.decoding is not None:
             await asyncio.wait([response.decoding])
@@ -247,22 +253,22 @@ class Live:
         return value
 
     def prioritize(self, op: Operation[Any]) -> None:
-        """Send the request for `op` before all others, because the user now waits for it."""
+        """Send the request for `op` before all others."""
         self.syncer.prioritize(encode(op).url)
 
     async def wait_loaded(self, op: Operation[Any]) -> None:
-        """Wait until no request for the response runs. Sends nothing."""
+        """Wait until no request for `op` is running."""
         await self._wait_until_loaded(self._response(op))
 
     def release(self, op: Operation[Any]) -> None:
-        """Remove a response from memory if nothing uses it. It stays on disk."""
+        """Remove a response from memory if it is not in use. The response stays on disk."""
         key = encode(op).url
         if (response := self._responses.get(key)) is not None and self._is_idle(response):
             del self._responses[key]
 
     async def fetch_next_page(self, op: Listing[Any], *, rank: Rank = Rank.NOW) -> None:
-        """Fetch the next page of a list, or wait for the page that another caller is fetching. Later refreshes fetch
-        this page too. An error is in the snapshot, not raised."""
+        """Fetch the next page of a list. If another caller is fetching the page, only wait. Later refreshes of the list
+        fetch this page too. An error is in the snapshot, not raised."""
         response = self._response(op)
         if response.value is None:
             await self.refresh(op)
@@ -300,18 +306,19 @@ class Live:
             response.error = copy(error)
             raise
         else:
-            if response.value is before:  # if not, the list was fetched again meanwhile, with all wanted pages
+            if response.value is before:  # otherwise, the whole list was fetched meanwhile
                 response.error = None
                 self._store(
                     response,
                     _Fetched(value, value if value.next is None else None, pages, response.writes_included, since),
                 )
         finally:
-            self._note_canceled(response, is_shown=False)
+            self._update_loading(response, is_shown=False)
             self._notify_watchers(response)
 
     async def fetch_pages(self, op: Listing[Any], min_items: int, *, rank: Rank = Rank.NOW) -> None:
-        """Fetch pages of a list until it ends, has `min_items` items or `MAX_PAGES` pages, or a page fails."""
+        """Fetch pages of a list until the list ends or has `min_items` items. Stop at `MAX_PAGES` pages, and if a page
+        fails."""
         response = self._response(op)
         await self._wait_until_loaded(response)  # another caller may be fetching a page
         while self._snapshot(response).needs_more(min_items):
@@ -319,8 +326,11 @@ class Live:
             await self._wait_until_loaded(response)
 
     async def write(self, op: Operation[T], *edits: tuple[Operation[Any], Callable[[Any], Any]]) -> T:
-        """Send `op` now. Each of `edits` is a read operation and a function that returns its changed response. The changed
-        responses are shown at once. If `op` fails, the old responses are shown again. Raises ApiError."""
+        """Send `op` now. Raises ApiError.
+
+        Each edit is an operation that reads a response, and a function that returns the changed response. Watchers see
+        the changed responses at once. If `op` fails, watchers see the old responses again.
+        """
         applied = [(self._response(target), Edit(change)) for target, change in edits]
         for response, edit in applied:
             response.edits.append(edit)
@@ -334,22 +344,22 @@ class Live:
             if isinstance(error, asyncio.CancelledError) or (
                 isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN
             ):
-                self.refresh_affected(op)  # the write may have arrived all the same
+                self.refresh_affected(op)  # the server may have executed the write
             raise
-        self._confirmations += 1
+        self._confirmed_count += 1
         self.syncer.end_pause()
         for response, edit in applied:
-            edit.confirmed_number = self._confirmations
+            edit.confirmed_number = self._confirmed_count
             self._notify_watchers(response)
         self.refresh_affected(op)
         return result
 
     def refresh_affected(self, op: Operation[Any]) -> None:
-        """Fetch all watched responses that a confirmed write may have changed. Remove a deleted comment or reply from the
-        search index.
+        """Fetch all watched responses that a confirmed write may have changed. Remove a deleted comment from the search
+        index.
 
-        A response may have changed if its path is above or below the path of the write, if it is a list that contains the
-        target, or if it is a list of the organization, to which the target may be new.
+        Affected are the responses whose path is above or below the path of the write, the lists that contain the target
+        of the write, and the lists of the organization that may contain a new target.
         """
         changed, path = affected_path(op), url_path(op)
         target_id = changed.rpartition("/")[2]
@@ -373,15 +383,15 @@ class Live:
                     self._notify_watchers(response)
 
     def _remove_from_index(self, op: Operation[Any]) -> None:
-        """Remove the target of `op` from the search index. Other responses may contain parts of the target, so each
-        response is indexed again when it next arrives."""
+        """Remove the target of `op` from the search index. All responses are indexed again when they arrive, because
+        they may contain parts of the target."""
         if self._index is not None:
             self._index.remove_target(op)
             for response in self._responses.values():
                 response.indexed_value = None
 
     async def close(self) -> None:
-        """Cancel all background requests and start no more."""
+        """Cancel all background requests. Later calls start no requests."""
         self._closed = True
         await self.syncer.close()
         await self._tasks.close()
@@ -395,19 +405,19 @@ class Live:
     def _leave(self, response: LiveResponse, watcher: Watcher) -> None:
         if watcher in response.watchers:
             response.watchers.remove(watcher)
-            # Canceled later, because a view that leaves often subscribes again in the same turn of the event loop.
+            # A view often removes a watcher and then adds another, so the requests are canceled a moment later.
             asyncio.get_running_loop().call_soon(self._cancel_unwatched, response)
 
     def _cancel_unwatched(self, response: LiveResponse) -> None:
-        """Cancel the background requests for a response without watchers. Requests that a caller awaits continue."""
+        """Cancel the background requests for a response without watchers. Requests with a waiting caller continue."""
         if response.next_page_task is not None and not any(watcher.min_items for watcher in response.watchers):
             response.next_page_task.cancel()
         if not response.watchers:
             self.syncer.drop(response.owner)
-            self._note_canceled(response)
+            self._update_loading(response)
 
-    def _note_canceled(self, response: LiveResponse, *, is_shown: bool = True) -> None:
-        """Update `loading` after a request was canceled. Another request for the same response may still run."""
+    def _update_loading(self, response: LiveResponse, *, is_shown: bool = True) -> None:
+        """Update `loading` after a request was canceled. Another request for the response may be running."""
         was_loading, response.loading = response.loading, self.syncer.queue.is_in_flight(response.url)
         if is_shown and was_loading and not response.loading:
             self._notify_watchers(response)
@@ -417,9 +427,9 @@ class Live:
             await self.syncer.wait_change()
 
     async def _read(self, op: Operation[Any], min_items: int) -> _Fetched:
-        """Fetch a response. For a list, fetch `LiveResponse.wanted_pages` pages, and more (up to `MAX_PAGES`) while they
-        have fewer than `min_items` items. Raises ApiError."""
-        writes, now = self._confirmations, self.now()
+        """Fetch a response. Of a list, fetch `LiveResponse.wanted_pages` pages, and then more until the list has
+        `min_items` items. Raises ApiError."""
+        writes, now = self._confirmed_count, self.now()
         response = self._responses.get(encode(op).url)
         if response is not None:
             response.writes_at_request = writes
@@ -440,8 +450,8 @@ class Live:
         after: ListPage[Any] | None = None,
         min_items: int = 0,
     ) -> tuple[ListPage[Any], ListPage[Any], int]:
-        """Return the first page of a list, all fetched pages joined, and the number of pages without the empty ones.
-        With `after`, continue after these pages. Raises ApiError."""
+        """Return the first page of a list, all pages joined, and the number of pages that are not empty. `after` has
+        the pages that are already fetched. Raises ApiError."""
         first = joined = after
         pages = response.pages if response is not None and after is not None else 0
         async with aclosing(read_pages(send, op, after=after)) as pages_to_come:
@@ -458,16 +468,16 @@ class Live:
                         break
             except PaginationError:
                 if not min_items or joined is None:
-                    raise  # otherwise use the pages fetched so far
+                    raise  # the pages that were fetched before the error are enough
         assert first is not None, "a list must have a first page"
         assert joined is not None, "a list must have a first page"
         return first, joined, pages
 
     def _accept(self, op: Operation[Any], fetched: _Fetched, is_outdated: bool) -> Any:
-        """Store a response in memory and in the cache, and call its watchers. Return the value. `is_outdated` is True if a
-        write may have changed the response meanwhile, so that it is fetched once more."""
+        """Store a fetched response in memory and in the cache, notify its watchers, and return its value. `is_outdated`
+        is True if the response will be fetched again, because a write may have changed it."""
         if getattr(op, "page", None) is not None:
-            return fetched.value  # a page, which `_fetch_next` adds to its list
+            return fetched.value  # a further page of a list, which `_fetch_next` stores
         response = self._response(op, read_disk=False)
         was_shown = not response.loading and response.error is None and response.value == fetched.value
         response.error, response.loading = None, is_outdated
@@ -482,8 +492,8 @@ class Live:
         response.requested_at = fetched.requested_at
         value, unreadable = response.value, getattr(fetched.value, "unreadable", 0)
         if fetched.to_cache is not None and not (unreadable and never_changes(response.op)):
-            # Do not cache a response that never changes if a part of it is unreadable. A newer Octavo may be able to
-            # read that part, but would not fetch the cached response again.
+            # A response that never changes is not cached if a part is unreadable. A newer Octavo may be able to read
+            # that part, but would not fetch the response again.
             self.cache.put(response.op, fetched.to_cache, fetched.requested_at)
         if self._index is not None and response.indexed_value is not value:
             self._index.add(response.op, value)
@@ -493,7 +503,8 @@ class Live:
         return value
 
     def _fail(self, op: Operation[Any], error: ApiError) -> None:
-        """Store an error in the snapshot. For a background request, only 403 and 404 are shown to the watchers."""
+        """Store the error of a failed request. Watchers see an error of a background request only if its status is 403
+        or 404."""
         if isinstance(error, NotFound | Forbidden):
             self._remove_from_index(op)
         response = self._responses.get(encode(op).url)
@@ -504,18 +515,18 @@ class Live:
             and not self._is_cached(response)
             and not str(error).startswith(NOT_AVAILABLE_OFFLINE)
         ):
-            # All callers of this request get this error object, so all of them see the new message.
+            # All callers that wait for this request get the same error object, so its message is changed here.
             error.args = (f"{NOT_AVAILABLE_OFFLINE} {error}",)
         was_loading, before = response.loading, response.error
         if was_loading or isinstance(error, NotFound | Forbidden):
-            response.error = copy(error)  # the copy has no traceback, which would keep stack frames in memory
+            response.error = copy(error)  # a copy has no traceback, which would keep objects in memory
         response.loading = False
         if was_loading or response.error is not before:
             self._notify_watchers(response)
 
     def _response(self, op: Operation[Any], *, read_disk: bool = True) -> LiveResponse:
-        """Return the response to an operation, and create it if necessary. With `read_disk=False`, do not read the
-        disk."""
+        """Return the response to an operation, and create it if necessary. With `read_disk=True`, load the stored
+        response."""
         if (spec := SPECS[type(op)]).method != "GET" or spec.repeats_request:
             raise TypeError(f"the responses of {spec.name} are not cached")
         key = encode(op).url
@@ -554,7 +565,7 @@ class Live:
         response.decoding = self._tasks.start(load())
 
     def _last_number_confirmed_before(self, moment: datetime) -> int:
-        """Return the number of the last write that was confirmed before `moment`. 0 if none is known."""
+        """Return the number of the last write that was confirmed before `moment`. 0 if there is no such write."""
         return max((each.number for each in self._confirmed if each.at < moment), default=0)
 
     def _evict_idle(self) -> None:
@@ -591,7 +602,7 @@ class Live:
         self._fetch_wanted_pages(response)
 
     def _fetch_wanted_pages(self, response: LiveResponse) -> None:
-        """Fetch further pages of a list in the background if a watcher needs more items than are loaded."""
+        """Fetch more pages of a list in the background if a watcher needs more items."""
         min_items = max((watcher.min_items for watcher in response.watchers), default=0)
         if response.next_page_task is None and not self._closed and response.last_snapshot.needs_more(min_items):
             assert isinstance(response.op, Listing), "only a list has more pages"
@@ -614,17 +625,19 @@ class Live:
                         watcher.callback(response.last_snapshot)
 
     def _on_write_done(self, entry: OutboxEntry) -> None:
-        self._confirmations += 1
-        confirmed = _Confirmed(self._confirmations, entry, self.now())
+        self._confirmed_count += 1
+        confirmed = _Confirmed(self._confirmed_count, entry, self.now())
         self._confirmed = [*self._confirmed[1 - MAX_CONFIRMED :], confirmed]
-        self._written.append(entry.op)
+        self._unrefreshed_writes.append(entry.op)
         self.syncer.end_pause()
 
     def _refresh_written(self) -> None:
-        """Fetch the watched responses that confirmed writes may have changed. While the outbox is still sending, wait
-        for at least `MAX_CONFIRMED // 2` writes."""
-        if self._written and (len(self._written) >= MAX_CONFIRMED // 2 or not self.outbox.is_sending):
-            written, self._written = self._written, []
+        """Fetch the watched responses that confirmed writes may have changed. While the outbox is sending writes, this
+        waits for `MAX_CONFIRMED // 2` writes."""
+        if self._unrefreshed_writes and (
+            len(self._unrefreshed_writes) >= MAX_CONFIRMED // 2 or not self.outbox.is_sending
+        ):
+            written, self._unrefreshed_writes = self._unrefreshed_writes, []
             for op in written:
                 self.refresh_affected(op)
 
@@ -634,7 +647,8 @@ class Live:
             for response in self._responses.values()
             if response.value is not None and getattr(response.op, "at", None) == op.at
         ]
-        # First the watched responses, because the user sees them, then the newest, which the user probably saw last.
+        # Watched responses come first, because the user sees them. Of the others, the user probably saw the newest
+        # last.
         loaded.sort(key=lambda each: (bool(each.watchers), each.fetched_at or LONG_AGO), reverse=True)
         shown = ((each.op, (each.last_snapshot if each.watchers else self._snapshot(each)).value) for each in loaded)
         basis: Basis = _basis_of(op, shown)
@@ -642,11 +656,11 @@ class Live:
 
 
 def affected_path(op: Operation[Any]) -> str:
-    """Return the path of the resource that a write changes. For an action it is the target, for a merge the space, and
-    for a part of a site the site."""
+    """Return the path of the resource that a write changes: the target of an action, the space of a merge, or the site
+    of a change to its structure."""
     spec, path = SPECS[type(op)], url_path(op)
     if spec.name.startswith("site_structure."):
-        return "/".join(path.split("/")[:6])  # the site, because a created or moved part appears in several lists
+        return "/".join(path.split("/")[:6])  # a created or moved section appears in several lists of the site
     if spec.path == "/merge":
         return path.partition("/change-requests/")[0]
     if spec.path == "{content}":
@@ -656,8 +670,8 @@ def affected_path(op: Operation[Any]) -> str:
 
 
 def _is_list_about(list_path: str, path: str) -> bool:
-    """Return whether `list_path` is a list of an organization, such as `/v1/orgs/ID/spaces`, whose last segment also
-    occurs in `path`. Such a list may contain or count the resource at `path`."""
+    """Return whether `list_path` is the path of a list such as `/v1/orgs/ID/spaces`, and `path` has a segment of the
+    same name. The list may contain or count the resource at `path`."""
     return list_path.startswith("/v1/orgs/") and list_path.rpartition("/")[2] in path.split("/")[2::2]
 
 

@@ -1,4 +1,4 @@
-"""A response in memory, the snapshots of it that screens get, and lists of callbacks that are called on changes."""
+"""A response in memory with its watchers, the snapshots that screens get, and lists of callbacks."""
 
 from __future__ import annotations
 
@@ -15,29 +15,28 @@ from octavo.data.sync_queue import Rank
 T = TypeVar("T")
 
 MAX_PAGES = 40
-"""Maximum number of pages fetched of a list. Each page is one request in each refresh, and a server may return only one
-item in a page."""
+"""Maximum number of pages that are fetched of a list. A refresh sends a request for each page."""
 
 
 @dataclass(frozen=True)
 class Snapshot(Generic[T]):
-    """A response as screens show it. After a failed refresh it has both the last value and the error."""
+    """A response as screens show it. After a failed refresh, it has the old value and the error."""
 
     value: T | None = None
-    """The last response with unconfirmed writes applied. None if no response is loaded."""
+    """The response with the writes of the user applied. None if no response is loaded."""
     error: ApiError | None = None
     loading: bool = False
     fetched_at: datetime | None = None
-    """When the response was fetched, in this run or an earlier one. None if it is not loaded."""
+    """When the response was fetched, maybe by an earlier run. None if no response is loaded."""
     pending: int = 0
-    """Number of applied writes that the server has not confirmed. Writes that wait for the user do not count."""
+    """Number of applied writes that are not confirmed, except writes that wait for the user."""
     pages: int = 0
     """Number of fetched pages of a list."""
 
     def needs_more(self, min_items: int) -> bool:
-        """Return whether to fetch the next page of a list for a caller that needs `min_items` items.
+        """Return whether a caller that needs `min_items` items must fetch the next page of the list.
 
-        False while a request for the list is running, after a failed request, and when `MAX_PAGES` pages are loaded.
+        False while the list is loading, after a failed request, and if `MAX_PAGES` pages are loaded.
         """
         value = self.value
         if not isinstance(value, ListPage) or value.next is None or self.loading or self.error is not None:
@@ -47,11 +46,11 @@ class Snapshot(Generic[T]):
 
 @dataclass(eq=False)
 class Edit:
-    """A change of a response that is shown before the server confirms the write."""
+    """A change of a response that screens show before the server confirms the write."""
 
     change: Callable[[Any], Any]
     confirmed_number: int = 0
-    """Sequence number of this write among the confirmed writes. 0 until it is confirmed."""
+    """Sequence number among the confirmed writes. 0 while the write is not confirmed."""
 
 
 @dataclass(eq=False)
@@ -61,12 +60,12 @@ class Watcher:
     callback: Callable[[Snapshot[Any]], None]
     rank: Rank
     min_items: int
-    """Minimum number of items to fetch of a list. 0 for its first page only."""
+    """Number of items of a list that the watcher needs. 0 for the first page only."""
 
 
 @dataclass(eq=False)
 class LiveResponse:
-    """The last response to an operation, as the server sent it, and its watchers."""
+    """The current response to an operation, as the server sent it, with its watchers."""
 
     op: Operation[Any]
     url: str
@@ -74,36 +73,37 @@ class LiveResponse:
     value: Any = None
     error: ApiError | None = None
     is_disk_read: bool = False
-    """True if the disk was searched for a stored response."""
+    """True if a stored response was searched on disk."""
     decoding: asyncio.Task[None] | None = None
-    """Task that decodes a large response from disk. None if there was no such response."""
+    """Task that decodes a large response from disk. None if no large response was on disk."""
     loading: bool = False
-    """True while a request runs that watchers show as loading. Polls do not set it."""
+    """True while a request for a view is running. Requests of polls do not count."""
     fetched_at: datetime | None = None
     requested_at: datetime | None = None
     """When the request for this value was sent. None if the value was read from disk."""
     checked_at: datetime | None = None
-    """When the response was fetched, or later when its stamp was seen to be unchanged. None if it is not loaded."""
+    """When the response was last known to be current: when it was fetched, or when its stamp was unchanged. None if no
+    response is loaded."""
     pages: int = 0
     wanted_pages: int = 1
     """Number of pages that a refresh fetches."""
     is_extending: bool = False
     """True while the next page of the list is being fetched."""
     writes_included: int = 0
-    """Number of writes that were confirmed before the request for this value. The value contains them."""
+    """Number of writes that were confirmed before the request for this value. The value contains these writes."""
     writes_at_request: int = 0
     """Number of confirmed writes when the last request was sent."""
     indexed_value: object = None
-    """The value that is in the search index."""
+    """The value that the search index contains."""
     last_snapshot: Snapshot[Any] = Snapshot()
     edits: list[Edit] = field(default_factory=list)
     watchers: list[Watcher] = field(default_factory=list)
     next_page_task: asyncio.Task[None] | None = None
-    """Task that fetches further pages of the list for watchers."""
+    """Task that fetches more pages of the list for watchers."""
 
     @property
     def owner(self) -> str:
-        """Return the name under which the syncer loads this response for its watchers (`Want.owner`)."""
+        """Name of this response's watchers in the syncer (`Want.owner`)."""
         return f"view {self.url}"
 
     @property
@@ -118,7 +118,8 @@ class LiveResponse:
 
     @property
     def current_as_of(self) -> datetime | None:
-        """Return when the response was last known to be current. None if it is not loaded, or if it never changes."""
+        """When the response was last known to be current. None if no response is loaded, or if the response never
+        changes."""
         return self.checked_at if self.value is not None and not self.is_final else None
 
     def contains_item(self, item_id: str) -> bool:
@@ -128,16 +129,17 @@ class LiveResponse:
         )
 
     def load_stored(self, value: Any, requested_at: datetime, writes: int) -> None:
-        """Set the value to the response from disk. `writes` is the number of confirmed writes when it was requested."""
+        """Set the value to the response on disk. `writes` is the number of writes that were confirmed before its
+        request."""
         self.value, self.fetched_at, self.checked_at, self.pages = value, requested_at, requested_at, 1
         self.writes_included = writes
         if isinstance(value, ListPage) and value.next is None and (limit := getattr(self.op, "limit", None)):
-            # The whole list was stored. So a refresh must fetch all its pages: otherwise the list becomes shorter.
+            # A refresh must fetch all pages of the stored list: otherwise the list would become shorter.
             self.pages = self.wanted_pages = max(1, -(-len(value.items) // limit))
 
     def accept(self, value: Any, pages: int, now: datetime, writes: int) -> None:
-        """Set the value to a fetched response. If it equals the old value, the object stays the same. `writes` is the
-        number of confirmed writes when the request was sent."""
+        """Set the value to a fetched response. A value that has not changed stays the same object. `writes` is the
+        number of writes that were confirmed before the request."""
         if value != self.value:
             self.value = value
         self.pages, self.fetched_at, self.checked_at, self.writes_included = pages, now, now, writes
@@ -149,7 +151,7 @@ P = ParamSpec("P")
 
 
 class Observers(Generic[P]):
-    """The callbacks for one kind of change, called in the order they were added."""
+    """The callbacks for one kind of change, in the order in which they were added."""
 
     def __init__(self) -> None:
         self._callbacks: list[Callable[P, object]] = []
@@ -158,8 +160,8 @@ class Observers(Generic[P]):
         return bool(self._callbacks)
 
     def add(self, callback: Callable[P, object]) -> Callable[[], None]:
-        """Call `callback` on each `notify`. Returns a function that removes `callback`. Calling that function twice is
-        safe."""
+        """Call `callback` on each `notify`. Returns a function that removes `callback`. That function may be called
+        twice."""
         self._callbacks.append(callback)
 
         def remove() -> None:
@@ -169,6 +171,6 @@ class Observers(Generic[P]):
         return remove
 
     def notify(self, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Call all callbacks. A callback that is added during the calls is not called."""
+        """Call all callbacks. Callbacks that are added during these calls are skipped."""
         for callback in tuple(self._callbacks):
             callback(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""Loads all items of a list, a page for reading, comparing or exporting, or the file that a link of a page leads to."""
+"""Loads complete lists, pages, and the files that links lead to."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from octavo.documents.links import ASSETS, FileLink
 
 T = TypeVar("T")
 FILES_PER_REQUEST = 1000
-"""Number of files that are listed at a time to find a file by its path or name."""
+"""Number of files in each request when a file is searched by path or name."""
 
 
 async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tuple[T, ...]:
-    """Return all items of a list. With `is_fresh=False`, use the cached response if there is one. Raises ApiError, for
-    example if the list does not end."""
+    """Return all items of a list. With `is_fresh=False`, cached items are used if there are any. Raises ApiError, also
+    if the list does not end."""
     value: ListPage[T] = await (live.fetch(op) if is_fresh else live.cached_or_fetch(op))
     if value.next is not None:
         await live.fetch_pages(op, MAX_ITEMS)
@@ -30,24 +30,26 @@ async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tup
         value = snapshot.value or value
     if value.next is None:
         return tuple(value.items)
-    # `Live` keeps at most `MAX_PAGES` pages. The items of the next pages are read here.
+    # `Live` loads at most `MAX_PAGES` pages, so the other pages are loaded here.
     further = [item async for page in read_pages(live.send, op, after=value) for item in page.items]
     return (*value.items, *further)
 
 
 def get_page_to_read(at: ContentRef, page_id: str) -> GetPage:
-    """Return the operation that loads a page for reading. Newer servers insert the reusable content. Links stay as
-    written, because users copy them."""
+    """Return the operation that loads a page for reading. Newer servers insert reusable content into the page. Links
+    stay as written, so that users can copy them."""
     return GetPage(at=at, page_id=page_id, format="markdown", dereferenced="reusable-contents")
 
 
 def get_page_source(at: ContentRef, page_id: str) -> GetPage:
-    """Return the operation that loads a page for comparing or exporting, with references to its reusable content."""
+    """Return the operation that loads a page as it is stored, with references to reusable content, for diffs and
+    exports."""
     return GetPage(at=at, page_id=page_id, format="markdown")
 
 
 async def find_page(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page | None:
-    """Load a page, or return None if it does not exist. Pages of a revision come from the cache. Raises ApiError."""
+    """Load a page. Return None if the page does not exist. A page of a revision is read from the cache if possible.
+    Raises ApiError."""
     get = live.cached_or_fetch if isinstance(op.at, RevisionRef) else live.fetch
     try:
         page: Page = await get(op, rank=rank)
@@ -62,7 +64,8 @@ def page_markdown(page: Page | None) -> str:
 
 
 async def file_of(live: Live, at: ContentRef, target: FileLink) -> File | None:
-    """Return the file that a link leads to, by id, path or name. None if there is no such file. Raises ApiError."""
+    """Return the file that a link leads to. A link names a file by id, path or name. None if there is no such file.
+    Raises ApiError."""
     if target.file:
         try:
             op = content.GetFile(at=at, file_id=target.file)

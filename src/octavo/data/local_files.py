@@ -1,4 +1,4 @@
-"""Local files that the user sends to the server: checks a file, reads its text, or uploads it once, in parts."""
+"""Checks, reads and uploads local files that the user sends to the server."""
 
 from __future__ import annotations
 
@@ -16,36 +16,35 @@ from octavo.api.operation import OrganizationRef
 from octavo.data.live import Live
 
 MAX_BYTES = 256 << 20
-"""Maximum bytes of an upload. The server may have a lower limit: then it refuses the file before it is sent."""
+"""Maximum size of an upload in bytes. A server with a lower limit refuses the upload before any data is sent."""
 MAX_TEXT_BYTES = 8 << 20
 _CHUNK_BYTES = 1 << 16
 _FONTS = {b"wOF2": "font/woff2", b"wOFF": "font/woff"}
-"""The media types of fonts, by the first four bytes of the file."""
+"""Media type of a font, by the first four bytes of the file."""
 
 PutFile = Callable[[str, AsyncIterator[bytes], int, str], Awaitable[None]]
 Progress = Callable[[int, int], None]
-"""A function that is called with the number of bytes sent so far, and the size of the file."""
+"""A function that gets the number of bytes sent so far, and the number of bytes of the file."""
 
 
 class NotSendable(OSError):
-    """A file cannot be sent. `str(error)` is a sentence."""
+    """A file cannot be sent. The message is a sentence."""
 
 
 @dataclass(frozen=True)
 class FileToUpload:
-    """A local file that was checked and can be uploaded."""
+    """A local file that passed the checks for an upload."""
 
     path: Path
     kind: storage.UploadKind
     size: int
     type: str
     changed_at: int
-    """Time of the last change in nanoseconds. With this time, a file that has changed since its upload is not equal to the
-    uploaded file."""
+    """Time of the last change in nanoseconds. A file that has changed since its upload is another `FileToUpload`."""
 
 
 def check_file(entered: str, kind: storage.UploadKind) -> FileToUpload:
-    """Check and return the file at the path that the user entered. `~` is the home folder. Blocks while the disk is
+    """Check the file at the path that the user entered, such as `~/logo.png`, and return it. Blocks while the disk is
     read. Raises NotSendable."""
     path, opened = _open_file(entered)
     with opened:

@@ -1,7 +1,7 @@
 """Computes the wants of an offline space: the responses that its views need, with their stamps.
 
-The operations must be those of the views: a view finds a cached response only under the operation that it sends
-(`tests/journeys/test_offline.py` opens all views).
+A view finds a cached response only if it sends the same operation. So the operations here must equal those of the
+views. `tests/journeys/test_offline.py` opens all views.
 """
 
 from __future__ import annotations
@@ -40,70 +40,70 @@ from octavo.data.queries import (
 from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.sync_queue import Rank, Want
 
-# The views request lists with these limits. The limit is part of the URL of a cached response.
+# The views use these limits. A limit is part of the URL, and so of the key of a cached response.
 LIST_LIMIT = 100
 """Limit of the list of change requests."""
 LONG_LIST_LIMIT = 200
 """Limit of the lists of files and links."""
 CHANGES_LIMITS = (100, 1000)
-"""Limits of the two requests for the changes of a change request: the first request, and the request for more."""
+"""Limits of the two requests for the changes of a change request: the first request of a view, and its request for more
+changes."""
 MAX_LIST_AGE = timedelta(minutes=1)
-"""Age up to which a list of the organization is current enough. All offline spaces share these lists."""
+"""Maximum age of a list of the organization. All offline spaces share these lists."""
 MAX_ITEMS = 10_000
 """Maximum number of items of a list that are available offline."""
 
 
 class OfflinePlanner:
-    """Decides which responses one offline space needs, and pins these responses. Each pass has a new planner."""
+    """Decides which responses an offline space needs, and pins the responses. Each pass has a new planner."""
 
     def __init__(self, space_id: str, cache: ResponseCache, pinned: Mapping[str, int | None]) -> None:
-        """`pinned` has the size of each response that is already pinned, by URL. The size is None if the response is
-        not on disk."""
+        """`pinned` are the sizes of the pinned responses by URL. The size of a response that is not on disk is None."""
         self.owner = owner_of(space_id)
         get = spaces.Get(at=SpaceRef(space_id=space_id))
         self.space_want = _want(self.owner, get, inbox_plan.NO_STAMP, "the space", needs_value=True, has_stamp=False)
-        """The want for the space, from which all others follow."""
+        """The want for the space. All other wants depend on its response."""
         self.space: Space | None = None
         """The space. None until it is fetched in this pass."""
-        self.pages = 0
+        self.page_count = 0
         """Number of pages in the page tree."""
         self.incomplete: dict[Want, str] = {}
-        """The wants for lists that are stored only in part, each with a sentence for the user."""
+        """The wants for lists that are only partly on disk, each with a sentence for the user."""
         self.wanted: set[str] = set()
-        """The URLs of all wants of this pass."""
+        """URLs of all wants of this pass."""
         self._cache = cache
         self._pinned = {url for url, size in pinned.items() if size is not None}
-        self._lists: set[str] = set()
-        """The URLs of the responses from which other wants follow."""
+        self._urls_with_dependents: set[str] = set()
+        """URLs of the responses on which other wants depend."""
         self._change_requests: dict[ChangeRequestRef, ChangeRequest] = {}
 
     def wants(self) -> Iterator[Want]:
-        """Return the want for the space, from which all others follow."""
+        """Return the want for the space. `on_response` returns the others."""
         return self._prepare_wants((self.space_want,))
 
     def on_response(self, want: Want, value: Any) -> Iterator[Want]:
-        """Pin a response, and return the wants that follow from it."""
+        """Pin a response. Return the wants that depend on the response."""
         if want.url not in self._pinned:
             self._pinned.add(want.url)
             self._cache.pin(self.owner, want.url)
         if isinstance(value, ListPage) and isinstance(want.op, Listing) and want.min_items and value.next is not None:
             self.incomplete[want] = f"Only the first {len(value.items)} items are available offline."
-        return self._prepare_wants(self._wants_following(want.op, value))
+        return self._prepare_wants(self._dependent_wants(want.op, value))
 
-    def is_list(self, url: str) -> bool:
-        """Return whether other wants follow from the response at `url`."""
-        return url in self._lists
+    def has_dependents(self, url: str) -> bool:
+        """Return whether other wants depend on the response at `url`."""
+        return url in self._urls_with_dependents
 
-    def _wants_following(self, op: Operation[Any], value: Any) -> Iterator[Want]:
+    def _dependent_wants(self, op: Operation[Any], value: Any) -> Iterator[Want]:
         match op, value:
             case spaces.Get(), Space():
                 self.space = value
-                # Views want the space with this stamp. With the stamp stored, they use the fetched response.
+                # Views request the space with this stamp. They do not fetch it again if the stamp is stored.
                 self._cache.put_version(self.space_want.url, inbox_plan.space_stamp(value))
                 if value.deleted_at is None:
                     yield from wants_of_space(value, self.owner)
             case content.ListPages(at=SpaceRef() as at), PageTree():
-                self.pages = sum(page.type == "document" for page in value.walk())
+                self.page_count = sum(page.type == "document" for page in value.walk())
                 revision = self.space.revision if self.space is not None else None
                 yield from wants_of_tree(at, value, revision or "", self.owner)
             case comments.List(at=at, status="all"), ListPage():
@@ -117,12 +117,12 @@ class OfflinePlanner:
                     yield from wants_of_changes(at, listed, value, self.owner)
 
     def _prepare_wants(self, wants: Iterable[Want]) -> Iterator[Want]:
-        """Yield the wants. Set `needs_value` for the responses that are not pinned yet: the Syncer then passes each of them
-        to `on_response`, which pins the response, even if the response is on disk."""
+        """Yield the wants. A want for a response that is not pinned gets `needs_value`. The Syncer then passes the
+        response to `on_response`, which pins it, even if the response is on disk."""
         for want in wants:
             self.wanted.add(want.url)
             if want.needs_value:
-                self._lists.add(want.url)
+                self._urls_with_dependents.add(want.url)
             if want.url in self._pinned:
                 yield want
                 continue
@@ -131,22 +131,23 @@ class OfflinePlanner:
                 and want.url not in self._cache.versions
                 and self._cache.read_body(want.op)
             ):
-                # A view has stored this response, which never changes. Store its version, so that it is not fetched again.
+                # A view has cached this response, which never changes. With its version stored, the response is not
+                # fetched again.
                 self._cache.put_version(want.url, want.stamp)
             if isinstance(want.op, comments.ListReplies) and want.stamp.partition(" ")[0] == "0":
                 empty: ListPage[Any] = ListPage(items=())
-                self._cache.put(want.op, empty)  # no request is needed for the replies of a thread without replies
+                self._cache.put(want.op, empty)  # no request is needed if a thread has no replies
                 self._cache.put_version(want.url, want.stamp)
             yield replace(want, needs_value=True)
 
 
 def owner_of(space_id: str) -> str:
-    """Return the owner of the wants and pins of an offline space."""
+    """Return the name of an offline space in its wants and pins (`Want.owner`)."""
     return f"offline {space_id}"
 
 
 def wants_of_space(space: Space, owner: str) -> Iterator[Want]:
-    """Return the wants of a space without its pages, the page tree first."""
+    """Yield the wants of a space, the page tree first. The pages are not included."""
     at, space_stamp = space.ref, inbox_plan.space_stamp(space)
     revision, has_revision = space.revision or space_stamp, bool(space.revision)
     tree = content.ListPages(at=at)
@@ -167,7 +168,7 @@ def wants_of_space(space: Space, owner: str) -> Iterator[Want]:
 
 
 def wants_of_tree(at: SpaceRef, tree: PageTree, revision: str, owner: str) -> Iterator[Want]:
-    """Yield a want for the text of each page of a space."""
+    """Yield a want for each page of a space."""
     for page in tree.walk():
         if page.type == "document":
             op = get_page_to_read(at, page.id)
@@ -175,14 +176,14 @@ def wants_of_tree(at: SpaceRef, tree: PageTree, revision: str, owner: str) -> It
 
 
 def wants_of_threads(at: Discussion, threads: Iterable[Comment], owner: str) -> Iterator[Want]:
-    """Return the wants for the replies of the threads of a space or change request."""
+    """Yield the wants for the replies of threads."""
     for thread in threads:
         label = f"the replies to {thread.posted_by.name or 'an unknown author'}"
         yield _want(owner, replies_of(at, thread.id), inbox_plan.replies_stamp(thread), label)
 
 
 def wants_of_change_request(at: ChangeRequestRef, listed: ChangeRequest, owner: str) -> Iterator[Want]:
-    """Yield the wants of a change request, including its page tree but without the texts of its pages."""
+    """Yield the wants of a change request, with its page tree but without its pages."""
     stamp, name = inbox_plan.change_request_stamp(listed), f"#{listed.number}"
     revision = listed.revision or stamp
     yield _want(owner, change_requests.Get(at=at), stamp, f"change request {name}")
@@ -201,7 +202,7 @@ def wants_of_change_request(at: ChangeRequestRef, listed: ChangeRequest, owner: 
 
 
 def wants_of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Changes, owner: str) -> Iterator[Want]:
-    """Return the wants for the old and the new version of each page that a change request changes."""
+    """Yield the wants for the old and the new version of each changed page."""
     kinds: dict[str, set[str]] = {}
     titles: dict[str, str] = {}
     for change in changes.changes:
@@ -210,7 +211,8 @@ def wants_of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Chang
             titles[change.page.id] = change.page.title or "Untitled"
     both_sides = revisions_compared(at.space, listed)
     types_without_page = ("page_created", "page_deleted")
-    """The type of a change whose page does not exist on the old side, and the type for the new side."""
+    """A change of the first type means that the page is missing on the old side. The second type is for the new
+    side."""
     for page, types in kinds.items():
         refs: Any = "stable" if "page_moved" in types else None
         for side, type_without_page in zip(both_sides, types_without_page, strict=False):
@@ -222,7 +224,7 @@ def wants_of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Chang
 
 
 def revisions_compared(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentRef, ...]:
-    """Return the base and the head of a change request, which a diff compares. Empty if the base is unknown."""
+    """Return the base and the head of a change request, as compared in its diff. Empty if the base is unknown."""
     if not listed.base:
         return ()
     head = space.revision_ref(listed.revision) if listed.revision else listed.ref(space)
@@ -236,8 +238,8 @@ def _threads(owner: str, at: Discussion, stamp: str, label: str, *, has_stamp: b
 def _want(
     owner: str, op: Operation[Any], stamp: str, label: str, *, needs_value: bool = False, has_stamp: bool = True
 ) -> Want:
-    """Return a want. Pass `has_stamp=False` if `stamp` does not show every change: the response is then fetched in each
-    pass."""
+    """Return a want. With `has_stamp=False`, the response is fetched in each pass, because `stamp` does not show every
+    change."""
     stamp = inbox_plan.IMMUTABLE_STAMP if never_changes(op) else stamp
     is_complete_list = isinstance(op, Listing) and not isinstance(op, change_requests.ListOfOrganization)
     return Want(

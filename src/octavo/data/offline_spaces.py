@@ -1,13 +1,14 @@
-"""Downloads the spaces that are available offline: fetches the responses that their views request, pins these responses
-on disk, and keeps them current.
+"""Downloads the spaces that are available offline, and keeps their responses current and pinned on disk.
 
-    offline.add(space)                     # from now on, also after a restart
-    offline.get("docs")                    # the progress, or None if the space is not available offline
-    offline.remove("docs")                 # also deletes the copies
+    offline.add(space)              # also after a restart
+    offline.get("docs")             # the progress, or None if the space is not available offline
+    offline.remove("docs")          # also deletes the offline copy
 
-Only the instance of Octavo that holds the lock `offline` downloads. The other instances show its progress. When this
-instance ends, another instance takes over. Spaces are downloaded one by one: `OfflinePlanner` returns the wants of a
-space, and the Syncer fetches the responses that are not current on disk.
+Several Octavo processes may run at a time. Only the process that has the lock `offline` downloads spaces, and the other
+processes show its progress. When it ends, another process takes over.
+
+Spaces are downloaded one by one: `OfflinePlanner` returns the wants of a space, and the Syncer fetches the responses
+that are not current on disk.
 """
 
 from __future__ import annotations
@@ -36,24 +37,25 @@ if TYPE_CHECKING:
     from octavo.data.offline_plan import OfflinePlanner
 
 PASS_INTERVAL = timedelta(minutes=10)
-"""Time between two passes of a space that seems unchanged: the lists do not show every change, such as a new reply."""
+"""Time between two passes of a space without known changes. Some changes, such as a new reply, are found only by a
+pass."""
 LOCK_CHECK_INTERVAL = 5.0
-"""Seconds between two attempts to get the lock while another instance holds it."""
+"""Seconds between two attempts to get the lock."""
 RETRY_DELAY = 60.0
-"""Seconds until the next attempt for a space that could not be fetched."""
+"""Seconds until a space that could not be fetched is tried again."""
 PROGRESS_INTERVAL = 0.3
 """Seconds between two reports of progress."""
 REPORTS_PER_SAVE = 10
-"""The progress and the size on disk are stored for other instances after this number of progress reports."""
+"""Number of progress reports after which the progress and the size on disk are stored for other processes."""
 DEFAULT_PAGE_BYTES = 6_000
-"""Assumed bytes per page while no page is on disk. This is the mean of the demo library."""
+"""Estimated bytes of a page if no page is on disk: the mean of the demo library."""
 MANY_PAGES = 500
-"""Number of pages above which the user must confirm a download."""
+"""The user must confirm a download of more pages than this."""
 _MAX_STORED_FAILURES = 100
-"""Maximum number of failures that are stored for the next start. The next pass finds the others again."""
+"""Maximum number of failed downloads that are stored for each space. The next pass finds the others again."""
 _FACT = _LOCK = "offline"
-"""Key of the stored spaces in the state database, and name of the lock of the downloading instance."""
-# lazy: these modules load areas of the API that the first screen does not need
+"""Key of the spaces in `state.db`, and name of the lock."""
+# lazy: parts of the API that the first screen does not need
 _new_planner = lazy("octavo.data.offline_plan:OfflinePlanner")
 _owner_of = lazy("octavo.data.offline_plan:owner_of")
 _space_stamp = lazy("octavo.data.inbox_plan:space_stamp")
@@ -63,25 +65,26 @@ Phase = Literal["waiting", "reading", "kept", "lost"]
 
 
 class FailedDownload(NamedTuple):
-    """A part of a space that could not be fetched."""
+    """A response of an offline space that is missing or incomplete."""
 
-    what: str
-    """Name of the part, such as `the page Tides`."""
-    why: str
-    """Message of the error, as a sentence."""
+    label: str
+    """Name of the response, such as `the page Tides`."""
+    reason: str
+    """Sentence that says why."""
 
 
 @dataclass(frozen=True)
 class OfflineSpace:
-    """A space that is available offline, and the progress of its download."""
+    """A space that is available offline, with the progress of its download."""
 
     id: str
     title: str
     state: Phase = "waiting"
-    """`reading` during a download, `kept` after a complete pass, `lost` if the space was deleted or the user may no
-    longer read it. The copies of a `lost` space are still on disk."""
+    """`reading`: the download is running. `kept`: the last pass was complete. `lost`: the space was deleted, or the
+    user has lost access. The responses of a `lost` space stay on disk."""
     why: str = ""
-    """A sentence that says why the state is `waiting` or `lost`. Empty for other states, or if the cause is unknown."""
+    """Sentence that says why the state is `waiting` or `lost`. Empty for other states, or if there is no known
+    reason."""
     downloaded: int = 0
     """Number of responses on disk."""
     wanted: int = 0
@@ -93,16 +96,16 @@ class OfflineSpace:
     """When the last complete pass ended. None if no pass was complete."""
 
 
-class Size(NamedTuple):
-    """Estimated size of a download."""
+class DownloadSize(NamedTuple):
+    """Estimated size of an offline space."""
 
     pages: int
     bytes: int
-    """Number of pages times the mean size of the pages on disk."""
+    """Size on disk, estimated from the mean size of all stored pages."""
 
     @property
     def is_large(self) -> bool:
-        """Return whether the user must confirm the download."""
+        """True if the user must confirm the download."""
         return self.pages > MANY_PAGES
 
 
@@ -115,29 +118,29 @@ class OfflineSpaces:
             stored_space.id: _without_running_download(stored_space)
             for stored_space in _stored_spaces(state.get_fact(_FACT))
         }
-        self._edits = 0
-        """Number of times that a space was stored, by this or another instance. `_reload` reads the spaces again if this
-        number has changed meanwhile."""
+        self._store_count = 0
+        """Number of changes of the stored spaces, by any process. `_reload` starts again if the number changes while it
+        reads."""
         self._is_reloading = False
         self._was_refused = False
-        """True if another instance held the lock at the last attempt to get it."""
-        self._leave_state: Callable[[], None] | None = None
-        """Removes the observer that calls `_reload_soon`. None before `begin`."""
-        self._release: Callable[[], None] | None = None
-        """Releases the lock of the downloading instance. None while this instance does not hold the lock."""
+        """True if another process had the lock at the last attempt to get it."""
+        self._unsubscribe: Callable[[], None] | None = None
+        """Removes the callback `_reload_soon`. None before `begin`."""
+        self._unlock: Callable[[], None] | None = None
+        """Releases the lock. None while this process does not have the lock."""
         self._stamps: dict[str, str] = {}
-        """The stamp of each space at its last pass, by id."""
+        """Stamp of each space at its last pass, by space id."""
         self._due: dict[str, bool] = {}
-        """Ids of the spaces that need a pass, in order. The value is True to repeat refused requests."""
+        """Ids of the spaces that need a pass, in order. The value is True if refused requests are repeated."""
         self.changed: Observers[[]] = Observers()
         """Called after each change of a space or of its progress."""
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
         self._tasks = Tasks("Updating the offline spaces")
         self._planner: OfflinePlanner | None = None
-        """The planner of the current or last download. None before the first download, or if the space was removed."""
+        """Planner of the last started download. None if there was no download, or if the space was removed."""
 
     def get(self, space_id: str) -> OfflineSpace | None:
-        """Return the progress of a space. None if it is not available offline."""
+        """Return a space with its progress. None if the space is not available offline."""
         return self._spaces.get(space_id)
 
     @property
@@ -146,21 +149,21 @@ class OfflineSpaces:
         return tuple(self._spaces.values())
 
     def begin(self) -> None:
-        """Start downloading. Does nothing if called again."""
-        if self._leave_state is None:
+        """Start the downloads. Later calls do nothing."""
+        if self._unsubscribe is None:
             self._due |= dict.fromkeys(self._spaces, False)
-            self._leave_state = self._state.committed.add(self._reload_soon)
+            self._unsubscribe = self._state.committed.add(self._reload_soon)
             self._tasks.start(self._run(), name="offline spaces")
 
-    async def size(self, at: SpaceRef) -> Size:
+    async def estimate_size(self, at: SpaceRef) -> DownloadSize:
         """Estimate the size of a download. Sends one request. Raises ApiError."""
         tree = await self._live.fetch(ListPages(at=at))
         pages = sum(page.type == "document" for page in tree.walk())
         mean = await asyncio.to_thread(self._live.cache.mean_body_size, "/content/page/")
-        return Size(pages, round(pages * (mean or DEFAULT_PAGE_BYTES)))
+        return DownloadSize(pages, round(pages * (mean or DEFAULT_PAGE_BYTES)))
 
     def add(self, space: Space) -> None:
-        """Make a space available offline. If it is available offline already, refresh it now."""
+        """Make a space available offline, or refresh it now if it already is."""
         before = self._spaces.get(space.id)
         title = space.title or "Untitled"
         offline_space = replace(before, title=title) if before is not None else OfflineSpace(space.id, title)
@@ -169,7 +172,7 @@ class OfflineSpaces:
         self._add_due(space.id, retries_refused=True)
 
     def remove(self, space_id: str) -> None:
-        """Delete the offline copy of a space, and stop refreshing it."""
+        """Stop refreshing a space, and delete its offline copy."""
         self._drop(space_id)
         self._store(space_id)
 
@@ -185,7 +188,7 @@ class OfflineSpaces:
             self.changed.notify()
 
     def refresh_changed(self, spaces: Iterable[Space]) -> None:
-        """Refresh the offline spaces that have changed according to a list from the server."""
+        """Refresh the offline spaces that have changed. `spaces` is a new list from the server."""
         if not self._spaces:
             return
         for space in spaces:
@@ -194,19 +197,19 @@ class OfflineSpaces:
                 self._add_due(space.id)
 
     async def wait_idle(self) -> None:
-        """Wait until no space is being downloaded, because all spaces are current, or the downloads are paused."""
+        """Wait until no space is being downloaded. Also returns while downloads are paused."""
         await self._idle.wait()
 
     async def close(self) -> None:
         """Stop downloading."""
-        if self._leave_state is not None:
-            self._leave_state()
+        if self._unsubscribe is not None:
+            self._unsubscribe()
         await self._tasks.close()
         if self._planner is not None:
             self._live.syncer.drop(self._planner.owner)
-        if self._release is not None:
-            self._release()
-            self._release = None
+        if self._unlock is not None:
+            self._unlock()
+            self._unlock = None
 
     # Downloading
 
@@ -230,7 +233,7 @@ class OfflineSpaces:
                     await self._sleep(RETRY_DELAY)
 
     async def _sleep(self, seconds: float) -> bool:
-        """Wait for at most `seconds`. Return False if a space became due before."""
+        """Wait for `seconds`. Return False early if a space needs a pass."""
         self._idle.set()
         try:
             await asyncio.wait_for(self._wake.wait(), seconds)
@@ -241,7 +244,7 @@ class OfflineSpaces:
         return False
 
     async def _download(self, space_id: str, retries_refused: bool) -> bool:
-        """Return False if the space itself could not be fetched."""
+        """Run a pass for a space. Return False if the space itself could not be fetched."""
         syncer = self._live.syncer
         pinned = await asyncio.to_thread(self._read_pinned, _owner_of(space_id))
         if space_id not in self._spaces:
@@ -264,11 +267,11 @@ class OfflineSpaces:
         if self._planner is not planner:
             return True
         is_fetched = self._finish(planner, space_id, pinned)
-        syncer.drop(planner.owner)  # Drop the wants of this planner: the next pass has another one.
+        syncer.drop(planner.owner)  # the next pass has its own planner
         return is_fetched
 
     async def _show_until_idle(self, planner: OfflinePlanner, space_id: str) -> None:
-        """Show the progress repeatedly, until all responses have arrived or failed, or requests are paused."""
+        """Show the progress until all responses have arrived or failed, or until requests are paused."""
         for step in count(1):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._live.syncer.wait_idle(planner.owner), PROGRESS_INTERVAL)
@@ -277,8 +280,8 @@ class OfflineSpaces:
         await self._show_progress(planner, space_id, with_size=True)
 
     async def _show_progress(self, planner: OfflinePlanner, space_id: str, *, with_size: bool) -> None:
-        """Show the progress. With `with_size`, also measure the size on disk, and store progress and size for other
-        instances."""
+        """Show the progress. With `with_size`, measure the size on disk too, and store the space for other
+        processes."""
         pinned = await asyncio.to_thread(self._read_pinned, planner.owner) if with_size else {}
         if self._planner is not planner:
             return  # the space was removed meanwhile
@@ -292,7 +295,7 @@ class OfflineSpaces:
                 downloaded=wanted - len(unfinished) - len(failed),
                 wanted=wanted,
                 bytes=sum(size or 0 for size in pinned.values()) if with_size else before.bytes,
-                pages=planner.pages or before.pages,
+                pages=planner.page_count or before.pages,
                 failed=tuple(FailedDownload(want.label, why) for want, why in (failed | planner.incomplete).items()),
             )
         )
@@ -300,11 +303,11 @@ class OfflineSpaces:
             self._store(space_id)
 
     def _finish(self, planner: OfflinePlanner, space_id: str, pinned: Mapping[str, int | None]) -> bool:
-        """Record the result of a pass. Return False if the space itself could not be fetched."""
+        """Store the result of a pass. Return False if the space itself could not be fetched."""
         syncer, before, space = self._live.syncer, self._spaces[space_id], planner.space
         failures = {each.want.url: each for each in syncer.failures(planner.owner)}
         failure = failures.get(planner.space_want.url)
-        # The cache has a version of a failed response only if its status was 403 or 404.
+        # Only a failure with status 403 or 404 has a version in the cache.
         if failure is not None and planner.space_want.url in self._live.cache.versions:
             self._change(replace(before, state="lost", why=failure.cause))
         elif failure is not None or space is None:
@@ -312,7 +315,7 @@ class OfflineSpaces:
         elif space.deleted_at is not None:
             self._change(replace(before, state="lost", why="This space was deleted."))
         else:
-            if not any(map(planner.is_list, failures)):
+            if not any(map(planner.has_dependents, failures)):
                 self._live.cache.unpin(planner.owner, pinned.keys() - planner.wanted)
             self._stamps[space_id] = _space_stamp(space)
             title = space.title or before.title
@@ -332,14 +335,15 @@ class OfflineSpaces:
     # Other instances
 
     async def _try_become_downloader(self) -> bool:
-        """Try to get the lock. Return False if another instance has the lock. True also if locks do not work here."""
-        if self._release is not None or self._state.read_only:
+        """Try to get the lock. Return False if another process has it. Return True if locks do not work in this
+        folder."""
+        if self._unlock is not None or self._state.read_only:
             return True
         try:
-            self._release = self._state.try_lock(_LOCK)
+            self._unlock = self._state.try_lock(_LOCK)
         except NotSaved:
             return True
-        if self._release is None:
+        if self._unlock is None:
             self._was_refused = True
             await self._reload()
             return False
@@ -353,9 +357,9 @@ class OfflineSpaces:
         return True
 
     def _store(self, space_id: str, *, is_new: bool = False) -> None:
-        """Store a space, or delete its record if this instance has removed the space. Pass `is_new=True` only for a space
-        that the user adds: without it, a space that another instance has removed is not stored again."""
-        self._edits += 1
+        """Store a space, or delete it from the stored spaces if it is no longer in memory. Without `is_new`, a space
+        that another process has removed is not stored again."""
+        self._store_count += 1
         space = self._spaces.get(space_id)
 
         def with_changes(stored: Any) -> list[Any]:
@@ -365,13 +369,13 @@ class OfflineSpaces:
             if all(fact.get("id") != space_id for fact in facts):
                 return [*facts, _to_json(space)] if is_new else facts
             if is_new and not space.wanted:
-                return facts  # another instance has added the space and may have progress: do not overwrite it
+                return facts  # another process has added the space, and its progress must not be overwritten
             return [_to_json(space) if fact.get("id") == space_id else fact for fact in facts]
 
         self._state.change_fact(_FACT, with_changes)
 
     def _reload_soon(self) -> None:
-        self._edits += 1  # a reload that is running may have read the file before this change
+        self._store_count += 1  # a running `_reload` starts again
         if not self._is_reloading:
             self._is_reloading = True
             self._tasks.start(self._reload(), name="offline spaces of other instances")
@@ -379,9 +383,9 @@ class OfflineSpaces:
     async def _reload(self) -> None:
         try:
             edits = -1
-            # If an instance stored a space meanwhile, `stored` is outdated. Read it again.
-            while edits != self._edits:
-                edits = self._edits
+            # Read again if a process has stored a space meanwhile.
+            while edits != self._store_count:
+                edits = self._store_count
                 stored = {each.id: each for each in _stored_spaces(await self._state.read_fact_from_disk(_FACT))}
         except NotSaved:
             return
@@ -397,11 +401,11 @@ class OfflineSpaces:
             elif self._was_refused:
                 self._change(each)
             elif each.state == "waiting" and before.state in ("kept", "lost"):
-                self._add_due(space_id, retries_refused=True)  # another instance has asked for a refresh
+                self._add_due(space_id, retries_refused=True)  # another process has requested a refresh
 
 
 def _without_running_download(space: OfflineSpace) -> OfflineSpace:
-    """Return the space as waiting if an earlier run ended during its download."""
+    """Return the space as `waiting` if Octavo ended during its download."""
     return replace(space, state="waiting") if space.state == "reading" else space
 
 
@@ -418,8 +422,8 @@ def _to_json(space: OfflineSpace) -> dict[str, Any]:
 
 
 def _stored_spaces(facts: object) -> Iterator[OfflineSpace]:
-    """Return the stored spaces. If a space cannot be read completely, because another version of Octavo wrote it, only its
-    id and its title are used."""
+    """Yield the stored spaces. If another version of Octavo wrote a space that this version cannot read, only its id
+    and title are used."""
     for fact in facts if isinstance(facts, list) else ():
         if isinstance(fact, dict) and isinstance(fact.get("id"), str):
             try:

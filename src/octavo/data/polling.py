@@ -1,13 +1,14 @@
-"""Polls in the background: fetches the lists, the responses on screen and then the inbox, with few requests. Polls are
-rarer while the user is idle. There are none while the terminal is hidden.
+"""Fetches changes in the background: the lists of the organization, the responses on screen, and then the inbox.
 
     poller = Poller(live, visible=..., after_poll=...)
     if poller.is_due:
         changes = await poller.run()
 
-A poll fetches the watched lists of the organization. Any other response is fetched only if its stamp has changed
-(`inbox_plan.py`). These lists do not show every change: for example, they do not count replies. So a poll also rechecks a
-few responses whose stamps are unchanged, the oldest first, and more visible than hidden ones.
+Polls are rarer while the user is idle. They stop while the terminal is hidden.
+
+A poll fetches the watched lists of the organization. It fetches other responses if their stamps have changed
+(`inbox_plan.py`). Stamps do not show every change: for example, the lists do not count replies. So a poll also rechecks
+a few responses with unchanged stamps, the oldest first, and more visible responses than hidden ones.
 """
 
 from __future__ import annotations
@@ -32,24 +33,24 @@ INTERVALS = (
     (timedelta(minutes=30), timedelta(minutes=2)),
     (timedelta.max, timedelta(minutes=10)),
 )
-"""The intervals between polls. Each pair has a time since the last key press, and the interval up to that time."""
+"""Pairs of a time since the last key press, and the interval between polls that is used up to this time."""
 MAX_RECHECKED_VISIBLE, MAX_RECHECKED_HIDDEN = 8, 2
-"""Maximum number of visible and of hidden responses that a poll fetches again although their stamps are unchanged."""
+"""Maximum number of responses with unchanged stamps that a poll fetches again, for visible and for hidden responses."""
 MAX_FAILED_POLLS, MAX_FAILED_POLLS_OFFLINE = 6, 1
-"""Numbers of consecutive failed polls after which the interval no longer grows. `MAX_FAILED_POLLS_OFFLINE` is for a server
+"""Number of failed polls, one after another, after which the interval stops growing. The second number is for a server
 that cannot be reached."""
 MAX_FETCHED_STATUSES = 5
-"""Maximum number of change requests whose new status is fetched in a poll."""
+"""Maximum number of change requests whose status a poll fetches."""
 _LISTS = (spaces.List, change_requests.ListOfOrganization)
 _ACCOUNT_OPERATIONS = (users.Me, organizations.List)
-"""Responses that change so rarely that they are fetched again only after `ACCOUNT_AGE`."""
+"""Operations whose responses rarely change. They are fetched again after `ACCOUNT_AGE`."""
 ACCOUNT_AGE = timedelta(hours=1)
 RemoteChange: TypeAlias = Literal["threads", "replies", "reviews", "change_requests", "merges"]
 """A kind of change by other users."""
 
 
 class Poller:
-    """Decides when a poll is due, and runs the polls that fetch the changes by others."""
+    """Decides when a poll is due, and runs polls."""
 
     def __init__(
         self,
@@ -59,24 +60,23 @@ class Poller:
         after_poll: Callable[[], Awaitable[None]],
     ) -> None:
         """`visible` returns the operations whose responses are on screen. `after_poll` is called at the end of each
-        poll, to update the inbox."""
+        poll."""
         self._live, self._visible, self._after_poll = live, visible, after_poll
         self._last_key_at = self._polled_at = live.now()
-        self._polling = False
+        self._is_polling = False
         self._failed_polls = 0
         self._retry_at = LONG_AGO
         self._places = ListedPlaces()
         self._unlisted: list[ChangeRequest] = []
-        """Change requests that have left the lists of open and draft change requests, and whose new status is not
-        fetched yet."""
+        """Change requests that are no longer open or draft. Their new status is not fetched yet."""
 
     def on_key_pressed(self) -> None:
-        """Record a key press: polls are more frequent while the user is active."""
+        """Record that the user is active. Polls are then more frequent."""
         self._last_key_at = self._live.now()
 
     @property
     def interval(self) -> timedelta:
-        """Return the current time between two polls."""
+        """The current interval between two polls."""
         idle = self._live.now() - self._last_key_at
         normal = next(each for longest, each in INTERVALS if idle <= longest)
         after_failed_polls = INTERVALS[0][1] * 2**self._failed_polls if self._failed_polls else normal
@@ -84,21 +84,21 @@ class Poller:
 
     @property
     def is_due(self) -> bool:
-        """Return whether a poll must run now. False while a poll is running, and while `may_poll` is False."""
+        """Return whether a poll must run now. False while a poll is running or `may_poll` is False."""
         now = self._live.now()
-        if self._polling or now < self._retry_at or not self.may_poll():
+        if self._is_polling or now < self._retry_at or not self.may_poll():
             return False
         return now - self._polled_at >= self.interval or now < self._polled_at  # The clock may have been set back.
 
     def may_poll(self) -> bool:
-        """Return whether background requests may be sent: the terminal is visible, and the rate limit is not nearly
-        reached."""
+        """Return whether background requests may be sent. False while the terminal is hidden, or while the rate limit
+        is almost reached."""
         return not (self._live.syncer.is_hidden or self._live.syncer.rate_limit_wait())
 
     async def run(self) -> RemoteChanges:
-        """Run a poll, and return the changes by others in the responses that have arrived. The next poll repeats failed
-        requests."""
-        self._polling, self._polled_at = True, self._live.now()
+        """Run a poll, and return the changes by other users in the fetched responses. A failed poll returns the changes
+        up to its failure."""
+        self._is_polling, self._polled_at = True, self._live.now()
         me = self._live.outbox.me
         detector = RemoteChangeDetector(me.id if me is not None else "")
         before = {each: each.value for each in self._live.watched}
@@ -107,24 +107,22 @@ class Poller:
             try:
                 await self._fetch_what_changed()
             finally:
-                # Unchanged lists are passed too. Otherwise, a change request that moved to another list would count as
-                # new.
+                # Unchanged lists count too: otherwise, a change request that moved to another list would look new.
                 for each, value in before.items():
                     detector.count_changes(each.op, value, each.value)
                 self._unlisted += detector.unlisted
             current = await self._fetch_unlisted()
             await self._after_poll()
         except ApiError as error:
-            self._count_miss(error)
+            self._record_failure(error)
         else:
             self._failed_polls = 0
         finally:
-            self._polling = False
+            self._is_polling = False
         return detector.changes(current)
 
     async def _fetch_what_changed(self) -> None:
-        """Fetch the lists, the responses that have changed according to the lists, and a few others. Raises
-        ApiError."""
+        """Fetch the lists, the responses whose stamps have changed, and a few rechecks. Raises ApiError."""
         live = self._live
         lists = [each for each in live.watched if isinstance(each.op, _LISTS)]
         self._places.update(response.value for response in lists)
@@ -132,7 +130,7 @@ class Poller:
         fetched = [response.fetched_at for response in lists if response.fetched_at is not None]
         before.adopt_stamps(max(fetched, default=LONG_AGO))
         for response in lists:
-            with suppress(NotFound, Forbidden):  # the view of the list shows the error
+            with suppress(NotFound, Forbidden):  # the view of the list shows this error
                 if response.watchers and not response.loading:
                     await live.syncer.get(response.op, Rank.AWAITED)
         self._places.update(response.value for response in lists)
@@ -142,8 +140,8 @@ class Poller:
         plan.mark_unchanged_as_current()
 
     async def _fetch_unlisted(self) -> list[ChangeRequest]:
-        """Fetch the first few change requests of `_unlisted`, to learn their new status. The next poll fetches more.
-        Deleted and unreadable change requests are left out. Raises ApiError."""
+        """Fetch the next change requests of `_unlisted` to get their status. Deleted and unreadable change requests are
+        skipped. Raises ApiError."""
         current, count = [], 0
         for each in self._unlisted[:MAX_FETCHED_STATUSES]:
             if not self.may_poll():
@@ -156,7 +154,7 @@ class Poller:
         del self._unlisted[:count]
         return current
 
-    def _count_miss(self, error: ApiError) -> None:
+    def _record_failure(self, error: ApiError) -> None:
         max_failed_polls = MAX_FAILED_POLLS_OFFLINE if error.outcome is Outcome.NOT_SENT else MAX_FAILED_POLLS
         self._failed_polls = min(max_failed_polls, self._failed_polls + 1)
         if isinstance(error, RateLimited) and error.trace.retry_at is not None:
@@ -164,8 +162,8 @@ class Poller:
 
 
 class ViewPlanner:
-    """Decides which watched responses a poll fetches, except the lists of the organization. Each poll has a new
-    planner."""
+    """Decides which watched responses a poll fetches. The lists of the organization are not included. Each poll has a
+    new planner."""
 
     owner = "views"
 
@@ -173,40 +171,39 @@ class ViewPlanner:
         self._live, self._places, self._visible = live, places, set(visible)
         self._watched = {each.op: each for each in live.watched if not isinstance(each.op, _LISTS)}
         self._stamped_wants: list[Want] = []
-        """The wants with a stamp, as of the last call of `wants`."""
+        """The wants that have a stamp, from the last call of `wants`."""
 
     def adopt_stamps(self, listed_at: datetime) -> None:
-        """Store the current stamps of the responses that were requested after `listed_at`, when the newest list arrived.
-        Without a stored stamp, the inbox would fetch a response again that a view has just fetched."""
+        """Store the current stamps of the responses that views have fetched after `listed_at`, the time of the newest
+        list. The inbox then does not fetch these responses again."""
         cache = self._live.cache
         for response in self._watched.values():
             requested_at, stamp = response.requested_at, self._stamp(response.op)
             version = cache.versions.get(response.url)
             if requested_at is None or not stamp or requested_at < listed_at:
-                continue  # the response may be older than the list
+                continue  # the response may be older than the list, so the stamp may not fit
             if version is None or version.requested_at < requested_at:
                 cache.put_version(response.url, stamp, requested_at=requested_at)
 
     def wants(self) -> Iterator[Want]:
-        """Yield a few wants to recheck, because their stamps may not show every change. Then yield the other wants with a
-        stamp."""
+        """Yield a few wants to recheck, then the other wants that have a stamp."""
         now, versions = self._live.now(), self._live.cache.versions
         self._stamped_wants = [each for op in self._watched if (each := self._want(op)).stamp]
         due = {each.url for each in self._stamped_wants if is_due(each, versions.get(each.url), now)}
-        # The stamp of content shows every change, so only other responses are rechecked.
+        # The stamps of content show every change, so content is not rechecked.
         unsure = [self._want(op) for op in self._watched if not (is_of_content(op) and self._stamp(op))]
         unsure = [each for each in unsure if each.url not in due and not self._is_current_account(each, now)]
         shown = [each for each in unsure if each.op in self._visible]
         hidden = [each for each in unsure if each.op not in self._visible]
         rechecks = recheck(shown, self._last_fetched, MAX_RECHECKED_VISIBLE, now)
         rechecks += recheck(hidden, self._last_fetched, MAX_RECHECKED_HIDDEN, now)
-        yield from (replace(each, order=1.0) for each in rechecks)  # fetched after the responses that have changed
+        yield from (replace(each, order=1.0) for each in rechecks)  # rechecks come after changed responses
         rechecked = {each.url for each in rechecks}
         yield from (each for each in self._stamped_wants if each.url not in rechecked)
 
     def on_response(self, want: Want, value: Any) -> Iterator[Want]:
-        """Return the wants whose stamps this response shows: for a page tree the watched pages, for a list of threads the
-        watched replies."""
+        """Return the wants whose stamps are computed from a response. A page tree gives the wants of its watched pages,
+        a list of threads the wants of its watched replies."""
         match want.op:
             case content.ListPages(at=SpaceRef() as at):
                 page_ops = [op for op in self._watched if isinstance(op, content.GetPage) and op.at == at]
@@ -216,7 +213,7 @@ class ViewPlanner:
                 yield from (each for op in reply_ops if (each := self._want(op)).stamp)
 
     def mark_unchanged_as_current(self) -> None:
-        """Record that the responses with unchanged stamps are current now."""
+        """Record that the responses with unchanged stamps are current."""
         versions = self._live.cache.versions
         for want in self._stamped_wants:
             version = versions.get(want.url)
@@ -235,8 +232,8 @@ class ViewPlanner:
         return Version("", response.fetched_at or LONG_AGO)
 
     def _stamp(self, op: Operation[Any]) -> str:
-        """Return the stamp of a response, computed from the watched lists. Empty if no list contains its space, change
-        request or thread."""
+        """Return the stamp of a response, computed from watched lists. Empty if no watched list contains its space,
+        change request or thread."""
         match op:
             case comments.ListReplies():
                 return self._replies_stamp(op)
@@ -250,7 +247,6 @@ class ViewPlanner:
         return next((page for page in pages if page.id == page_id), None)
 
     def _replies_stamp(self, op: comments.ListReplies) -> str:
-        """Return the `replies_stamp` of a thread in a watched list. Empty if no watched list contains the thread."""
         lists = [
             response.value
             for each, response in self._watched.items()
@@ -268,8 +264,8 @@ class RemoteChanges(NamedTuple):
 
 
 class RemoteChangeDetector:
-    """Counts the changes between two versions of responses. A change that appears in several responses counts once.
-    Changes by the user `me` do not count."""
+    """Counts the changes between two versions of responses. A change in several responses counts once. Threads, reviews
+    and change requests that the user `me` created do not count."""
 
     def __init__(self, me: str) -> None:
         self._me = me
@@ -287,7 +283,7 @@ class RemoteChangeDetector:
         new_items = [item for item in after.items if getattr(item, "id", None) not in old_items]
         match op:
             case comments.List():
-                # Only if the whole list was loaded before: otherwise, an old thread may look new.
+                # In a list that was only partly loaded before, an old thread may look new.
                 if before.next is None:
                     self._threads |= {
                         item.id for item in new_items if item.is_open_thread and item.posted_by.id != self._me
@@ -308,12 +304,12 @@ class RemoteChangeDetector:
 
     @property
     def unlisted(self) -> list[ChangeRequest]:
-        """The change requests that have left the lists of open and draft change requests, because they were merged,
-        archived or deleted."""
+        """The change requests that are no longer open or draft."""
         return [each for name, each in self._before.items() if name not in self._after]
 
     def changes(self, current_unlisted: Iterable[ChangeRequest]) -> RemoteChanges:
-        """Return the counted changes. `current_unlisted` has the change requests of `unlisted` with their new status."""
+        """Return the counted changes. `current_unlisted` are the change requests of `unlisted` with their new
+        status."""
         merged = tuple(each for each in current_unlisted if each.status == "merged")
         created = [each for name, each in self._after.items() if name not in self._before]
         counts: Mapping[RemoteChange, int] = {

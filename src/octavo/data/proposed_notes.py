@@ -1,8 +1,7 @@
-"""Notes that programs propose for a change request. Nothing here is sent: a note becomes a pending comment when you accept
-it.
+"""Notes that programs propose for a change request. A note becomes a pending comment when you accept it.
 
-The notes are in `state.db`, in a table of their own, so that no way of sending writes can reach them. A note that you
-accepted or discarded stays known for a while, so that the same import does not propose it again.
+The notes are in their own table of `state.db`, so that no code that sends writes can reach them. A note that you have
+accepted or discarded is remembered for a while, so that the same import does not propose it again.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.comments import Create
 from octavo.api.operation import ChangeRequestRef
 from octavo.api.safety import safe_line, safe_text
-from octavo.data.database import moment
+from octavo.data.database import time_of_timestamp
 from octavo.data.live_response import Observers
 from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import Basis, NewWrite, OutboxEntry
@@ -29,16 +28,16 @@ from octavo.data.writes.outbox import Outbox
 from octavo.untrusted_input import parse_json
 
 MAX_NOTES = 200
-"""Maximum number of proposed notes in one change request."""
+"""Maximum number of notes of a change request that wait for a decision."""
 MAX_SOURCE_LENGTH = 40
-"""Maximum length of the name of a source in characters."""
+"""Maximum number of characters of `NewNote.source`."""
 DECIDED_NOTE_LIFETIME = timedelta(days=60)
-"""Time for which a decided note is remembered."""
+"""Time for which notes are remembered after you have accepted or discarded them."""
 
 
 @dataclass(frozen=True)
 class NewNote:
-    """A note with its place, as it is proposed."""
+    """A note that a program proposes."""
 
     page: str
     """Id of the page."""
@@ -47,17 +46,17 @@ class NewNote:
     body: str
     """Text of the comment in Markdown, with its suggestion."""
     source: str
-    """Name of the program that wrote the note."""
+    """Name of the program that proposes the note."""
     identity: str
-    """Text that identifies the note, whichever block it is placed on. Notes with the same identity are stored once."""
+    """Text that identifies the note, even if its block changes. Of notes with the same identity, only the first is
+    stored."""
     placed: str = "exact"
-    """How the block was found: `exact` (by its key), `words` (by the quote), or `likely` (a similar block, or the block at
-    the same position)."""
+    """How the block was found: `exact` (by its key), `words` (by a quote), or `likely` (by similarity or position)."""
 
 
 @dataclass(frozen=True)
 class ProposedNote:
-    """A note that waits for your decision. Attributes without a docstring are documented in NewNote."""
+    """A stored note that waits for your decision. Attributes without a docstring are the same as in NewNote."""
 
     id: str
     at: ChangeRequestRef
@@ -71,7 +70,7 @@ class ProposedNote:
 
 @dataclass(frozen=True)
 class Accepted:
-    """A note that became a pending comment."""
+    """A note that you have accepted, and its pending comment."""
 
     note: ProposedNote
     entry: OutboxEntry
@@ -83,9 +82,9 @@ class ProposeResult:
 
     added: tuple[ProposedNote, ...] = ()
     known_count: int = 0
-    """Number of notes that were already proposed, or already decided by you."""
+    """Number of notes that were proposed before. You may have decided about them."""
     over_limit_count: int = 0
-    """Number of notes that were not stored, because the change request has too many."""
+    """Number of notes that were not stored, because `MAX_NOTES` notes wait for a decision."""
 
 
 class ProposedNotes:
@@ -95,11 +94,11 @@ class ProposedNotes:
         self._state, self._outbox = state, outbox
         self._by_place: dict[ChangeRequestRef, tuple[ProposedNote, ...]] = {}
         self.changed: Observers[[]] = Observers()
-        """Called after notes were proposed or decided, in this instance or another."""
+        """Called after notes were proposed or decided, also by another Octavo process."""
         state.committed.add(self._reload)
 
     def at(self, at: ChangeRequestRef) -> tuple[ProposedNote, ...]:
-        """Return the notes of a change request that wait for a decision, oldest first."""
+        """Return the notes of a change request that wait for a decision, the oldest first."""
         if at not in self._by_place:
             query = "SELECT id, record FROM proposed_notes WHERE namespace = ? AND place = ? AND decided_at IS NULL ORDER BY position"
             rows = self._state.rows(query, self._state.namespace, _place_key(at))
@@ -136,10 +135,10 @@ class ProposedNotes:
     async def accept(
         self, notes: Sequence[ProposedNote], body: str | None = None, draft_key: str = ""
     ) -> tuple[Accepted, ...]:
-        """Make notes pending comments in one transaction. Notes that were decided meanwhile are left out. Raises NotSaved.
+        """Make notes pending comments. Notes that were decided meanwhile are skipped. Raises NotSaved.
 
-        `body` replaces the text of a single note, and the draft `draft_key` is deleted. If that note was decided meanwhile,
-        `body` becomes a draft for the same block.
+        If `body` is not None, there must be one note. The comment then has the text `body`, and the draft `draft_key`
+        is deleted. If the note was decided meanwhile, `body` becomes a draft for the same block.
         """
         accepted: list[ProposedNote] = []
 
@@ -162,8 +161,8 @@ class ProposedNotes:
         return tuple(Accepted(note, entry) for note, entry in zip(accepted, entries, strict=True))
 
     async def undo_accept(self, accepted: Sequence[Accepted]) -> bool:
-        """Propose accepted notes again, and remove their pending comments, unless you edited or sent them. Return whether
-        any are proposed again. Raises NotSaved."""
+        """Propose accepted notes again, and remove their pending comments. Comments that you have edited or sent stay.
+        Return whether a note is proposed again. Raises NotSaved."""
         notes = {each.entry.id: each.note for each in accepted}
         is_undone = await self._outbox.remove_pending_comments(
             [each.entry for each in accepted],
@@ -183,8 +182,8 @@ class ProposedNotes:
         self._reload()
 
     async def withdraw(self, at: ChangeRequestRef, note_id: str, source: str) -> bool:
-        """Delete a note that waits for a decision. The note may then be proposed again. Return False if `source` has no
-        such note. Raises NotSaved."""
+        """Delete a note that waits for a decision, so that it may be proposed again. Return False if the program
+        `source` has no such note. Raises NotSaved."""
         if not any(note.id == note_id and note.source == source for note in self.at(at)):
             return False
         delete = "DELETE FROM proposed_notes WHERE namespace = ? AND id = ? AND decided_at IS NULL"
@@ -193,7 +192,7 @@ class ProposedNotes:
         return count > 0
 
     def _mark_decided(self, db: sqlite3.Connection, note_id: str) -> bool:
-        """Mark a note as decided. False if it was decided before."""
+        """Mark a note as decided. Return False if it was already decided."""
         update = "UPDATE proposed_notes SET decided_at = ? WHERE namespace = ? AND id = ? AND decided_at IS NULL"
         return db.execute(update, (self._state.now().timestamp(), self._state.namespace, note_id)).rowcount > 0
 
@@ -220,7 +219,7 @@ def _encode(note: NewNote, now: datetime) -> str:
 def _decode(at: ChangeRequestRef, note_id: str, record: str) -> ProposedNote | None:
     try:
         plain: dict[str, Any] = parse_json(record)
-        created_at = moment(plain.pop("created_at"))
+        created_at = time_of_timestamp(plain.pop("created_at"))
         names = {field.name for field in fields(ProposedNote)}
         return ProposedNote(
             note_id, at, created_at, **{name: str(value) for name, value in plain.items() if name in names}
@@ -230,7 +229,7 @@ def _decode(at: ChangeRequestRef, note_id: str, record: str) -> ProposedNote | N
 
 
 def _write(note: ProposedNote, used_draft_key: str) -> NewWrite:
-    """Return the write that adds the pending comment of a note. If you remove the comment from the review, its text
+    """Return the write that creates the pending comment of a note. If the comment is removed from the review, its text
     becomes a draft for the same block."""
     node = {"node": note.block} if note.block else {}
     op = Create(at=note.at, body=Markdown(markdown=note.body), page=note.page, **node)
@@ -239,11 +238,11 @@ def _write(note: ProposedNote, used_draft_key: str) -> NewWrite:
 
 
 def sanitize_source_name(name: str) -> str:
-    """Return the name of a source as it is stored and shown: one line without invisible characters."""
+    """Return the name of a program as one line without invisible characters. The result is `unknown` if the name is
+    empty."""
     return safe_line(name).strip()[:MAX_SOURCE_LENGTH] or "unknown"
 
 
 def sanitize_note_text(value: str) -> str:
-    """Return the text of a note as it is stored and shown: sanitized, with line breaks, and without surrounding white
-    space."""
+    """Return the text of a note, sanitized and without surrounding white space. Line breaks stay."""
     return safe_text(value).strip()

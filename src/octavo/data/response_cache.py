@@ -18,16 +18,16 @@ from octavo.data.database import (
     connect,
     describe_error,
     is_intact,
-    moment,
-    private_file,
-    private_folder,
-    set_aside,
+    make_file_private,
+    make_folder_private,
+    rename_database,
     shows_damage,
+    time_of_timestamp,
 )
 from octavo.data.sync_queue import Version
 
 FILE_NAME = "cache-v1.db"
-"""Name of the file. It contains the version of the schema. A new table does not need a new version."""
+"""Name of the cache file. Increase the number when a table changes. A new table needs no new number."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     namespace TEXT NOT NULL, url TEXT NOT NULL, body BLOB NOT NULL, kept_at REAL NOT NULL, immutable INTEGER NOT NULL,
@@ -48,25 +48,24 @@ CREATE TABLE IF NOT EXISTS made (
 ) STRICT;
 """
 _PIN = "INSERT OR REPLACE INTO pins VALUES (?, ?, ?, '', '')"
-"""Inserts a pin. The last two columns are unused."""
+"""SQL statement that inserts a pin. The last two columns are not used."""
 _TABLES = ("answers", "pins", "versions", "made")
 MAX_BYTES = 200_000_000
 MAX_DERIVED_BYTES = 80_000_000
-"""Maximum number of bytes of all derived data. Beyond it, the oldest are deleted."""
+"""Maximum bytes of the data that `put_derived` stores. The oldest data is deleted first."""
 MAX_AGE = timedelta(days=90)
 _IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = {0}.namespace AND pins.url = {0}.url)"
 PUTS_PER_EVICTION = 500
-"""Number of stored responses between two evictions."""
+"""Old responses are evicted after this number of calls of `put`."""
 
 
 def never_changes(op: Operation[Any]) -> bool:
-    """Return whether the response to an operation never changes. This is so for every operation that reads a
-    revision."""
+    """Return whether an operation reads a revision. The response then never changes."""
     return hasattr(getattr(op, "at", None), "revision_id")
 
 
 class StoredResponse(NamedTuple):
-    """A response on disk. Responses stored later have higher numbers."""
+    """A response on disk."""
 
     number: int
     op: Operation[Any] | None
@@ -76,8 +75,10 @@ class StoredResponse(NamedTuple):
 
 
 class ResponseCache:
-    """The cached responses of one profile by URL, with their versions. A pinned response is never evicted. Without a
-    folder, everything is in memory."""
+    """The cached responses of a profile by URL, with their versions.
+
+    A pinned response is never evicted. If the folder is None, responses are only in memory.
+    """
 
     def __init__(
         self,
@@ -87,8 +88,8 @@ class ResponseCache:
         max_bytes: int = MAX_BYTES,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Open the file in `folder`. If the file cannot be opened, keep responses in memory, and add a sentence for the
-        user to `notices`. `namespace` identifies the profile."""
+        """Open the cache file in `folder` for the profile `namespace`. If the file cannot be opened, responses are only
+        in memory, and `notices` has a sentence for the user."""
         self.notices: tuple[str, ...] = ()
         self._namespace = namespace
         self._max_bytes = max_bytes
@@ -99,28 +100,29 @@ class ResponseCache:
         self._db = self._open()
         self._writer = Writer(self._connect_writer, "octavo cache writer")
         self._unwritten: dict[str, tuple[Any, datetime]] = {}
-        """Responses that are not yet on disk, by URL."""
+        """Responses that are not on disk yet, by URL."""
         if self._path is not None:
             self._writer.submit(self._evict_if_intact)
 
     def get(self, op: Operation[Any]) -> tuple[Any, datetime] | None:
-        """Return the cached response to `op`, and when it was requested. None if it is not cached."""
+        """Return the cached response, and the time of its request. None if the response is not cached."""
         if (stored := self.read_body(op)) is None or (value := self.decode(op, stored[0])) is None:
             return None
         return value, stored[1]
 
     def read_body(self, op: Operation[Any]) -> tuple[bytes, datetime] | None:
-        """Return the cached response to `op` as bytes, and when it was requested. None if it is not cached."""
+        """Return the cached response as bytes, and the time of its request. None if the response is not cached."""
         if self._is_damaged:
             self._reopen()
         url = encode(op).url
         if (put := self._unwritten.get(url)) is not None:
             return _body(op, put[0]), put[1]
         rows = self._rows("SELECT body, kept_at FROM answers WHERE namespace = ? AND url = ?", url)
-        return next(((body, moment(requested_at)) for body, requested_at in rows), None)
+        return next(((body, time_of_timestamp(requested_at)) for body, requested_at in rows), None)
 
     def decode(self, op: Operation[Any], body: bytes) -> Any:
-        """Decode a body that `read_body` returned. If it cannot be decoded, delete the response and return None."""
+        """Return the value of a body that `read_body` returned. If the body is unreadable, delete the response and
+        return None."""
         try:
             return read(SPECS[type(op)].codec, body)
         except ValueError:
@@ -128,8 +130,8 @@ class ResponseCache:
             return None
 
     def put(self, op: Operation[Any], value: Any, requested_at: datetime | None = None) -> None:
-        """Cache a response in the background. If it is on disk already, only its time is updated. `requested_at` is when
-        the request was sent, by default now."""
+        """Cache a response in the background. `requested_at` is the time of the request, by default now. If the same
+        response is on disk, only its time is changed."""
         url, is_immutable = encode(op).url, never_changes(op)
         unwritten = self._unwritten[url] = (value, requested_at or self._now())
 
@@ -144,7 +146,7 @@ class ResponseCache:
             try:
                 write(db)
             finally:
-                if self._unwritten.get(url) is unwritten:  # a newer response may have been put meanwhile
+                if self._unwritten.get(url) is unwritten:  # unless a newer response was put meanwhile
                     self._unwritten.pop(url, None)
 
         self._write(work)
@@ -153,36 +155,35 @@ class ResponseCache:
             self._writer.submit(self._evict)
 
     def put_version(self, url: str, stamp: str, error: str = "", requested_at: datetime | None = None) -> None:
-        """Store the version of the response at `url`. `error` is the message if the server refused the request.
-        `requested_at` is when the request was sent, by default now."""
+        """Store the version of the response at `url`. `error` is the error message of a refused request. `requested_at`
+        is the time of the request, by default now."""
         version = self.versions[url] = Version(stamp, requested_at or self._now(), error)
         insert = "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)"
         self._execute_later(insert, url, stamp, version.requested_at.timestamp(), error)
 
     def drop_version(self, url: str) -> None:
-        """Forget the version of a response whose body on disk is missing or cannot be used, so that the response is
-        fetched again."""
+        """Delete the version of a response that cannot be read from disk. The response is then fetched again."""
         self.versions.pop(url, None)
         self._execute_later("DELETE FROM versions WHERE namespace = ? AND url = ?", url)
 
     @cached_property
     def versions(self) -> dict[str, Version]:
-        """The versions by URL, some of whose responses may have been evicted. Only this class changes the dictionary."""
+        """Versions by URL. A version may exist without a cached response. Only this class changes the dictionary."""
         return self._stored_versions()
 
     def reload_versions(self) -> None:
-        """Add the newer versions that another instance has written."""
+        """Add newer versions that another Octavo process has stored."""
         for url, version in self._stored_versions().items():
             if url not in self.versions or self.versions[url].requested_at < version.requested_at:
                 self.versions[url] = version
 
     def _stored_versions(self) -> dict[str, Version]:
         rows = self._rows("SELECT url, stamp, read_at, error FROM versions WHERE namespace = ?")
-        return {url: Version(stamp, moment(read_at), error) for url, stamp, read_at, error in rows}
+        return {url: Version(stamp, time_of_timestamp(read_at), error) for url, stamp, read_at, error in rows}
 
     def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
-        """Store an image, or bytes that were computed from responses. `body` returns the bytes, and is called in the
-        background."""
+        """Store bytes under `name` in the background, such as an image or data computed from responses. `body` is
+        called in the background to get the bytes."""
 
         def work(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (self._namespace, name, body()))
@@ -195,8 +196,7 @@ class ResponseCache:
         self._write(work)
 
     def read_derived(self, name: str) -> bytes | None:
-        """Return the bytes that `put_derived` stored under `name`. None if nothing is stored. Can be called in any
-        thread."""
+        """Return the bytes that were stored under `name`. None if there are none. Call this in any thread."""
         return next(
             (body for (body,) in self._rows("SELECT body FROM made WHERE namespace = ? AND name = ?", name)), None
         )
@@ -206,8 +206,8 @@ class ResponseCache:
         self._execute_later(_PIN, url, owner)
 
     def unpin(self, owner: str, urls: Iterable[str] | None = None) -> None:
-        """Remove the pins of `owner` for `urls`, by default for all URLs. Delete the responses that no other owner has
-        pinned."""
+        """Remove the pins of `owner` for `urls`, or all its pins if `urls` is None. Delete the responses that then have
+        no pin."""
         given_urls = None if urls is None else tuple(urls)
 
         def work(db: sqlite3.Connection) -> None:
@@ -225,9 +225,8 @@ class ResponseCache:
         self._writer.submit(work)
 
     def pinned_sizes(self, owner: str) -> dict[str, int | None]:
-        """Return the size in bytes of each response that `owner` has pinned, by URL. The size is None if the response
-        is not on disk. Can be called in any thread. Raises sqlite3.Error.
-        """
+        """Return the sizes of all responses that `owner` has pinned, in bytes, by URL. The size of a response that is
+        not on disk is None. Call this in any thread. Raises sqlite3.Error."""
         query = (
             "SELECT pins.url, length(body) FROM pins LEFT JOIN answers USING (namespace, url)"
             " WHERE pins.namespace = ? AND keeper = ?"
@@ -236,8 +235,8 @@ class ResponseCache:
             return dict(db.execute(query, (self._namespace, owner)).fetchall())
 
     def mean_body_size(self, url_part: str) -> float | None:
-        """Return the mean size in bytes of the responses whose URL contains `url_part`. None if no URL contains it. Can
-        be called in any thread. Raises sqlite3.Error."""
+        """Return the mean size of the responses whose URLs contain `url_part`, in bytes. None if there are none. Call
+        this in any thread. Raises sqlite3.Error."""
         query = "SELECT avg(length(body)) FROM answers WHERE namespace = ? AND instr(url, ?)"
         with self._connection_of_thread() as db:
             mean: float | None = db.execute(query, (self._namespace, url_part)).fetchone()[0]
@@ -252,8 +251,8 @@ class ResponseCache:
             yield db
 
     def responses_after(self, number: int, limit: int) -> Iterator[StoredResponse]:
-        """Return the next `limit` responses after the response `number`, in the order of numbers. Can be called in any
-        thread. Raises sqlite3.Error."""
+        """Return up to `limit` stored responses with a higher number than `number`, in order of their numbers. Call
+        this in any thread. Raises sqlite3.Error."""
         query = "SELECT rowid, url, body, kept_at FROM answers WHERE namespace = ? AND rowid > ? ORDER BY rowid LIMIT ?"
         with self._connection_of_thread() as db:
             rows = db.execute(query, (self._namespace, number, limit)).fetchall()
@@ -261,26 +260,26 @@ class ResponseCache:
             op = None
             with suppress(NoSuchOperation, ValueError):
                 op = decode(Request("GET", url))
-            yield StoredResponse(row_number, op, body, moment(requested_at))
+            yield StoredResponse(row_number, op, body, time_of_timestamp(requested_at))
 
     def clear(self) -> None:
-        """Delete everything in this namespace."""
+        """Delete all data of this profile."""
         self._unwritten.clear()
         self.versions.clear()
         for table in _TABLES:
             self._execute_later(f"DELETE FROM {table} WHERE namespace = ?")
 
     def flush(self) -> None:
-        """Wait until everything is written."""
+        """Wait until all data is on disk."""
         self._writer.submit(lambda db: None).exception()
 
     def close(self) -> None:
-        """Write everything and close the file."""
+        """Write all data, and close the file."""
         self._writer.close()
         self._db.close()
 
     def _rows(self, query: str, *values: str) -> list[Any]:
-        """Return the rows of a query whose first parameter is the namespace. Empty if the file cannot be read."""
+        """Return the rows that a query finds. Its first parameter is the namespace. Empty if the file is unreadable."""
         try:
             return self._db.execute(query, (self._namespace, *values)).fetchall()
         except sqlite3.DatabaseError as error:
@@ -288,7 +287,7 @@ class ResponseCache:
             return []
 
     def _execute_later(self, statement: str, *values: str | float) -> None:
-        """Execute a statement whose first parameter is the namespace, in the background."""
+        """Execute a statement in the background. Its first parameter is the namespace."""
         self._write(lambda db: db.execute(statement, (self._namespace, *values)))
 
     def _write(self, statement: Callable[[sqlite3.Connection], object]) -> None:
@@ -305,7 +304,7 @@ class ResponseCache:
         path = self._path
         if path is not None:
             try:
-                private_folder(path.parent)
+                make_folder_private(path.parent)
                 return self._open_at(path)
             except (sqlite3.OperationalError, OSError) as error:
                 consequence = "Nothing will be cached for the next time you start Octavo."
@@ -318,14 +317,14 @@ class ResponseCache:
         return db
 
     def _open_at(self, path: Path) -> sqlite3.Connection:
-        private_file(path)
+        make_file_private(path)
         db = connect(path)
         with closed_on_failure(db):
             db.executescript(SCHEMA)
         return db
 
     def _replace_damaged_file(self, path: Path) -> sqlite3.Connection:
-        set_aside(path, f"{path.name}.damaged")
+        rename_database(path, f"{path.name}.damaged")
         self._notice("The cache was damaged. Octavo will load everything from the server again.")
         return self._open_at(path)
 
@@ -338,7 +337,7 @@ class ResponseCache:
             return
         self._writer.close()
         self._db.close()
-        self.versions.clear()  # the responses are lost, and must be fetched again
+        self.versions.clear()  # the responses are lost, so all must be fetched again
         self._db = self._replace_damaged_file(self._path)
         self._writer = Writer(self._connect_writer, "octavo cache writer")
 
@@ -348,8 +347,8 @@ class ResponseCache:
             self._evict(db)
 
     def _evict(self, db: sqlite3.Connection) -> None:
-        """Delete responses older than MAX_AGE, except those that never change. If there are still too many bytes,
-        delete the oldest responses. Pinned responses stay."""
+        """Delete responses older than `MAX_AGE`, except those that never change. Then delete the oldest responses until
+        all have at most `max_bytes`. Pinned responses stay."""
         horizon = ((self._now() - MAX_AGE).timestamp(),)
         db.execute(
             f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}", horizon

@@ -1,15 +1,16 @@
-"""The full-text search index of cached responses on this machine. Its file may be deleted at any time.
+"""The full-text search index of the cached responses on this machine.
 
-    index.add(op, response)                    # in the background, in batches
+    index.add(op, response)            # in the background, in batches
     hits = await index.search("tide table", spaces=("docs",))
 
-Each profile has its own file. A damaged or older file is replaced by a new file, which is filled from the response
-cache.
+Each profile has its own index file. The file may be deleted at any time, and a damaged file is replaced. A new file is
+filled from the response cache.
 
-FTS5 indexes words with `unicode61`, without accents, and with prefixes of two and three letters. A trigram index would
-not find words of two letters, such as most Chinese words. For 26 MB of text, it would take 143 MB instead of 74 MB, and
-three times as long to write. Only the newest `MAX_RANKED` matches are ranked, because ranking 60 000 matches takes
-40 ms.
+FTS5 indexes words with `unicode61`, without accents, and prefixes of two and three letters. A trigram index would not
+find words of two letters, such as most Chinese words. For 26 MB of text, it would take 143 MB instead of 74 MB, and
+three times as long to write.
+
+Only the newest `MAX_RANKED` matches are ranked, because ranking 60 000 matches takes 40 ms.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ from octavo.data.database import (
     connect,
     is_busy,
     is_intact,
-    moment,
-    private_file,
-    private_folder,
+    make_file_private,
+    make_folder_private,
     shows_damage,
+    time_of_timestamp,
 )
 from octavo.lazy_import import lazy
 
@@ -57,7 +58,7 @@ _index_update = lazy("octavo.data.search_text:index_update")
 _removal_update = lazy("octavo.data.search_text:removal_update")
 
 _WHOLE_PAGE_LETTERS = 200_000
-"""Number of indexed characters above which the index may not have the whole text of a page."""
+"""Pages with more indexed characters may be only partly indexed."""
 VERSION = 7
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
@@ -85,9 +86,9 @@ MAX_DOCUMENTS = 200_000
 """Limits of the index. Beyond them, pages known only by title are deleted first, then the documents that were fetched
 the longest ago."""
 WRITES_PER_EVICTION = 500
-"""Number of documents written between two checks of the limits."""
+"""The limits are checked after this number of written documents."""
 MAX_RANKED = 2000
-"""Maximum number of matching passages that are ranked. Older matches are ignored."""
+"""Maximum number of matching passages that are ranked. Older matches are not found."""
 MAX_HITS_PER_ITEM = 3
 """Maximum number of hits on the same page, thread or change request."""
 CLOSE_TIMEOUT = 0.5
@@ -95,7 +96,7 @@ CLOSE_TIMEOUT = 0.5
 MAX_RECREATIONS = 3
 """Maximum number of times that a damaged file is replaced in one session."""
 FILL_BATCH = 20
-"""Number of cached responses that one step of filling the index reads."""
+"""Number of cached responses that are indexed in one step."""
 
 _INDEXED_OPERATIONS = {
     *(
@@ -123,28 +124,28 @@ class Hit:
     id: str
     """Id of the page, thread or change request."""
     part: str
-    """Part of the document that matches: `page`, `section`, `comment`, `quote`, `reply` or `change request`."""
+    """What matches: `page`, `section`, `comment`, `quote`, `reply` or `change request`."""
     title: str
     """Title of the page, or subject of the change request."""
     anchor: str = ""
     nth: int = 0
-    """Number of earlier headings on the page that have the same text as the last heading of `path`."""
+    """Number of earlier headings on the page with the same text as the last heading of `path`."""
     change_request: str = ""
     page: str = ""
     node: str = ""
-    """Key of the block that the thread is on. Empty if the thread is on no block, or if the hit is no thread."""
+    """Key of the block that the thread is on. Empty for other hits, and if the thread is on no block."""
     author: str = ""
     about: str = ""
-    """Description of a page, or status of a change request or thread."""
+    """Description of a page. Status of a change request or thread."""
     number: int = 0
     page_path: str = ""
     """Path of the page in the page tree."""
     path: tuple[str, ...] = ()
     """The headings above the match, outermost first."""
     changed_at: datetime | None = None
-    """Time when the item was written or changed."""
+    """Time of the last change of the item. None if unknown."""
     known_at: datetime | None = None
-    """Time of the newest response that contained the item."""
+    """Time of the newest response with the item."""
     snippet: str = ""
     """The text around the match, in one line."""
     marks: tuple[Range, ...] = ()
@@ -152,7 +153,7 @@ class Hit:
 
     @property
     def place(self) -> Discussion:
-        """Return the space or change request of the item."""
+        """The space or change request of the item."""
         if self.change_request:
             return ChangeRequestRef(space_id=self.space, change_request_id=self.change_request)
         return SpaceRef(space_id=self.space)
@@ -166,15 +167,15 @@ class PageName(NamedTuple):
     path: str
     """Path in the page tree. It ends with a slash if the page has pages below it."""
     file: str
-    """Path of the file that holds the page in a Git repository."""
+    """Path of the page's file in a Git repository."""
 
 
 @dataclass(frozen=True)
 class IndexedCounts:
-    """Number of indexed documents of each kind, and the time of the newest response."""
+    """Numbers of indexed documents, and the time of the newest response."""
 
     pages: int = 0
-    """Number of pages whose text is indexed, not only their title."""
+    """Number of pages whose text is indexed."""
     threads: int = 0
     replies: int = 0
     latest: datetime | None = None
@@ -182,25 +183,25 @@ class IndexedCounts:
 
 @dataclass(frozen=True)
 class IndexedPages:
-    """The pages of a space that are in the index, and which of them match a search."""
+    """The indexed pages of a space, and the pages that match a search."""
 
     updated_at: dict[str, float] = field(default_factory=dict)
-    """Time of the last change of each indexed page, by page id. The time belongs to the version in the index. Pages
-    without a time are left out, because their version is unknown."""
+    """Time of the last change of each indexed page, by page id. Pages that may be only partly indexed, or whose time is
+    unknown, are missing."""
     found: frozenset[str] = frozenset()
-    """Ids of the pages that have all words of at least one query."""
+    """Ids of the pages that contain all words of a query."""
 
     def has_version(self, page_id: str, updated_at: datetime | None) -> bool:
-        """Return whether the index has the version of a page that was last changed at `updated_at`. False if a time is
+        """Return whether the index contains the whole page in the version of `updated_at`. False if a time is
         unknown."""
         indexed = self.updated_at.get(page_id)
         return indexed is not None and updated_at is not None and abs(indexed - updated_at.timestamp()) < 0.001
 
 
 class SearchIndex:
-    """The full-text index of one profile. Without a folder, it is in memory.
+    """The full-text index of a profile. If the folder is None, the index is in memory.
 
-    The file is opened at the first write or search. All access to it runs in threads, never on the event loop.
+    The file is opened at the first write or search. All access to the file runs in threads, never on the event loop.
     """
 
     def __init__(
@@ -213,15 +214,15 @@ class SearchIndex:
         max_documents: int = MAX_DOCUMENTS,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Use the file of `namespace` in `folder`. `read_cached(number, limit)` returns up to `limit` cached responses
-        with numbers above `number`. A new index is filled with these responses."""
+        """`namespace` is the profile. A new index is filled with cached responses: `read_cached(number, limit)` returns
+        up to `limit` responses with numbers above `number`."""
         name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
         self._path = folder / f"index-v{VERSION}-{name}.db" if folder is not None else None
         self._read_cached = read_cached
         self._max_letters, self._max_documents = max_letters, max_documents
         self._now = now
         self.notice = ""
-        """Sentence that says why the index cannot be used. Empty if it can be used."""
+        """Sentence that says why the index cannot be used. Empty if the index works."""
         self.changed: Callable[[], None] = lambda: None
         """Called in the writer thread when search results may have changed."""
         self._updates: deque[tuple[Callable[[], IndexUpdate], datetime]] = deque()
@@ -229,7 +230,7 @@ class SearchIndex:
         self._written = 0
         self._closing = False
         self._lock = threading.Lock()
-        """Held during a read, and while the file is replaced."""
+        """Locked while the index is read, and while the file is replaced."""
         self._reader: sqlite3.Connection | None = None
         self._recreated = 0
         self._writer = Writer(self._connect_writer, "octavo index writer")
@@ -237,13 +238,13 @@ class SearchIndex:
     # Adding and removing documents
 
     def add(self, op: Operation[Any], value: Any) -> None:
-        """Index a response in the background. Its documents replace earlier documents of the same items."""
+        """Index a response in the background. New documents of an item replace its old documents."""
         if value is not None and SPECS[type(op)].name in _INDEXED_OPERATIONS:
             self._schedule(partial(_index_update, op, value), self._now())
 
     def remove_target(self, op: Operation[Any]) -> None:
-        """Remove the target of `op` from the index in the background, because it was deleted or cannot be read any more.
-        Does nothing for an operation whose target is not indexed."""
+        """Remove the target of `op` from the index in the background, because it was deleted or cannot be read anymore.
+        Do nothing if such targets are not indexed."""
         if SPECS[type(op)].name in _REMOVING_OPERATIONS:
             self._schedule(partial(_removal_update, op), self._now())
 
@@ -269,7 +270,7 @@ class SearchIndex:
 
     def _update(self, db: sqlite3.Connection, update: IndexUpdate, known_at: float) -> bool:
         has_changed = False
-        # By key, because a response may contain an item twice.
+        # A response may contain an item twice, so documents are compared by key.
         documents = {each.key: each for each in update.documents}
         indexed_documents = _read_documents(db, list(documents))
         unchanged: list[int] = []
@@ -295,7 +296,7 @@ class SearchIndex:
     ) -> None:
         self._written += 1
         if before is not None and before.stamp and not document.stamp:
-            # This response has only the title, so keep the indexed text.
+            # The response has only the title, so the indexed text is kept.
             db.execute(
                 "UPDATE documents SET title = ?, about = ?, page_path = ?, file = ? WHERE id = ?",
                 (document.title, document.about, document.path, document.file, before.id),
@@ -322,7 +323,7 @@ class SearchIndex:
         db.execute("UPDATE documents SET letters = ? WHERE id = ?", (letters, number))
 
     def _evict(self, db: sqlite3.Connection) -> None:
-        """Delete the documents that were fetched the longest ago, if the index exceeds its limits."""
+        """If the index exceeds its limits, delete the documents that were fetched the longest ago."""
         count, letters = db.execute("SELECT count(*), total(letters) FROM documents").fetchone()
         if count <= self._max_documents and letters <= self._max_letters:
             return
@@ -347,16 +348,15 @@ class SearchIndex:
         spaces: Collection[str] | None = None,
         snippet_length: int = 160,
     ) -> tuple[Hit, ...]:
-        """Return hits for the documents that contain every word of `query`, the best first. Empty if the index cannot
-        be used: then `notice` says why.
+        """Return the documents that contain every word of `query`, the best first. Empty if the index cannot be used.
 
-        Only documents of `kinds` in `spaces` are searched. With None, all spaces are searched. A snippet has about
+        Only documents of `kinds` in `spaces` are searched. None stands for all spaces. A snippet has about
         `snippet_length` characters.
         """
         return await asyncio.to_thread(self._read, partial(_search, query, limit, kinds, spaces, snippet_length), ())
 
     async def counts(self, spaces: Collection[str] | None = None) -> IndexedCounts:
-        """Count the indexed documents of `spaces`. With None, count the documents of all spaces."""
+        """Count the indexed documents of `spaces`, or of all spaces if `spaces` is None."""
         return await asyncio.to_thread(self._read, partial(_counts, spaces), IndexedCounts())
 
     async def pages(self, space: str) -> tuple[PageName, ...]:
@@ -364,18 +364,18 @@ class SearchIndex:
         return await asyncio.to_thread(self._read, partial(_pages, space), ())
 
     async def pages_with(self, space: str, queries: Iterable[tuple[str, ...]]) -> IndexedPages:
-        """Return the indexed pages of a space, and the pages that have all words of at least one query."""
+        """Return the indexed pages of a space. `IndexedPages.found` has the pages that contain all words of a query."""
         work = partial(_indexed_pages, space, tuple(queries))
         return await asyncio.to_thread(self._read, work, IndexedPages())
 
     async def replies(self) -> Mapping[tuple[Discussion, str], tuple[str, ...]]:
-        """Return the texts of the indexed replies, by space or change request and thread id."""
+        """Return the texts of all indexed replies, by space or change request and thread id."""
         return await asyncio.to_thread(self._read, _replies, {})
 
     # The file
 
     def flush(self) -> None:
-        """Wait until all waiting updates are written. Blocks: never call this on the event loop."""
+        """Wait until all waiting updates are in the index. Blocks, so never call this on the event loop."""
         self._writer.submit(lambda db: None).exception()
 
     def close(self) -> None:
@@ -386,12 +386,12 @@ class SearchIndex:
         with self._lock:
             self._close_reader()
 
-    def _submit(self, work: Callable[[sqlite3.Connection], None]) -> None:
+    def _submit(self, work: Callable[[sqlite3.Connection], object]) -> None:
         if not self.notice and not self._closing:
             self._writer.submit(work).add_done_callback(partial(self._check_result, self._writer))
 
-    def _check_result(self, writer: Writer, job: Future[None]) -> None:
-        """Handle an error of SQLite or of the disk. Raises any other error."""
+    def _check_result(self, writer: Writer, job: Future[object]) -> None:
+        """Handle an error of SQLite or of the disk. Other errors are raised."""
         error = job.exception() if not job.cancelled() else None
         if error is None or writer is not self._writer:
             return
@@ -440,17 +440,17 @@ class SearchIndex:
             db = connect(None)
             db.executescript(SCHEMA)
             return db
-        private_folder(self._path.parent)
+        make_folder_private(self._path.parent)
         for other in self._path.parent.glob("index-v*.db*"):
             if not other.name.startswith(f"index-v{VERSION}-"):
                 other.unlink(missing_ok=True)
-        private_file(self._path)
+        make_file_private(self._path)
         db = connect(self._path)
         with closed_on_failure(db):
             if not is_intact(db):
                 db.close()
                 self.delete_file()
-                private_file(self._path)
+                make_file_private(self._path)
                 db = connect(self._path)
             db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
         if self._read_cached is not None and not db.execute("SELECT done FROM filling").fetchone()[0]:
@@ -458,7 +458,7 @@ class SearchIndex:
         return db
 
     def _fill(self, db: sqlite3.Connection) -> None:
-        """Index the next few cached responses, and schedule the next step after other updates."""
+        """Index the next cached responses, and schedule the next step. Other updates run before that step."""
         assert self._read_cached is not None, "the index must have a source"
         ((done, after),) = db.execute("SELECT done, after FROM filling").fetchall()
         if done or self._closing:
@@ -467,7 +467,7 @@ class SearchIndex:
         last_number = responses[-1].number if responses else after
         for _, op, body, requested_at in responses:
             if op is not None and SPECS[type(op)].name in _INDEXED_OPERATIONS:
-                with suppress(ValueError):  # skip unreadable responses: the cache deletes them at their next use
+                with suppress(ValueError):  # the cache deletes an unreadable response when it is next used
                     self._update(db, _index_update(op, read(SPECS[type(op)].codec, body)), requested_at.timestamp())
         db.execute("UPDATE filling SET done = ?, after = ?", (last_number == after, last_number))
         if last_number != after:
@@ -477,7 +477,8 @@ class SearchIndex:
             self.changed()
 
     def _read(self, work: Callable[[sqlite3.Connection], R], default: R) -> R:
-        """Return the result of `work`, or `default` if the index cannot be used. Blocks: call this in a thread."""
+        """Return the result of `work`. The result is `default` if the index cannot be used. Blocks, so call this in a
+        thread."""
         if self.notice or self._closing:
             return default
         try:
@@ -497,19 +498,19 @@ class SearchIndex:
 
 
 class IndexedDocument(NamedTuple):
-    """A document in the index."""
+    """A document that is in the index, without its texts."""
 
     id: int
     title: str
     about: str
     path: str
     file: str
-    """Path of the file of the page in a Git repository."""
+    """Path of the page's file in a Git repository."""
     stamp: bytes
     known_at: float
 
     def differs(self, document: SearchDocument) -> bool:
-        """Return True if the content of `document`, which has the same key, differs from the indexed content."""
+        """Return whether the content of a document with the same key differs from the indexed content."""
         if document.stamp:
             return self.stamp != document.stamp
         indexed_values, new_values = ((each.title, each.about, each.path, each.file) for each in (self, document))
@@ -517,17 +518,15 @@ class IndexedDocument(NamedTuple):
 
 
 _IN_JSON = "IN (SELECT value FROM json_each(?))"
-"""SQL condition: the value is in a list of any length. The list is one parameter in JSON, because SQLite limits the
-number of parameters."""
+"""SQL condition for a list of any length. SQLite limits the number of parameters, so the list is one JSON parameter."""
 
 
 def _json_list(values: Iterable[int | str]) -> str:
-    """Return the values as the parameter for `_IN_JSON`."""
     return json.dumps(list(values))
 
 
 def _seconds(at: datetime) -> float:
-    """Return a time as a timestamp, limited to the times that `datetime` can represent in UTC."""
+    """Return a timestamp, limited to times that `datetime` can represent in UTC."""
     return max(_MIN_TIMESTAMP, min(at.timestamp(), _MAX_TIMESTAMP))
 
 
@@ -544,7 +543,7 @@ def _read_documents(db: sqlite3.Connection, keys: list[str]) -> dict[str, Indexe
 
 
 def _in_scope(db: sqlite3.Connection, scope: Scope, known_at: float) -> list[tuple[int, str]]:
-    """Return the id and key of each indexed document of a scope, without the documents indexed after `known_at`."""
+    """Return the ids and keys of the documents in a scope that were indexed up to the time `known_at`."""
     condition, values = "space = ? AND kind = ? AND known_at <= ?", [scope.space, scope.kind, known_at]
     for name, value in (
         ("change_request", scope.change_request),
@@ -593,8 +592,8 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
         shown_text = _storable_text(text_part.text)
         title, context = _storable_text(text_part.title), _storable_text(text_part.context)
         columns = [fold_to_index_text(context), fold_to_index_text(f"{title} {_parts(title)}".rstrip())]
-        # SQLite ignores case and accents of most letters itself. Then the text is indexed unchanged, and need not be stored
-        # a second time to be shown.
+        # SQLite itself ignores case and the accents of most letters. Such a text is indexed as it is shown, and stored
+        # only once.
         is_simple = fold_for_search(shown_text) == shown_text.lower()
         columns += [to_index_text(shown_text), ""] if is_simple else [fold_to_index_text(shown_text), shown_text]
         columns.insert(3, fold_to_index_text(_parts(shown_text)))
@@ -607,13 +606,13 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
 
 
 def _parts(text: str) -> str:
-    """Return the parts of the words in `text`. A name between letters of a script without spaces is a word."""
+    """Return the parts of the words in `text`, such as `get Station Id StationId` for `getStationId`."""
     return word_parts(to_index_text(text))
 
 
 def _storable_text(text: str) -> str:
-    """Return `text` with lone surrogates replaced by `?` and NUL by a space: UTF-8 cannot encode surrogates, and SQL
-    functions may end a text at NUL. Sanitized text stays unchanged."""
+    """Return a text that SQLite can store: lone surrogates become `?`, and NUL becomes a space. Sanitized text has
+    neither."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 
@@ -660,7 +659,7 @@ def _search(
     hits_per_item: dict[tuple[str, ...], int] = {}
     for *columns, path, at, known_at, passage in rows:
         headings = tuple(path.split(_SEPARATOR)) if path else ()
-        times = [moment(at) if at is not None else None, moment(known_at) if known_at else None]
+        times = [time_of_timestamp(at) if at is not None else None, time_of_timestamp(known_at) if known_at else None]
         hit = Hit(*(*columns, headings, *times))
         item = (hit.kind, hit.space, hit.change_request, hit.id)
         if hits_per_item.get(item, 0) < MAX_HITS_PER_ITEM and len(hits) < limit:
@@ -687,7 +686,7 @@ def _counts(spaces: Collection[str] | None, db: sqlite3.Connection) -> IndexedCo
         counts.get("page", 0),
         counts.get("comment", 0),
         counts.get("reply", 0),
-        moment(latest) if latest else None,
+        time_of_timestamp(latest) if latest else None,
     )
 
 

@@ -1,5 +1,4 @@
-"""Texts of the search index: the documents made of responses, search terms, their matches in a text, and the sections of a
-page. Does no I/O."""
+"""Makes search documents from responses, finds search terms in a text, and splits pages into sections. Does no I/O."""
 
 from __future__ import annotations
 
@@ -44,48 +43,47 @@ from octavo.documents.suggestions import one_line_text
 
 MAX_QUERY_LENGTH, MAX_TERMS = 512, 24
 MAX_SECTION_LENGTH = 4000
-"""Maximum characters of a text. Longer sections are split, so that making snippets is fast."""
+"""Maximum number of characters of a section. Longer sections are split, because snippets of long texts are slow."""
 MAX_PAGE_LETTERS = 400_000
-"""Maximum characters of a page that are indexed."""
+"""Number of characters of a page that are indexed."""
 _LETTERS_BEFORE_MATCH = 32
-"""Number of characters of a snippet before the first match."""
+"""Number of characters that a snippet shows before the first match."""
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:{SIGNED})?")
 
 
 class SearchTerms:
-    """The terms of a search. A match contains all terms. There is no query syntax."""
+    """The words of a search. A text matches if it contains all words. There is no query syntax."""
 
     def __init__(self, typed: str) -> None:
         words = fold_for_search(safety.safe_text(typed[:MAX_QUERY_LENGTH])).split()
         words = [word for word in words if any(map(str.isalnum, word))][:MAX_TERMS]
-        self.terms = tuple(
+        self.words = tuple(
             (word, len(word) > 2 or not word.isascii() or (len(word) == 2 and place == len(words) - 1))
             for place, word in enumerate(words)
         )
-        """Each term, and True if the term also matches the beginning of a longer word. A single letter does not, because
-        nearly every text would match."""
+        """Pairs of a word, and whether the word also matches the beginning of a longer word. A single letter does not,
+        because it would match nearly every text."""
 
     def __bool__(self) -> bool:
-        return bool(self.terms)
+        return bool(self.words)
 
     @property
     def expression(self) -> str:
-        """Return the FTS5 query. Every term must match in the column `context`, `title`, `words` or `parts`, and at least
-        one term in a column other than `context`."""
-        terms = [_phrase(*term) for term in self.terms]
+        """FTS5 query for texts that contain every word. At least one word must be outside the column `context`."""
+        terms = [_phrase(*term) for term in self.words]
         any_term = " OR ".join(f"({term})" for term in terms)
         return " AND ".join([*(f"({term})" for term in terms), f"({{title words parts}} : ({any_term}))"])
 
     @property
     def whole_expression(self) -> str:
-        """Return the FTS5 query for texts in which the terms follow each other."""
-        return _phrase(" ".join(word for word, _ in self.terms), self.terms[-1][1])
+        """FTS5 query for texts in which the words follow each other."""
+        return _phrase(" ".join(word for word, _ in self.words), self.words[-1][1])
 
     def ranges(self, text: str) -> tuple[Range, ...]:
-        """Return the ranges of the terms in `text`, in order and without overlap."""
-        if not self.terms:
+        """Return the ranges of the words in `text`, in order. Ranges do not overlap."""
+        if not self.words:
             return ()
         folded = FoldedText(text)
         letters, indexes = _without_accents(folded.text)
@@ -112,8 +110,8 @@ class SearchTerms:
         return tuple(ranges)
 
     def excerpt(self, text: str, length: int) -> tuple[str, tuple[Range, ...]]:
-        """Return a one-line snippet of about `length` characters, and the ranges of the terms in the snippet. The snippet
-        shows the part of `text` that has the most different terms."""
+        """Return a snippet of about `length` characters, in one line, and the ranges of the words in the snippet. The
+        snippet is the part of `text` with the most different words."""
         text = " ".join(text.split())
         ranges = self.ranges(text)
         if len(text) <= length:
@@ -131,7 +129,7 @@ class SearchTerms:
                 if len(terms_inside) > most_terms:
                     most_terms, first_match = len(terms_inside), each.start
         start = max(0, min(first_match - _LETTERS_BEFORE_MATCH, len(text) - length))
-        if start:  # move the start to the beginning of a word, if possible
+        if start:  # start at the beginning of a word, if possible
             space = text.find(" ", start, first_match)
             start = space + 1 if space >= 0 else start
         formulas = [Range(*found.span()) for found in FORMULA.finditer(text)]
@@ -146,8 +144,8 @@ class SearchTerms:
 
     @cached_property
     def _patterns(self) -> list[tuple[re.Pattern[str], bool]]:
-        """Return the pattern of each term, and whether the term also matches the beginning of a longer word."""
-        found = ((_TOKEN.findall(_without_accents(word)[0]), is_prefix) for word, is_prefix in self.terms)
+        """Pairs of the pattern of a word, and whether the word also matches the beginning of a longer word."""
+        found = ((_TOKEN.findall(_without_accents(word)[0]), is_prefix) for word, is_prefix in self.words)
         return [
             (re.compile(r"[\W_]*".join(map(re.escape, tokens))), is_prefix) for tokens, is_prefix in found if tokens
         ]
@@ -173,7 +171,7 @@ def _plain_letters(letter: str) -> str:
 
 
 def _without_accents(folded: str) -> tuple[str, Sequence[int]]:
-    """Return folded text without accents, and for each character its index in `folded`."""
+    """Return folded text without accents, and the index in `folded` of each returned character."""
     if folded.isascii():
         return folded, range(len(folded))
     letters: list[str] = []
@@ -188,7 +186,7 @@ def _without_accents(folded: str) -> tuple[str, Sequence[int]]:
 # Pages
 
 _FENCE = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,20}(`{3,}(?=[^`]*$)|~{3,})")
-"""The start of a code fence, also in a list item. A line with further backticks is inline code instead."""
+"""Start of a code fence, which may be inside a list item. If more backticks follow on the line, it is inline code."""
 _MERMAID = re.compile(r"[ \t]*mermaid(?:\s|$)", re.IGNORECASE)
 _DIAGRAM = re.compile(r"[ \t]*\{%-?[ \t]*@mermaid/diagram\b(?:[ \t]+content=\"?)?")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
@@ -203,7 +201,7 @@ _LINK = re.compile(
     r"\((?:<([^<>\n]{0,1000})>|([^()<>\s]{0,1000}(?:\([^()<>\s]{0,99}\)[^()<>\s]{0,99}){0,9}))"
     r"(?:[ \t]+\"([^\"\n]{0,300})\")?\)"
 )
-"""A link or image. The text of a link can contain brackets and images."""
+"""A link or image. The text of a link may contain brackets and images."""
 _MENTION = re.compile(
     r"<a\s(?=[^<>\n]{0,1000}\bdata-mention)[^<>\n]{0,1000}\bhref=\"([^\"\n]{1,1000})\"[^<>\n]{0,1000}>[^<>\n]{0,500}</a>"
 )
@@ -212,9 +210,9 @@ _RULE_OF_TABLE = re.compile(r"[ \t|:-]+$")
 
 
 def sections(markdown: str, title: str) -> Iterator[DocumentText]:
-    """Yield the sections of a page. A long section is split. The first heading is skipped if it equals the page title.
+    """Yield the sections of a page. Long sections are split. A first heading that equals the page title is skipped.
 
-    The page is read line by line, not parsed, so some headings and inline markup may be misread.
+    The page is read line by line, so unusual headings and markup may be read wrongly.
     """
     heading_path: list[tuple[int, str]] = []
     anchor, nth = "", 0
@@ -251,8 +249,8 @@ def sections(markdown: str, title: str) -> Iterator[DocumentText]:
 
 
 def _lines(markdown: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a page with their levels: 1 to 6 for a heading, 0 for text, and -1 for code, labels of diagrams
-    and formulas. A formula of several lines is yielded as one line. Front matter and code fences are left out."""
+    """Yield the level and the text of each line: 1 to 6 for a heading, 0 for text, and -1 for code, diagram labels and
+    formulas. A formula is yielded as one line. Front matter and code fences are skipped."""
     lines = markdown.split("\n")
     start = 0
     if lines[0].rstrip() == "---":
@@ -305,12 +303,11 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
 
 
 def _visible_text(line: str) -> str:
-    """Return the visible text of a line, without Markdown syntax, tags and URLs."""
     if _RULE_OF_TABLE.match(line):
         return ""
-    pieces = FORMULA.split(_MARKER.sub("", line))  # Every second piece is a formula.
+    pieces = FORMULA.split(_MARKER.sub("", line))  # every second piece is a formula
     line = "".join(f"$${piece}$$" if at % 2 else _without_markup(piece) for at, piece in enumerate(pieces))
-    # Decoding character references may produce control characters, so sanitize after it.
+    # Character references may stand for control characters, so the text is sanitized after they are decoded.
     return safety.safe_text(" ".join((unescape(line) if "&" in line else line).split()))
 
 
@@ -322,8 +319,8 @@ def _without_markup(text: str) -> str:
 
 
 def _link_text(match: re.Match[str]) -> str:
-    """Return the visible text of a link. For a link whose text is the title of the target page, return a placeholder with
-    the URL (`encode_mention`)."""
+    """Return the visible text of a link. If the link shows the title of its target page, return a placeholder for the
+    title (`encode_mention`)."""
     is_picture, text, bracketed, plain, title = match.groups()
     url = bracketed or plain or ""
     path = unquote(url.partition("#")[0])
@@ -339,23 +336,23 @@ Part = Literal["page", "section", "comment", "quote", "reply", "change request"]
 
 @dataclass(frozen=True)
 class DocumentText:
-    """One searchable text of a document. A match in `context`, such as the page title or the author, ranks lower."""
+    """A text of a document. Matches in `context`, such as the page title or the author, rank lower."""
 
     part: Part
     text: str
     title: str = ""
     context: str = ""
     path: tuple[str, ...] = ()
-    """The headings above the text of a section, outermost first. Empty before the first heading."""
+    """Headings above the text, the outermost first. Empty for text before the first heading."""
     anchor: str = ""
-    """Anchor that the author gave to the last heading. Empty if there is none."""
+    """Anchor that the author has set for the last heading. Empty if there is none."""
     nth: int = 0
     """Number of earlier headings on the page with the same text as the last heading."""
 
 
 @dataclass(frozen=True)
 class SearchDocument:
-    """An item that a search can find, with its location."""
+    """An item that a search can find."""
 
     kind: Kind
     space: str
@@ -370,28 +367,27 @@ class SearchDocument:
     about: str = ""
     """Description of a page, or status of a change request or thread."""
     path: str = ""
-    """Path of a page in the page tree. It ends with a slash if there are pages below it."""
+    """Path of a page in the page tree. The path ends with a slash if the page has pages below it."""
     file: str = ""
-    """Path of the file of the page in a Git repository."""
+    """Path of the page's file in a Git repository."""
     number: int = 0
     changed_at: datetime | None = None
-    """Time when the item was written or changed."""
+    """Time of the last change of the item. None if unknown."""
     stamp: bytes = b""
-    """Hash of the texts. Empty if only the title of a page is known."""
+    """Hash of the texts. Empty for a page of which only the title is loaded."""
     read_texts: Callable[[], Iterable[DocumentText]] = field(default=tuple, compare=False)
-    """Function that returns the texts. It is called only if the stamp has changed."""
+    """Function that returns the texts. Called only if the stamp has changed."""
 
     @property
     def key(self) -> str:
-        """Return the key of the document in the index. Its parts are separated by U+001F, because ids may contain
-        spaces."""
+        """Key of the document in the index. U+001F separates the parts of the key, because ids may contain spaces."""
         thread = self.thread if self.kind == "reply" else ""
         return "\x1f".join((self.kind, self.space, self.change_request, thread, self.id))
 
 
 @dataclass(frozen=True)
 class Scope:
-    """A condition for documents. A field that is None matches any document."""
+    """A set of documents. A field that is None allows all values."""
 
     kind: Kind
     space: str
@@ -403,15 +399,15 @@ class Scope:
 
 @dataclass(frozen=True)
 class IndexUpdate:
-    """The documents of a response. The response lists `complete_scopes` completely: no other documents exist in these
-    scopes."""
+    """The documents that a response adds to the index. `complete_scopes` are scopes in which no other documents
+    exist."""
 
     documents: tuple[SearchDocument, ...] = ()
     complete_scopes: tuple[Scope, ...] = ()
 
 
 def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
-    """Return the update of the index for `value`, the response to `op`."""
+    """Return the index update for the response `value` to `op`."""
     match op, value:
         case GetPage(at=SpaceRef() as at), Page():
             return IndexUpdate((_page_document(at, value),))

@@ -19,8 +19,11 @@ _MAX_LISTS = 200
 
 
 def space_name(space_id: str, titles: Mapping[str, str]) -> str:
-    """Return the name by which Octavo prints a space: a readable id such as `docs`, else its title as `tide-tables`. The id
-    is also used if the title gives no name, a number, or the name of another space. `titles` has all titles by id."""
+    """Return a short name of a space: its id if it is readable, such as `docs`, else its title as `tide-tables`.
+
+    The id is also returned if the name from the title would be empty, a number, or the name of another space. `titles`
+    has the titles of all spaces by id.
+    """
     if _READABLE_ID.fullmatch(space_id):
         return space_id
     own = slug(titles[space_id])
@@ -29,19 +32,19 @@ def space_name(space_id: str, titles: Mapping[str, str]) -> str:
 
 
 def slug(title: str) -> str:
-    """Return a title in lower case, with hyphens between its words."""
+    """Return a title in lower case, with hyphens between words."""
     return re.sub(r"[\W_]+", "-", fold(title)).strip("-")
 
 
 def cached_space_titles(folder: Path, namespace: str) -> dict[str, str]:
-    """Return the titles of the cached spaces by id. Empty if there is no readable cache."""
+    """Return the titles of all cached spaces, by id. Empty if no cache is readable."""
     spaces = _cached_list_items(folder, namespace, "/v1/orgs/*/spaces[?]*")
     names = ((space.get("id"), space.get("title")) for space in spaces)
     return {space_id: title for space_id, title in names if isinstance(space_id, str) and isinstance(title, str)}
 
 
 def cached_change_requests(folder: Path, namespace: str) -> list[tuple[str, int]]:
-    """Return the space id and the number of each cached change request, each once."""
+    """Return the space id and the number of each cached change request."""
     found = _cached_list_items(folder, namespace, "/v1/orgs/*/change-requests[?]*")
     numbers = ((each.get("space"), each.get("number")) for each in found)
     return list(dict.fromkeys((space, n) for space, n in numbers if isinstance(space, str) and isinstance(n, int)))

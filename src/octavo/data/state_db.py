@@ -22,8 +22,8 @@ from octavo.data.database import (
     describe_error,
     is_intact,
     lock_file,
-    private_file,
-    private_folder,
+    make_file_private,
+    make_folder_private,
     recover,
     table_names,
     transaction,
@@ -58,11 +58,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         " UNIQUE (namespace, place, identity)) STRICT",
     ),
 )
-"""Migrations of the schema. Each is one transaction. Append new migrations, and never change existing ones."""
+"""Migrations of the schema. Each migration runs in a transaction. Append new migrations, and never change old ones."""
 
 
 class NotSaved(Exception):
-    """Data could not be written to disk. `str(error)` is a sentence for the user."""
+    """Data could not be saved. The message is a sentence for the user."""
 
 
 def utc_now() -> datetime:
@@ -70,13 +70,13 @@ def utc_now() -> datetime:
 
 
 WRITE_TABLES = ("outbox", "sent", "once")
-"""Tables of the writes: writes that wait, writes that are done, and direct writes in progress."""
+"""Tables of waiting writes, of finished writes, and of running direct writes."""
 
 
 class StateDb:
-    """The file `state.db`. Each commit is on disk before `write` returns.
+    """The file `state.db`. `write` returns after the data is on disk.
 
-    Each profile has its own namespace in the file. An instance of this class reads and changes only one namespace.
+    Each profile has its own namespace in the file. A StateDb uses only one namespace.
     """
 
     def __init__(
@@ -88,23 +88,23 @@ class StateDb:
         now: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Open the database in `folder`, or in memory without a folder. If the file cannot be used, `notices` says why.
-        Raises nothing."""
+        """Open the file in `folder`, or a database in memory if `folder` is None. If the file cannot be used, `notices`
+        says why. Raises nothing."""
         self.namespace = namespace
         self.now = now
         self.sleep = sleep
         self.notices: tuple[str, ...] = ()
         self.save_error = ""
-        """Sentence that says why the last write failed. Empty if it succeeded."""
+        """Sentence that says why the last write failed. Empty if the write succeeded."""
         self.save_error_cause = ""
-        """Cause of that failure, for use in a sentence, such as `the disk is full`."""
+        """Cause in that sentence, such as `the disk is full`."""
         self.read_only = False
         self._path = folder / "state.db" if folder else None
         self._facts: dict[str, Any] = {}
-        """Facts in memory by name (`set_fact`)."""
+        """Facts that were read or set, by name."""
         self._locks: set[str] = set()
         self.committed: Observers[[]] = Observers()
-        """Called by `check_changed` after this or another instance has written to the file. The outbox worker calls
+        """Called by `check_changed` if this or another Octavo process has written to the file. The outbox worker calls
         `check_changed` every second."""
         try:
             self._db = self._open(self._path, migrations)
@@ -122,44 +122,44 @@ class StateDb:
         )
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return the rows of a query. The query must be fast, because it blocks the event loop."""
+        """Return the rows of a query. Blocks the event loop, so the query must be fast."""
         return self._db.execute(query, values).fetchall()
 
     def read(self, work: Transaction[R]) -> R:
-        """Run `work`, which must only read, and return its result. `work` must be fast, because it blocks the event
-        loop."""
+        """Return the result of `work`, which must only read. Blocks the event loop, so `work` must be fast."""
         return work(self._db)
 
     def write(self, work: Transaction[R]) -> Awaitable[R]:
-        """Submit `work`, and return an awaitable of its result. The result comes when the changes are on disk. Awaiting
-        raises NotSaved. Cancelling the caller does not undo `work`."""
+        """Start `work` in a transaction, and return an awaitable of its result. Awaiting waits until the changes are on
+        disk, and raises NotSaved. If the caller is canceled, `work` still runs."""
         return self.wait_written(self.submit(work))
 
     async def wait_written(self, future: Future[R]) -> R:
-        """Wait for submitted work, and return its result. Raises NotSaved."""
+        """Wait until submitted work is on disk, and return its result. Raises NotSaved."""
         try:
             return await asyncio.shield(asyncio.wrap_future(future))
         except (sqlite3.Error, OSError) as error:
             raise self._record_failure(error) from error
 
     def write_now(self, work: Transaction[R]) -> R:
-        """Like `write`, but blocks. For signal handlers. Raises NotSaved."""
+        """Run `work` in a transaction, and block until its changes are on disk. For signal handlers. Raises
+        NotSaved."""
         return self.wait_written_now(self.submit(work))
 
     def wait_written_now(self, future: Future[R]) -> R:
-        """Like `wait_written`, but blocks. For signal handlers. Waits up to two seconds, or up to half a second if the
-        last write failed. Raises NotSaved."""
+        """Block until submitted work is on disk, and return its result. For signal handlers. Raises NotSaved, also
+        after two seconds, or after half a second if the last write failed."""
         try:
             return future.result(0.5 if self.save_error else 2.0)
-        except (sqlite3.Error, OSError) as error:  # TimeoutError is an OSError
+        except (sqlite3.Error, OSError) as error:  # a TimeoutError is an OSError
             raise self._record_failure(error) from error
 
     def set_fact(self, name: str, value: Any) -> None:
-        """Store a fact: a JSON value with a name. It is written in the background, unless the file is read-only or has an
-        equal fact."""
+        """Store a fact, which is a named JSON value, in the background."""
         self._facts[name] = value
         if not self.read_only:
-            # Compare with the file, not with `_facts`: another instance may have changed the fact.
+            # `_facts` may be outdated, because another process may have changed the fact. So the value in the file is
+            # compared.
             statement = (
                 "INSERT INTO facts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
                 " WHERE value IS NOT excluded.value"
@@ -168,8 +168,8 @@ class StateDb:
             self.submit(lambda db: db.execute(statement, row))
 
     def change_fact(self, name: str, change: Callable[[Any], Any]) -> None:
-        """Replace the fact `name` in the background. `change` gets the fact on disk, which another instance may have
-        changed, or None if there is no fact. It returns the new value."""
+        """Change the fact `name` in the background. `change` gets the value on disk, or None if there is no such fact,
+        and returns the new value."""
         self._facts.pop(name, None)
         if self.read_only:
             return
@@ -180,7 +180,7 @@ class StateDb:
         self.submit(work)
 
     async def read_fact_from_disk(self, name: str) -> Any:
-        """Wait for all earlier writes, and return the fact `name` on disk. None if there is no such fact. Raises
+        """Return the fact `name` from disk, after all earlier writes. None if there is no such fact. Raises
         NotSaved."""
         return await self.write(lambda db: read_fact(db, self.namespace, name))
 
@@ -192,7 +192,7 @@ class StateDb:
         return self._facts[name]
 
     def clear(self, *, keep: Sequence[str] = ()) -> None:
-        """Delete the rows of this profile in all tables except those in `keep`. Raises NotSaved."""
+        """Delete the rows of this profile, except in the tables of `keep`. Raises NotSaved."""
         self._facts.clear()
 
         def empty(db: sqlite3.Connection) -> None:
@@ -203,8 +203,8 @@ class StateDb:
         self.write_now(empty)
 
     def adopt_namespace(self, namespace: str) -> None:
-        """Move the rows of `namespace` to this profile, except those of the table `facts`. Does nothing while another
-        instance sends writes of that namespace."""
+        """Move all rows of `namespace` except facts to this profile. Do nothing while another process sends writes of
+        `namespace`."""
         tables_with_rows = [
             table
             for table in table_names(self._db)
@@ -227,19 +227,21 @@ class StateDb:
                     unlock()
 
     def check_changed(self) -> bool:
-        """Return True if any instance has written to the file since the last call. Then also notify `committed`."""
+        """Return whether a process has written to the file since the last call. If so, notify `committed`."""
         before, self._version = self._version, self._data_version()
         if is_changed := self._version != before:
             self.committed.notify()
         return is_changed
 
     def try_lock(self, role: str, namespace: str = "", *, shared: bool = False) -> Callable[[], None] | None:
-        """Lock `role` for the profile `namespace`, by default this profile. Return the function that unlocks it. None if
-        another instance has the lock. The kernel unlocks it when the process ends. Several callers can hold a `shared` lock
-        (`lock_file`). Raises NotSaved."""
+        """Lock `role` for a profile, by default this profile. Return a function that unlocks it. None if another
+        process has the lock. Raises NotSaved.
+
+        Several processes can have a `shared` lock (`lock_file`). The kernel unlocks the file when the process ends.
+        """
         if self._path is None:
             if shared:
-                return lambda: None  # No other instance can use a database in memory.
+                return lambda: None  # no other process can use a database in memory
             if role in self._locks:
                 return None
             self._locks.add(role)
@@ -252,11 +254,11 @@ class StateDb:
             raise self._record_failure(error, path) from error
 
     def flush(self) -> None:
-        """Finish writing. Nothing can be written afterwards."""
+        """Wait until all submitted work is on disk."""
         self._writer.close()
 
     def close(self) -> None:
-        """Finish writing, and close the file."""
+        """Wait until all submitted work is on disk, and close the file."""
         self.flush()
         self._db.close()
 
@@ -266,8 +268,8 @@ class StateDb:
             _migrate(db, None, migrations)
             return db
         try:
-            private_folder(path.parent)
-            private_file(path)
+            make_folder_private(path.parent)
+            make_file_private(path)
             db = connect(path, synchronous="FULL")
             is_undamaged = is_intact(db)
             if not is_undamaged:
@@ -307,7 +309,7 @@ class StateDb:
         self.notices = (*self.notices, sentence)
 
     def submit(self, work: Transaction[R]) -> Future[R]:
-        """Schedule `work` in one transaction, after all work submitted earlier. The future fails with NotSaved,
+        """Run `work` in a transaction, after all work submitted before. The future may fail with NotSaved,
         sqlite3.Error or OSError."""
         if self.read_only:
             refused: Future[R] = Future()
@@ -334,7 +336,7 @@ class StateDb:
 
 
 def read_fact(db: sqlite3.Connection, namespace: str, name: str) -> Any:
-    """Return a fact. None if it does not exist or cannot be decoded."""
+    """Return a fact. None if it does not exist or is not JSON."""
     query = "SELECT value FROM facts WHERE namespace = ? AND name = ?"
     row = db.execute(query, (namespace, name)).fetchone()
     try:
@@ -344,16 +346,16 @@ def read_fact(db: sqlite3.Connection, namespace: str, name: str) -> Any:
 
 
 def write_fact(db: sqlite3.Connection, namespace: str, name: str, value: Any) -> None:
-    """Store a fact as a part of another transaction. `StateDb.get_fact` may still return the old fact from memory. So read
-    this fact with `read_fact_from_disk`."""
+    """Store a fact as a part of another transaction. Read this fact with `read_fact_from_disk`, because
+    `StateDb.get_fact` may return an old value from memory."""
     db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (namespace, name, json.dumps(value)))
 
 
 def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:
-    """Return why `path` could not be written or locked, and what the user can do about it."""
+    """Return why `path` could not be written or locked, and what the user can do, such as `Free some space`."""
     name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", None) or 0, "")
     if isinstance(error, TimeoutError):
-        name = "BUSY"  # the writer is waiting for the lock of the file
+        name = "BUSY"  # the writer still waits for the lock of the file
     match name.removeprefix("SQLITE_").split("_")[0]:
         case "FULL" | "ENOSPC" | "EDQUOT":
             return "the disk is full", "Free some space, then try again"
@@ -377,7 +379,7 @@ def _migrate(db: sqlite3.Connection, path: Path | None, migrations: Sequence[Seq
         if number <= version:
             continue
         with transaction(db):
-            # Another instance may have applied this migration meanwhile.
+            # Another process may have run this migration meanwhile.
             if db.execute("PRAGMA user_version").fetchone()[0] < number:
                 for statement in statements:
                     db.execute(statement)
@@ -386,6 +388,6 @@ def _migrate(db: sqlite3.Connection, path: Path | None, migrations: Sequence[Seq
 
 def _back_up(db: sqlite3.Connection, path: Path, version: int) -> None:
     temporary = path.with_name(f"{path.name}.v{version}.bak.{os.getpid()}")
-    private_file(temporary)
+    make_file_private(temporary)
     db.execute("VACUUM INTO ?", [str(temporary)])
     temporary.replace(path.with_name(f"{path.name}.v{version}.bak"))

@@ -1,12 +1,12 @@
-"""Decides which response is fetched next. Pure: no clock, no tasks, no disk.
+"""Decides which response is fetched next. Uses no clock, no tasks and no disk.
 
     queue = SyncQueue(versions.get)
-    queue.set_wants("inbox", wants, now)           # all wants of the inbox. Only due wants are queued
-    while (flight := queue.next(now, allowed)):    # the request to start now
+    queue.set_wants("inbox", wants, now)          # all wants of the inbox. Only due wants are queued
+    while (flight := queue.next(now, allowed)):   # the request to start now
         ...
-    version = queue.end(flight, error, now)        # to be stored with the response
+    version = queue.end(flight, error, now)       # to be stored with the response
 
-Each URL is queued once, with the rank of its most urgent want. It has at most one request at a time, for all owners.
+All owners share one request for each URL. The request has the rank of the most urgent want.
 """
 
 from __future__ import annotations
@@ -22,42 +22,45 @@ from octavo.api.operation import Operation
 from octavo.concurrency import MAX_REQUESTS
 
 MAX_BACKGROUND = 4
-"""Maximum number of requests at the same time that the user is not waiting for. At least two of `MAX_REQUESTS` are left
-for the user."""
+"""Maximum number of background requests at the same time. Two of `MAX_REQUESTS` are left for requests that the user
+waits for."""
 STARTS_PER_OLDEST = 8
-"""Every eighth background request is for the oldest want, whatever its rank, so that no want waits forever."""
+"""One of this number of background requests is for the oldest want of any rank, so that no want waits forever."""
 MAX_FAILURES = 3
-"""Number of consecutive requests without a usable response after which background requests pause."""
+"""Number of failed requests, one after another, after which background requests pause."""
 FIRST_PAUSE, MAX_PAUSE = timedelta(seconds=5), timedelta(minutes=5)
 MAX_UNREACHED_PAUSE = timedelta(minutes=1)
-"""Longest pause while the server cannot be reached. It is short because such requests cost the server nothing."""
+"""Maximum pause while the server cannot be reached. Such requests do not load the server."""
 LATER_INTERVAL = timedelta(seconds=0.15)
-"""Time between two requests of rank LATER."""
+"""Minimum time between two requests of rank LATER."""
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Rank(IntEnum):
-    """Urgency of a want, the most urgent first. Requests of rank NOW start at once. The number of other requests is
-    limited, and none of these starts while `MAX_REQUESTS` are running. Ranks after AWAITED can be paused."""
+    """Urgency of a want. The most urgent rank is first.
+
+    Requests of rank NOW always start at once. The other requests are limited. Requests of the ranks after AWAITED pause
+    after failures.
+    """
 
     NOW = 0
-    """The user is waiting for the response."""
+    """The user waits for the response."""
     AWAITED = 1
-    """A function is waiting for the response, but not the user."""
+    """The program waits for the response, but the user does not."""
     VISIBLE = 2
-    """A refresh of a watched response."""
+    """Refresh of a response with watchers."""
     NEEDED = 3
     """The response may lead to a row of the inbox."""
     PREFETCH = 4
-    """A prefetch of a response that the user will probably need soon."""
+    """The user will probably need the response soon."""
     LATER = 5
-    """Replies in threads of others. They may mention the user, but there may be thousands of such threads."""
+    """Replies that may mention the user. There may be thousands of such threads."""
     OFFLINE = 6
-    """A response of a space that is available offline."""
+    """The response belongs to an offline space."""
 
 
 MAX_REQUESTS_BY_RANK = {Rank.LATER: 1, Rank.OFFLINE: 2}
-"""Maximum number of requests at the same time, for ranks whose limit is below `MAX_BACKGROUND`."""
+"""Maximum number of requests at the same time for a rank. For other ranks it is `MAX_BACKGROUND`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +73,23 @@ class Want:
     """Name of the part of Octavo that needs the response, such as `inbox`."""
     rank: Rank
     stamp: str = ""
-    """Text that usually changes when the response changes (`inbox_plan.py`). Empty if no stamp is known: then the want is
-    always due."""
+    """Text that usually changes when the response changes (`inbox_plan.py`). A want without a stamp is always due."""
     order: float = 0.0
-    """Position within the rank. Lower first."""
+    """Order of the wants with the same rank, the smallest number first."""
     label: str = ""
     """Name of the response in error messages, such as `the page Tides`."""
     max_age: timedelta | None = None
-    """Age from which the stored response is fetched again even if its stamp is unchanged. None for no limit."""
+    """A stored response that is older than this is fetched even if its stamp is unchanged. None for no maximum age."""
     needs_value: bool = False
-    """True if the planner needs the value of the response. If the want is not due, the Syncer reads the value from
-    disk."""
+    """True if the planner needs the value of the response, which is read from disk if it is current."""
     min_items: int = 0
-    """Minimum number of items to fetch of a list. 0 for its first page only."""
+    """Number of items that a list must have. 0 for the first page only."""
     is_unverified: bool = False
-    """True if the stamp was copied from the response on disk. It then does not show whether the response is current."""
+    """True if the stamp was copied from the stored response, so that it does not show whether that response is
+    current."""
 
     def as_due(self) -> Want:
-        """Return a copy of the want that is due even if the version on disk is current."""
+        """Return a copy of the want that is always due."""
         return replace(self, max_age=timedelta())
 
 
@@ -95,19 +97,19 @@ class Version(NamedTuple):
     """The version of a response on disk."""
 
     stamp: str
-    """The stamp of the response when it was fetched (`inbox_plan.py`). Empty only in rows that an older Octavo stored: then
-    the response must be fetched again."""
+    """Stamp of the response when it was fetched. Empty in data of old versions of Octavo. Such a response is fetched
+    again."""
     requested_at: datetime
     error: str = ""
-    """Message of the error if the server refused the request. Otherwise empty."""
+    """Error message if the server refused the request."""
 
 
 def is_due(want: Want, version: Version | None, now: datetime) -> bool:
-    """Return whether the response of `want` must be fetched. `version` is the version on disk, or None if the response
-    is not on disk."""
+    """Return whether the response of a want must be fetched. `version` is the stored version. None if the response is
+    not stored."""
     if version is None or not want.stamp or version.stamp != want.stamp:
         return True
-    # A version from the future is due too: the clock was set back.
+    # If the clock was set back, a version may be from the future. The response is then fetched too.
     return want.max_age is not None and not timedelta() <= now - version.requested_at < want.max_age
 
 
@@ -120,12 +122,11 @@ def recheck(
     pages: Mapping[str, int] | None = None,
     expected_interval: Callable[[Want], timedelta] = lambda want: timedelta(seconds=1),
 ) -> list[Want]:
-    """Return copies of a few wants to fetch again although their stamps are unchanged. The copies are always due. The
-    most overdue is first.
+    """Return a few wants as due, the most overdue first, to fetch their responses although their stamps are unchanged.
 
-    The age of a response is divided by `expected_interval`, the expected time between two changes. The most overdue
-    response has the greatest result. The chosen responses have at most `max_pages` pages together, but the first is
-    always chosen. `pages` has the number of pages by URL. Without an entry it is 1.
+    A response is more overdue if it is older in relation to `expected_interval`, the expected time between two changes.
+    The chosen responses have at most `max_pages` pages together, but the first response is always chosen. `pages` are
+    the numbers of pages by URL, by default 1.
     """
     pages = pages or {}
 
@@ -150,50 +151,50 @@ class Flight:
     op: Operation[Any]
     url: str
     stamp: str
-    """The stamp to store with the response. Empty if no want has a stamp."""
+    """Stamp to store with the response. Empty if no want has a stamp."""
     stamps: frozenset[str]
-    """The stamps of all wants for the URL when the request was sent."""
+    """Stamps of all wants for the URL at the start of the request."""
     min_items: int
     started_at: datetime
     is_stale: bool = False
     """True if a write may have changed the response after the request was sent."""
 
     def satisfies(self, want: Want) -> bool:
-        """Return whether the response to this request is current enough for `want`, and has enough items."""
+        """Return whether the response to this request is current enough and has enough items for `want`."""
         is_current = not want.stamp or want.stamp in self.stamps
         return not self.is_stale and is_current and want.min_items <= self.min_items
 
 
 def affects_all_requests(error: BaseException) -> bool:
-    """Return whether all other requests would fail for the same reason."""
+    """Return whether the error would stop all other requests too."""
     return isinstance(error, RateLimited | Unauthorized) or _is_not_sent(error)
 
 
 class SyncQueue:
-    """The wants that are not satisfied, the running requests, and the pause after failures."""
+    """The wants that are not satisfied yet, the running requests, and the pause after failures."""
 
     def __init__(self, version_of: Callable[[str], Version | None]) -> None:
-        """`version_of` returns the version on disk of the response at a URL."""
+        """`version_of` returns the version of the stored response at a URL."""
         self.flights: dict[str, Flight] = {}
         """The running requests, by URL."""
         self.errors: dict[str, BaseException] = {}
-        """Errors of wanted responses that could not be fetched, by URL."""
+        """Errors of the wanted responses that could not be fetched, by URL."""
         self._version_of = version_of
         self._wants: dict[str, dict[str, Want]] = {}
-        """All wants that are not satisfied, by URL and then by owner. The oldest URL is first."""
+        """Wants that are not satisfied, by URL and then by owner. The URL that was added first is first."""
         self._urls: dict[str, set[str]] = {}
         """The URLs of the wants of each owner."""
         self._ready: dict[Rank, dict[str, float]] = {rank: {} for rank in Rank}
-        """For each rank, the URLs that may be fetched now, with the `order` of each URL."""
+        """URLs that may be fetched now, by rank. Each value is the `Want.order` of the URL."""
         self._general_failures: set[str] = set()
-        """URLs whose request failed with an error that affects all requests. They are fetched again after the pause."""
+        """URLs of requests that failed for a reason that stops all requests. They are retried after the pause."""
         self._paused_until = self._limited_until = self._limited_at = self._next_later_at = LONG_AGO
         self.paused_by: BaseException | None = None
-        """The error that caused the pause. None after the server has responded again."""
+        """The error that caused the last pause. None after the server has responded again."""
         self._pauses_in_a_row = self._failures_in_a_row = self._background_starts = 0
 
     def set_wants(self, owner: str, wants: Iterable[Want], now: datetime) -> list[Flight]:
-        """Replace all wants of `owner`. Return the running requests that no owner wants any more. The caller cancels
+        """Replace all wants of `owner`. Return the running requests that have no want anymore. The caller must cancel
         them."""
         new = {want.url: want for want in wants}
         before = self.waiting_urls(owner)
@@ -204,16 +205,16 @@ class SyncQueue:
         return self._take_unwanted(before)
 
     def drop(self, owner: str, urls: Iterable[str]) -> list[Flight]:
-        """Remove the wants of `owner` for these URLs. Return the running requests that no owner wants any more. The
-        caller cancels them."""
+        """Remove the wants of `owner` for some URLs. Return the running requests that have no want anymore. The caller
+        must cancel them."""
         removed = set(urls) & self.waiting_urls(owner)
         for url in removed:
             self._remove(url, owner)
         return self._take_unwanted(removed)
 
     def add(self, want: Want, now: datetime) -> bool:
-        """Add or replace a want, even if its request has failed before. Return False if the response on disk satisfies
-        the want."""
+        """Add a want or replace the want of the same owner and URL. A failed request is retried. Return False if the
+        stored response satisfies the want."""
         self._clear_failure(want)
         return self._set_want(want, now)
 
@@ -224,20 +225,20 @@ class SyncQueue:
         self._update_ready(url)
 
     def retry(self, owner: str) -> None:
-        """Allow the failed requests of `owner` again. Called at the beginning of a pass."""
+        """Allow the failed requests of `owner` again."""
         for url in self.waiting_urls(owner) & (self.errors.keys() - self._general_failures):
             del self.errors[url]
             self._update_ready(url)
 
     def mark_stale(self, url: str) -> None:
-        """Mark the running request for `url` as stale, because a write may have changed its response."""
+        """Record that a write may have changed the response of the running request for `url`."""
         if url in self.flights:
             self.flights[url].is_stale = True
 
     def next(self, now: datetime, allowed: Callable[[Rank], bool] = lambda rank: True) -> Flight | None:
-        """Return the request to start now, and count it as running. None if no request may start.
+        """Return the request to start now, which then counts as running. None if no request may start.
 
-        `allowed` returns whether requests of a background rank may start.
+        `allowed` returns whether background requests of a rank may start.
         """
         ranks = [rank for rank in Rank if self._ready[rank] and self._may_start(rank, now, allowed)]
         if not ranks:
@@ -253,18 +254,17 @@ class SyncQueue:
         return self._start(url, now)
 
     def wake_at(self, now: datetime) -> datetime | None:
-        """Return the time at which the pause or limit that delays background requests ends. None if no background request
-        is delayed."""
+        """Return when the delay of background requests ends. None if no background request is delayed."""
         times = [self._paused_until, self._limited_until]
         times += [self._next_later_at] if self._ready[Rank.LATER] else []
         has_background = any(self._ready[rank] for rank in Rank if rank > Rank.AWAITED)
         return min((time for time in times if time > now), default=None) if has_background else None
 
     def end(self, flight: Flight, error: BaseException | None, now: datetime) -> Version | None:
-        """Remove a request that has ended, and the wants that it satisfies. Return the version to store with the
-        response. None if the response has no version.
+        """Record the end of a request, and remove the wants that it satisfies. Return the version to store with the
+        response. None if there is no version to store.
 
-        Status 403 or 404 satisfies a want too, because the same request would be refused again.
+        An error with status 403 or 404 satisfies wants too, because the server would refuse the same request again.
         """
         if self.flights.get(flight.url) is not flight:
             return None
@@ -284,7 +284,7 @@ class SyncQueue:
         return version
 
     def end_pause(self) -> None:
-        """End the pause, because the server has responded to a request. A rate limit is still respected."""
+        """End the pause, because the server has responded. A rate limit stays."""
         self._pauses_in_a_row = self._failures_in_a_row = 0
         self._paused_until, self.paused_by = LONG_AGO, None
         for url in [url for url in self._general_failures if _is_not_sent(self.errors[url])]:
@@ -292,7 +292,7 @@ class SyncQueue:
             self._update_ready(url)
 
     def is_wanted(self, url: str) -> bool:
-        """Return whether there is an unsatisfied want for the response at `url`."""
+        """Return whether there is a want for `url` that is not satisfied."""
         return url in self._wants
 
     def is_in_flight(self, url: str) -> bool:
@@ -300,21 +300,21 @@ class SyncQueue:
         return url in self.flights or url in self._ready[Rank.NOW] or url in self._ready[Rank.AWAITED]
 
     def waiting_urls(self, owner: str) -> frozenset[str]:
-        """Return the URLs of the unsatisfied wants of `owner`, including wants whose request has failed."""
+        """Return the URLs of the wants of `owner` that are not satisfied. Failed requests are included."""
         return frozenset(self._urls.get(owner, ()))
 
     def unfinished_urls(self, owner: str) -> frozenset[str]:
-        """Return the URLs that will still be fetched for `owner` in this pass. URLs whose request has failed are left
-        out, unless the error affects all requests."""
+        """Return the URLs that will still be fetched for `owner`. Failed requests are not included, except those that
+        are retried after the pause."""
         return frozenset(
             url for url in self.waiting_urls(owner) if url not in self.errors or url in self._general_failures
         )
 
     def is_idle(self, owner: str, lowest: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
-        """Return whether no request for `owner` that is at least as urgent as `lowest` is running or will start.
+        """Return whether nothing is running or about to start for the wants of `owner` with rank `lowest` or more
+        urgent.
 
-        If True, all such wants are satisfied or have failed, or they wait because background requests are paused or not
-        allowed.
+        These wants are then satisfied or failed, or their requests are paused or not allowed.
         """
         urls = self.waiting_urls(owner)
         is_running = any(url in urls and self._rank(url) <= lowest for url in self.flights)
@@ -330,7 +330,7 @@ class SyncQueue:
         running_ranks = [self._rank(url) if url in self._wants else Rank.OFFLINE for url in self.flights]
         background_count = sum(running_rank > Rank.NOW for running_rank in running_ranks)
         if background_count >= MAX_BACKGROUND or len(running_ranks) >= MAX_REQUESTS:
-            return False  # otherwise, the request would wait in the client, ahead of the next request of the user
+            return False  # otherwise, a later request of the user would wait behind this request
         if rank is Rank.AWAITED:
             return True
         if self._is_paused(now) or not allowed(rank):
@@ -338,12 +338,12 @@ class SyncQueue:
         if rank is Rank.LATER and timedelta() < self._next_later_at - now <= LATER_INTERVAL:
             return False
         if self._pauses_in_a_row and any(running_rank > Rank.AWAITED for running_rank in running_ranks):
-            return False  # one request shows whether the server responds again
+            return False  # a single request shows whether the server responds again
         return running_ranks.count(rank) < MAX_REQUESTS_BY_RANK.get(rank, MAX_BACKGROUND)
 
     def _is_paused(self, now: datetime) -> bool:
-        """Return whether background requests are paused. If the clock was set back, a pause may seem longer than the
-        maximum, and a limit may seem to begin in the future. Both are ignored."""
+        """Return whether background requests are paused. A pause that is too long, or a limit that begins later than
+        now, is ignored: the clock was set back."""
         is_limited = self._limited_at <= now < self._limited_until
         return is_limited or timedelta() < self._paused_until - now <= MAX_PAUSE
 
@@ -353,7 +353,7 @@ class SyncQueue:
     def _start(self, url: str, now: datetime) -> Flight:
         wants = self._wants[url].values()
         stamps = [want.stamp for want in wants]
-        # The newest want is last. Its stamp comes from the newest list.
+        # The last want is the newest, and its stamp comes from the newest list.
         known_stamps = [stamp for stamp in stamps if stamp]
         flight = self.flights[url] = Flight(
             self._best_want(url).op,
@@ -367,12 +367,12 @@ class SyncQueue:
         return flight
 
     def _record_failure(self, flight: Flight, error: BaseException, now: datetime) -> None:
-        """Record a failure. Pause background requests if other requests would fail as well."""
+        """Record a failed request. Start a pause if other requests would fail too."""
         self._clear_error(flight.url)
         if affects_all_requests(error):
             self._general_failures.add(flight.url)
         elif flight.is_stale:
-            return  # a write made the response outdated, so the request is sent again anyway
+            return  # the request is repeated, because a write has changed the response
         elif isinstance(error, ApiError) and error.outcome is not Outcome.UNKNOWN:
             self.end_pause()
         self.errors[flight.url] = error
@@ -396,15 +396,14 @@ class SyncQueue:
         if earlier is None or earlier.stamp != want.stamp:
             self._clear_failure(want)
             if earlier is not None:
-                self._wants[want.url].pop(want.owner)  # added again below, as the newest
+                self._wants[want.url].pop(want.owner)  # added at the end, because it is now the newest
         self._wants.setdefault(want.url, {})[want.owner] = want
         self._urls.setdefault(want.owner, set()).add(want.url)
         self._update_ready(want.url)
         return True
 
     def _clear_failure(self, want: Want) -> None:
-        """Remove the stored error for a want. An error that affects all requests is removed only for a want of rank NOW or
-        AWAITED."""
+        """Remove the error of a want. An error that stops all requests is only removed for rank NOW and AWAITED."""
         if want.url not in self._general_failures or want.rank <= Rank.AWAITED:
             self._clear_error(want.url)
 
@@ -426,13 +425,12 @@ class SyncQueue:
         return min(self._wants[url].values(), key=lambda want: (want.rank, want.order))
 
     def _rank(self, url: str) -> Rank:
-        """Return the most urgent rank of the wants for a URL. After an error that affects all requests, NOW and AWAITED
-        count as VISIBLE."""
+        """Return the most urgent rank of the wants for a URL. After an error that stops all requests, this is at most
+        VISIBLE."""
         best = self._best_want(url).rank
         return max(best, Rank.VISIBLE) if url in self._general_failures else best
 
     def _update_ready(self, url: str) -> None:
-        """Add a URL to `_ready` if it may be fetched now. Otherwise remove the URL."""
         for ready in self._ready.values():
             ready.pop(url, None)
         has_failed = url in self.errors and url not in self._general_failures

@@ -1,21 +1,19 @@
-"""Fetches the responses that parts of Octavo need, in the order that `sync_queue.py` decides.
+"""Fetches the responses that parts of Octavo need. `sync_queue.py` decides the order.
 
-    page = await syncer.get(op)                      # the user waits
-    syncer.run(planner)                              # a pass: fetches the wants of the planner in the background
-    await syncer.wait_planned("inbox")               # until the wants are known and the disk is read
-    await syncer.wait_idle("inbox", Rank.PREFETCH)   # until they are fetched
+    page = await syncer.get(op)                         # the user waits
+    syncer.run(planner)                                 # a pass: fetches the wants of the planner in the background
+    await syncer.wait_planned("inbox")                  # until the wants are known and the disk is read
+    await syncer.wait_idle("inbox", Rank.PREFETCH)      # until the responses are fetched
     syncer.progress("inbox"), syncer.failures("inbox")
-    syncer.drop("inbox")                             # cancels its requests
+    syncer.drop("inbox")                                # cancels the requests
 
 A planner returns wants and never sends a request:
 
     class ReadingListPlanner:
         owner = "reading list"
-
-        def wants(self):                             # all wants, due or not. The queue fetches only the due ones
+        def wants(self):  # all wants, due or not. The queue fetches only the due wants
             yield Want(tree_op, encode(tree_op).url, self.owner, Rank.NEEDED, stamp=revision, needs_value=True)
-
-        def on_response(self, want, value):          # called with each response; returns further wants
+        def on_response(self, want, value):  # called with each response; returns more wants
             return [...] if isinstance(value, PageTree) else ()
 """
 
@@ -41,70 +39,68 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 WANTS_PER_SLICE = 500
-"""Number of wants to process before other tasks of the event loop may run."""
+"""Number of wants that are processed before other tasks may run."""
 READS_PER_SLICE = 40
-"""Number of responses to read from disk before other tasks of the event loop may run."""
+"""Number of responses that are read from disk before other tasks may run."""
 RATE_LIMIT_CHECK = 5.0
-"""Maximum seconds between two checks of a rate limit that is nearly reached."""
+"""Maximum seconds between two checks whether the rate limit is still nearly reached."""
 SESSION_ENDED = "This session has ended."
 
 
 class Planner(Protocol):
-    """Decides which responses a part of Octavo needs."""
+    """Decides which responses a part of Octavo needs. `owner` is the name of this part."""
 
     owner: str
 
     def wants(self) -> Iterable[Want]:
-        """Return all wants that the planner knows before the pass, due or not. Of two wants for the same URL, the
-        later replaces the earlier."""
+        """Return the wants that the planner knows before it gets responses. The last want for a URL counts."""
         ...
 
     def on_response(self, want: Want, value: Any) -> Iterable[Want]:
-        """Use the response to a want, and return the wants that follow from it.
+        """Use the response to a want, and return the wants that depend on it.
 
-        Called with each response that arrives, and with the responses on disk of wants that have `needs_value`.
+        Called with each fetched response. Also called with a stored response if its want has `needs_value`.
         """
         ...
 
 
 class Progress(NamedTuple):
-    """Number of wants of an owner, and how many of them are missing or due."""
+    """Number of wants of an owner, of missing responses, and of due wants."""
 
     wanted: int
     missing: int
-    """Number of wants that are not satisfied, including wants whose request has failed."""
+    """Number of wants that are not satisfied. Failed requests are included."""
     due: int
-    """Number of wants that were due in this pass."""
+    """Number of wants that were due in the last pass."""
 
 
 class LoadFailure(NamedTuple):
-    """A response that could not be fetched."""
+    """A wanted response that could not be fetched."""
 
     want: Want
     cause: str
-    """The sentence of the error."""
+    """The error message, a sentence."""
     is_unreached: bool = False
     """True if the server could not be reached."""
 
 
 @dataclass(eq=False)
 class _OwnerState:
-    """The wants of an owner, and its passes."""
+    """The planner of an owner, its wants and its running passes."""
 
     planner: Planner | None = None
     roots: frozenset[str] = frozenset()
-    """URLs of the wants that `Planner.wants` returned. All other wants follow from responses."""
+    """URLs of the wants that `Planner.wants` returned. The other wants depend on responses."""
     wants: dict[str, Want] = field(default_factory=dict)
-    """All wants, by URL."""
-    wants_after: dict[str, list[Want]] = field(default_factory=dict)
-    """The wants that follow from each response, by its URL."""
+    """All wants of the owner, by URL."""
+    dependent_wants: dict[str, list[Want]] = field(default_factory=dict)
+    """The wants that depend on a response, by the URL of the response."""
     used_versions: dict[str, Version | None] = field(default_factory=dict)
-    """The last version of each response that was passed to the planner, by URL. The same version is not read from disk
-    again."""
+    """Version of the last response that the planner got, by URL. The same version is not read from disk again."""
     due: dict[str, Rank] = field(default_factory=dict)
-    """Ranks of the wants that were due since the last pass began, by URL."""
+    """Ranks of the wants that were due in the last pass, by URL."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    """The running tasks that call the planner."""
+    """Running tasks that call the planner."""
     last_pass: asyncio.Task[None] | None = None
 
 
@@ -121,13 +117,13 @@ class Syncer(Generic[R]):
         now: Callable[[], datetime],
         rate_limit_wait: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """`read(op, count)` fetches a response. For a list, `count` is the minimum number of items.
+        """`read(op, min_items)` fetches a response. `min_items` is the number of items that a list must have.
 
         `accept(op, response, is_outdated)` stores a response and returns its value. `is_outdated` is True if the
-        response will be fetched again because of a write.
+        response will be fetched again, because a write may have changed it.
 
         `fail(op, error)` handles an error. `rate_limit_wait()` returns the seconds that background requests must wait
-        because the rate limit is nearly reached.
+        because of the rate limit.
         """
         self.queue = SyncQueue(lambda url: cache.versions.get(url))
         self.changed: Observers[[str]] = Observers()
@@ -136,20 +132,20 @@ class Syncer(Generic[R]):
         self._now, self.rate_limit_wait = now, rate_limit_wait
         self._states: dict[str, _OwnerState] = {}
         self._waiting: dict[asyncio.Future[Any], str] = {}
-        """The futures of the callers of `get`, and the URL that each waits for."""
+        """URL that each caller of `get` waits for, by the future of the caller."""
         self._calls = count(1)
         self._tasks = Tasks("A refresh")
         self._running: dict[Flight, asyncio.Task[None]] = {}
         self._start_timer: asyncio.Handle | None = None
         self._is_start_scheduled = self.is_hidden = self._is_closed = False
         self._change = asyncio.Event()
-        """Set and then replaced whenever a request starts or ends, or a pass ends."""
+        """Event that is set when a request starts or ends, or a pass ends. A new event replaces it then."""
 
-    # Interface for callers and planners
+    # For callers and planners
 
     async def get(self, op: Operation[T], rank: Rank = Rank.NOW) -> T:
-        """Fetch a response, or wait for a request that is already running. If the caller is canceled, the request
-        continues for other callers. Raises ApiError."""
+        """Fetch a response, or wait for a running request. If the caller is canceled, the request continues for other
+        callers. Raises ApiError."""
         if self._is_closed:
             raise NotSent(SESSION_ENDED)
         url, owner = encode(op).url, f"call {next(self._calls)}"
@@ -163,21 +159,21 @@ class Syncer(Generic[R]):
             self._cancel(self.queue.drop(owner, (url,)))
 
     def add(self, want: Want) -> None:
-        """Fetch the response of one want soon, even if its request has failed before."""
+        """Fetch the response of a want soon. A failed request is retried."""
         if not self._is_closed:
             self.queue.add(want, self._now())
             self._schedule_start()
 
     def drop(self, owner: str) -> None:
-        """Remove all wants of `owner`. Cancel the requests that no other owner wants."""
+        """Remove all wants of `owner`. Cancel the requests that have no want anymore."""
         if (state := self._states.pop(owner, None)) is not None:
             for task in state.tasks:
                 task.cancel()
         self._cancel(self.queue.set_wants(owner, (), self._now()))
 
     def run(self, planner: Planner, *, retries_refused: bool = False) -> None:
-        """Begin a pass of a planner in the background. The pass first waits until an earlier pass of the same owner
-        has ended. With `retries_refused`, repeat the requests that the server refused before."""
+        """Start a pass in the background. The pass begins when the running pass of the owner has ended. With
+        `retries_refused`, the requests that the server refused in an earlier pass are repeated."""
         if self._is_closed:
             return
         state = self._states.setdefault(planner.owner, _OwnerState())
@@ -187,19 +183,19 @@ class Syncer(Generic[R]):
         state.last_pass = self._start_planning(state, work, f"pass of {planner.owner}")
 
     async def wait_idle(self, owner: str, lowest: Rank = Rank.OFFLINE) -> None:
-        """Wait until all wants of `owner` that are at least as urgent as `lowest` are satisfied or have failed, or until
+        """Wait until all wants of `owner` with rank `lowest` or more urgent are satisfied or failed. Also returns while
         background requests are paused."""
         while not self.is_idle(owner, lowest):
             await self._change.wait()
 
     async def wait_planned(self, owner: str) -> None:
-        """Wait until the wants of `owner` are known and its planner has read the responses on disk. Does not wait for
+        """Wait until the planner of `owner` has returned its wants and got its stored responses. Does not wait for
         requests."""
         while not self._is_closed and (state := self._states.get(owner)) is not None and state.tasks:
             await self._change.wait()
 
     def is_idle(self, owner: str, lowest: Rank = Rank.OFFLINE) -> bool:
-        """Return whether `wait_idle` would return immediately."""
+        """Return whether `wait_idle` would not wait."""
         state = self._states.get(owner)
         if self._is_closed:
             return True
@@ -215,21 +211,21 @@ class Syncer(Generic[R]):
         self._change = asyncio.Event()
 
     def progress(self, owner: str, lowest: Rank = Rank.OFFLINE) -> Progress:
-        """Count the wants of `owner` that are at least as urgent as `lowest`."""
+        """Count the wants of `owner` with rank `lowest` or more urgent."""
         state = self._states.get(owner) or _OwnerState()
         urls = {url for url, want in state.wants.items() if want.rank <= lowest}
         due = sum(rank <= lowest for rank in state.due.values())
         return Progress(len(urls), len(urls & self.queue.waiting_urls(owner)), due)
 
     def pause_reason(self, owner: str) -> str | None:
-        """Return why requests for an idle owner wait. This is the message of the error that caused the pause, or an
-        empty text if the rate limit is nearly reached. None if no request waits."""
+        """Return why the requests of an idle owner wait: the error message that caused the pause. Empty if the rate
+        limit is nearly reached. None if no request waits."""
         if not self.queue.unfinished_urls(owner):
             return None
         return str(self.queue.paused_by) if self.queue.paused_by is not None else ""
 
     def failures(self, owner: str) -> tuple[LoadFailure, ...]:
-        """Return the wants of `owner` whose responses could not be fetched."""
+        """Return the wants of `owner` whose requests have failed."""
         failures = []
         for url, want in self._states[owner].wants.items() if owner in self._states else ():
             version = self._cache.versions.get(url)
@@ -239,11 +235,11 @@ class Syncer(Generic[R]):
                 failures.append(LoadFailure(want, version.error))
         return tuple(failures)
 
-    # State of requests, and control of the queue
+    # Requests and the queue
 
     def is_current(self, url: str) -> bool:
-        """Return whether the stored response for `url` is known to be up to date: a planner has a want with a verified
-        stamp for `url`, and no request for it is queued."""
+        """Return whether the stored response for `url` is known to be current: a planner has a want with a verified
+        stamp, and the want is satisfied."""
         wants = [state.wants[url] for state in self._states.values() if url in state.wants]
         version = self._cache.versions.get(url)
         is_stored = version is not None and not version.error
@@ -252,7 +248,8 @@ class Syncer(Generic[R]):
         )
 
     def mark_affected_stale(self, is_affected: Callable[[Operation[Any]], bool]) -> None:
-        """Mark running requests as stale if a write may change their responses. They are sent again after they end.
+        """Repeat the running requests whose responses a write may change. The repetition starts when the request has
+        ended.
 
         `is_affected` returns whether the write may change the response to an operation.
         """
@@ -261,22 +258,22 @@ class Syncer(Generic[R]):
                 self.queue.mark_stale(url)
 
     def prioritize(self, url: str) -> None:
-        """Send the request for `url` before all others, because the user now waits for it."""
+        """Send the request for `url` before all others."""
         self.queue.prioritize(url)
         self._schedule_start()
 
     def end_pause(self) -> None:
-        """End the pause. Called when the server has responded to a request, such as a write."""
+        """End the pause, because the server has responded to another request."""
         self.queue.end_pause()
         self._schedule_start()
 
     def set_hidden(self, is_hidden: bool) -> None:
-        """Start no requests of ranks VISIBLE and LATER while the terminal is hidden."""
+        """Record whether the terminal is hidden. Requests of rank VISIBLE and LATER then do not start."""
         self.is_hidden = is_hidden
         self._schedule_start()
 
     async def close(self) -> None:
-        """Cancel all requests and start no more. Callers of `get` are canceled."""
+        """Cancel all requests and all callers of `get`. Later requests do not start."""
         self._is_closed = True
         if self._start_timer is not None:
             self._start_timer.cancel()
@@ -300,11 +297,11 @@ class Syncer(Generic[R]):
         state.roots, state.wants = frozenset(roots), dict(roots)
         to_visit, children = list(roots), dict[str, list[Want]]()
         for url in to_visit:
-            if url in state.wants_after:
-                children[url] = state.wants_after[url]
+            if url in state.dependent_wants:
+                children[url] = state.dependent_wants[url]
                 to_visit += [each.url for each in children[url] if each.url not in state.wants]
                 state.wants |= {each.url: each for each in children[url] if each.url not in state.wants}
-        state.wants_after = children
+        state.dependent_wants = children
         state.used_versions = {url: version for url, version in state.used_versions.items() if url in state.wants}
         self._cancel(self.queue.set_wants(planner.owner, state.wants.values(), self._now()))
         state.due = {url: state.wants[url].rank for url in self.queue.waiting_urls(planner.owner)}
@@ -315,7 +312,7 @@ class Syncer(Generic[R]):
     def _start_planning(
         self, state: _OwnerState, work: Coroutine[Any, Any, None], name: str | None = None
     ) -> asyncio.Task[None]:
-        """Start a task that calls the planner. `drop` cancels the task."""
+        """Start a task that calls the planner. `drop` cancels such tasks."""
         task = self._tasks.start(work, name=name)
         state.tasks.add(task)
         task.add_done_callback(partial(self._on_planning_ended, state))
@@ -330,10 +327,10 @@ class Syncer(Generic[R]):
         return want.as_due() if version is not None and version.error else want
 
     async def _use_cached_responses(self, state: _OwnerState, wants: Iterable[Want]) -> None:
-        """Pass responses from disk to the planner, and add the wants that the planner returns for them.
+        """Pass stored responses to the planner, and add the wants that depend on them.
 
-        A response is read if its want needs the value and is not due, and if the planner has not used the version
-        before. A response that is no longer on disk is fetched.
+        A response is read if its want has `needs_value` and is not due, and if the planner has not got this version
+        before. A response that is missing on disk is fetched.
         """
         versions, wants_with_value = self._cache.versions, [want for want in wants if want.needs_value]
         for start in range(0, len(wants_with_value), READS_PER_SLICE):
@@ -348,9 +345,9 @@ class Syncer(Generic[R]):
                 continue
             for (want, version, _), value in zip(batch, await asyncio.to_thread(self._decode, batch), strict=True):
                 if self._cache.versions.get(want.url) != version:
-                    continue  # a newer response was fetched meanwhile
+                    continue  # a newer response was fetched while the body was decoded
                 if value is not None:
-                    await self._add_wants_after(state, want, value, version)
+                    await self._add_dependent_wants(state, want, value, version)
                 else:
                     self._cache.drop_version(want.url)
                     self.queue.add(want, self._now())
@@ -358,35 +355,35 @@ class Syncer(Generic[R]):
                     self._schedule_start()
 
     def _decode(self, wants: Iterable[tuple[Want, Version, Any]]) -> list[Any]:
-        """Decode the bodies. The result is None for a body that cannot be decoded or that contains only a part of a
-        list. Can be called in any thread."""
+        """Return the values of stored bodies. None for an unreadable body, and for an incomplete list. Call this in any
+        thread."""
         values = []
         for want, _, body in wants:
             value = self._cache.decode(want.op, body[0]) if body is not None else None
-            is_cut = want.min_items and isinstance(value, ListPage) and value.next is not None
-            values.append(None if is_cut else value)
+            is_incomplete = want.min_items and isinstance(value, ListPage) and value.next is not None
+            values.append(None if is_incomplete else value)
         return values
 
-    async def _add_wants_after(self, state: _OwnerState, want: Want, value: Any, version: Version | None) -> None:
-        """Add the wants that follow from a response. Remove the wants that followed only from its earlier version."""
+    async def _add_dependent_wants(self, state: _OwnerState, want: Want, value: Any, version: Version | None) -> None:
+        """Add the wants that depend on a response. Remove the wants that depended only on its earlier version."""
         assert state.planner is not None, "the pass has a planner"
         state.used_versions[want.url] = version
         children = [child async for child in _in_slices(state.planner.on_response(want, value))]
         not_due = list[Want]()
         if want.needs_value:
             removed = (
-                {each.url for each in state.wants_after.get(want.url, ())}
+                {each.url for each in state.dependent_wants.get(want.url, ())}
                 - {each.url for each in children}
                 - state.roots
             )
-            state.wants_after[want.url] = children
+            state.dependent_wants[want.url] = children
             for url in removed:
                 state.wants.pop(url, None)
                 state.used_versions.pop(url, None)
             self._cancel(self.queue.drop(want.owner, removed))
         async for child in _in_slices(children):
-            if want.needs_value and state.wants_after.get(want.url) is not children:
-                return  # a newer response has arrived
+            if want.needs_value and state.dependent_wants.get(want.url) is not children:
+                return  # the planner got a newer response meanwhile
             state.wants[child.url] = child
             if self.queue.add(child, self._now()):
                 state.due[child.url] = child.rank
@@ -404,7 +401,7 @@ class Syncer(Generic[R]):
         return not (self.rate_limit_wait() > 0 or (self.is_hidden and waits_while_hidden))
 
     def _schedule_start(self) -> None:
-        """Start requests in the next turn of the event loop, after all wants of this turn have been added."""
+        """Start requests in the next turn of the event loop, when all wants of this turn are added."""
         if not (self._is_start_scheduled or self._is_closed):
             if self._start_timer is not None:
                 self._start_timer.cancel()
@@ -417,7 +414,7 @@ class Syncer(Generic[R]):
         self._is_start_scheduled, now = False, self._now()
         while (flight := self.queue.next(now, self._may_start)) is not None:
             task = self._running[flight] = self._tasks.start(self._run(flight), name=flight.url)
-            # Done in a callback, because a task canceled before its first step never runs its own code.
+            # A callback runs even if the task is canceled before its first step.
             task.add_done_callback(partial(self._on_flight_ended, flight))
         at, low = self.queue.wake_at(now), self.rate_limit_wait()
         waits = ([(at - now).total_seconds()] if at is not None else []) + (
@@ -437,8 +434,11 @@ class Syncer(Generic[R]):
                 self._accept_response(flight, response)
 
     def _accept_response(self, flight: Flight, response: R) -> None:
-        """Store a response and its version. Pass the value to waiting callers, unless a write has made the request stale.
-        Not a coroutine, so that no other task sees the response without its version."""
+        """Store a response and its version, and pass the value to callers and planners. If a write has made the request
+        stale, they wait for the next response.
+
+        Not a coroutine, so that no other task sees the response without its version.
+        """
         version = self.queue.end(flight, None, self._now())
         value = self._accept(flight.op, response, flight.is_stale)
         self._store_version(flight, version)
@@ -447,7 +447,7 @@ class Syncer(Generic[R]):
             for state in self._states.values():
                 want = state.wants.get(flight.url)
                 if want is not None and state.planner is not None and flight.satisfies(want):
-                    self._start_planning(state, self._add_wants_after(state, want, value, version))
+                    self._start_planning(state, self._add_dependent_wants(state, want, value, version))
         self._notify_owners(flight.url)
 
     def _accept_failure(self, flight: Flight, error: ApiError) -> None:
@@ -469,7 +469,7 @@ class Syncer(Generic[R]):
     def _on_flight_ended(self, flight: Flight, task: asyncio.Task[None]) -> None:
         del self._running[flight]
         if self.queue.flights.get(flight.url) is flight:
-            # The task was canceled, or raised an unexpected error. End its requests, because the callers must not wait
+            # The task was canceled or raised an unexpected error. Its callers get an error, so that they do not wait
             # forever.
             error = None if task.cancelled() else task.exception()
             self.queue.end(flight, error or asyncio.CancelledError(), self._now())

@@ -1,4 +1,5 @@
-"""Searches the pages of a revision for a term that is to be replaced. Only pages that can have the term are read."""
+"""Searches the pages of a revision for a term that will be replaced. Pages that cannot contain the term are not
+loaded."""
 
 from __future__ import annotations
 
@@ -16,52 +17,52 @@ from octavo.data.sync_queue import Rank
 from octavo.documents.terms import TermChange, TermMatch, find_matches, index_queries
 
 MAX_READ_PAGES = 1000
-"""Maximum number of pages that one search reads."""
+"""Maximum number of pages that a search loads."""
 MAX_MATCHES = 5000
-"""Number of matches after which a search ends."""
+"""A search ends after this number of matches."""
 _PAGES_PER_STEP = 8
 
 
 @dataclass(frozen=True)
 class PageMatches:
-    """A page with matches of the old term."""
+    """A page that contains the term."""
 
     page: Page
     text: str
-    """The text in which the matches were found."""
+    """Markdown of the page. `matches` are places in this text. Empty if only the title was searched."""
     matches: tuple[TermMatch, ...]
     title_match: TermMatch | None = None
-    """The term in the title of the page. None if the title does not have the term."""
+    """Match in the title of the page. None if the title does not contain the term."""
 
 
 @dataclass(frozen=True)
 class TermResults:
-    """The results of a search so far."""
+    """The results of a search up to now."""
 
     pages: tuple[PageMatches, ...] = ()
     """Pages with matches, in the order of the page tree."""
     searched: int = 0
-    """Number of searched pages, including the pages that the index rules out."""
+    """Number of searched pages. This includes pages that the index excludes."""
     total: int = 0
     """Number of pages with text in the revision."""
     failure: str = ""
-    """The reason why the last page could not be loaded. Empty if no page failed."""
+    """Error message of the last page that could not be loaded. Empty if no page failed."""
     is_complete: bool = False
-    """True if the search has ended, even if some pages were not searched."""
+    """True if the search has ended, even if it did not load all pages."""
 
     @property
     def match_count(self) -> int:
-        """Number of matches on all pages."""
+        """Number of matches in all texts and titles."""
         return sum(len(each.matches) + (each.title_match is not None) for each in self.pages)
 
 
 async def search_term(
     live: Live, index: SearchIndex, at: RevisionRef, change: TermChange, changed: Collection[str] = ()
 ) -> AsyncIterator[TermResults]:
-    """Search the pages of a revision, and yield the results so far after every few pages. `changed` has the ids of the
-    pages whose text differs from main: the index has only the text of main.
+    """Search the pages of a revision for `change.old`, and yield the results after every few pages.
 
-    Pages that cannot be loaded are skipped. Raises ApiError if the page tree cannot be loaded.
+    `changed` are the ids of pages whose text differs from main, because the index has only the text of main. A page
+    that cannot be loaded is skipped. Raises ApiError if the page tree cannot be loaded.
     """
     tree = await live.cached_or_fetch(ListPages(at=at))
     documents = [page for page in tree.walk() if page.type == "document"]

@@ -1,26 +1,26 @@
 """Writes: everything that Octavo changes on the server.
 
 There are two ways to send a write. Comments, replies and reviews with comments wait in the outbox. For all other
-writes, the user waits (direct.py). Both ways use the table in store.py. It has a row for each operation, a `WriteKind`.
-The most important functions of a row are `check`, which compares the target before sending, `search`, which asks the
-server for the result after a lost response, and `undo`, which returns the opposite write. The rows are in
-comment_kinds.py and change_request_kinds.py.
-Three words in this package:
-    Baseline    The ids that the server had before the first attempt. An item that is not in it may be the lost write
+writes, the user waits (direct.py). Both ways use the table in store.py, which has a `WriteKind` for each operation. The
+most important functions of a `WriteKind` are `check`, which compares the target before sending, `search`, which searches
+the server for the result after a lost response, and `undo`, which returns the opposite write.
+
+Terms
+    Baseline    The ids that the server had before the first attempt. An item with another id may be the lost write
     Place       A space or a change request. The writes to a place are sent in order
     Search      Requests to the server for the result of a lost write
 
 How a comment is sent:
 
-0. The composer saves the draft 0.3 seconds after the last key press, but at most 1 second after the first unsaved one.
-   It also saves before it closes (tui/comments/composer.py, data/drafts.py).
+0. The composer saves the draft 0.3 seconds after the last key press, but at most 1 second after the first key press
+   that is not saved. It also saves before it closes (tui/comments/composer.py, data/drafts.py).
 1. `Outbox.add_all` stores the entry and deletes the draft in one transaction (store.py, state.db). The state is `held`.
-2. optimistic_updates.py shows the comment on the cached responses. `u` cancels it, and the text is a draft again.
-3. The undo delay ends: `OutboxWorker` makes the entry `queued`. Of all instances, only the holder of the file lock
-   `outbox` does steps 3 to 6 (worker.py).
-4. `OutboxDelivery.deliver` calls `check`. It reads the newest threads, or the replies of the thread (comment_kinds.py).
-   Their ids are the baseline.
-5. `machine.start` stores the state `sending` and the baseline. Only then is the request sent.
+2. optimistic_updates.py shows the comment in the cached responses. `u` cancels the comment, and its text is a draft again.
+3. The undo delay ends: `OutboxWorker` makes the entry `queued`. Of all Octavo processes, only the process with the file
+   lock `outbox` does steps 3 to 6 (worker.py).
+4. `OutboxDelivery.deliver` calls `check`, which reads the newest threads, or the replies of the thread
+   (comment_kinds.py). Their ids are the baseline.
+5. `machine.start` stores the state `sending` and the baseline. Then the request is sent.
 6. The response arrives: one transaction stores the id of the comment, and moves the entry from the table `outbox` to
    the table `sent` (`machine.confirm`).
 
@@ -31,18 +31,18 @@ What happens after a kill:
     1, 2          `held`                    If the undo delay has ended since, it begins again (`OutboxWorker._take_over`).
     3, 4          `queued`                  Step 4 is repeated.
     5             `sending`, the baseline   The server may or may not have the comment. The entry becomes `unknown`.
-    6             the entry in `sent`       Nothing is to do.
+    6             the entry in `sent`       Nothing happens.
 
-The kernel releases the lock of a killed instance. If another instance is still running, its worker gets the lock within
-a second, without a new start. Otherwise, the first `Live.watch` or the first new write starts a worker.
+The kernel releases the lock of a killed process. If another Octavo process is running, its worker gets the lock within a
+second. Otherwise, the first `Live.watch` or the first new write of the next process starts a worker.
 
 What happens to an `unknown` entry, after a kill or after a lost response (delivery.py):
 
-1. `search` looks for an item with the same author, page and text (or at least the same letters) that is not in the
-   baseline and that no other write created. If there is such an item, the entry is done.
+1. `search` looks for an item with the same author, page and text (or at least the same letters). The item must not be in
+   the baseline, and no other write may have created it. If there is such an item, the entry is done.
 2. Otherwise, the search is repeated until the server can no longer act on the request (`may_arrive_until`).
-3. Then Octavo asks the user, because a comment sent twice would exist twice. It never sends the comment again by itself.
-   It searches for a day, less and less often. A comment that arrives late is done.
+3. Then Octavo asks the user, because a comment that is sent twice exists twice. Octavo does not send the comment again by
+   itself. It searches for a day, less and less often. The entry is done if the comment arrives late.
 4. If the user retries, Octavo searches once more before it sends, and keeps the baseline. The comment exists
    twice only if the first request arrives after this search.
 
@@ -50,11 +50,12 @@ A write that only sets a state, such as “resolved”, is checked and sent agai
 
     outbox.py               the interface for screens: add, undo, retry, discard, submit a review. The undo history is in
                             tui/core/write_queue.py
-    machine.py              the states and steps of an entry, and which entry waits for which other entry (pure)
-    worker.py, delivery.py  when a step is taken; how an entry is sent and searched for
-    store.py                the entries in state.db
+    machine.py              the states and steps of an entry, and which entry waits for which other entry (no I/O)
+    worker.py               takes the steps when they are due
+    delivery.py             sends an entry, and searches for a lost write
+    store.py                the entries in state.db, and the table of the kinds of writes
     comment_kinds.py, change_request_kinds.py
-                            rows of the table. comment_kinds.py also recognizes the comments that Octavo created
+                            rows of the table. comment_kinds.py also recognizes the comments that Octavo has created
     change_request_writes.py, content_writes.py
                             functions that screens call for direct writes
 """

@@ -1,6 +1,7 @@
-"""Checks writes on a change request before they are sent. After a lost response, searches the server for the write.
+"""Checks the writes to a change request before they are sent. Searches the server for a write after its response was
+lost.
 
-Merges and updates are compared with a `MergeBasis`. Edits of pages are at the end of the module.
+Merges and updates are checked against a `MergeBasis`. Edits of pages are at the end of the module.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ from octavo.data.writes.machine import (
 )
 
 MAX_REVISIONS = 10
-"""Maximum number of revisions in which Octavo searches for an edit whose response was lost."""
+"""Maximum number of revisions that are searched for an edit after its response was lost."""
 _SETTINGS = frozenset(("description", "emoji", "icon", "hidden", "no_index", "no_robots_index"))
 
 
 @dataclass(frozen=True)
 class MergeBasis:
-    """State of a change request and of main. A merge or update is sent only if this state has not changed."""
+    """State of a change request and of main. A merge or update is sent only if both still have this state."""
 
     change_request: ChangeRequest
     main: str | None
@@ -49,7 +50,7 @@ class MergeBasis:
 
     @property
     def basis(self) -> Basis:
-        """Return the same state as a `Basis`."""
+        """The same state as a `Basis`."""
         request = self.change_request
         return Basis(
             revision=request.revision,
@@ -67,12 +68,12 @@ async def read_basis(send: Send, at: ChangeRequestRef) -> MergeBasis:
 
 
 async def changes_since(send: Send, at: ChangeRequestRef, before: Basis, current: MergeBasis) -> str:
-    """Return sentences about the changes since the checks were loaded. Empty if nothing has changed."""
+    """Return sentences for the user about the changes since `before`. Empty if nothing has changed."""
     sentences = []
     if before.revision is not None and current.change_request.revision != before.revision:
         sentences.append("This change request has been edited since the checks were loaded.")
     has_moved = before.main is not None and current.main != before.main
-    # If main changed between the two requests of `read_basis`, only `outdated` shows the change.
+    # If main changed between the two requests of `read_basis`, only `outdated` shows this.
     if has_moved or (current.change_request.outdated and not before.is_outdated):
         merged = await _change_request_merged_as(send, at, current.main) if has_moved else None
         name = f": #{merged.number} {merged.subject}".rstrip() + " was merged" if merged is not None else ""
@@ -81,7 +82,8 @@ async def changes_since(send: Send, at: ChangeRequestRef, before: Basis, current
 
 
 async def _change_request_merged_as(send: Send, at: ChangeRequestRef, main: str | None) -> ChangeRequest | None:
-    """Return the change request whose merge created the revision `main`. None if unknown."""
+    """Return the change request whose merge created the revision `main` of main. None if there is none, or if it cannot
+    be loaded."""
     if main is None:
         return None
     try:
@@ -92,7 +94,8 @@ async def _change_request_merged_as(send: Send, at: ChangeRequestRef, main: str 
 
 
 def change_request_in(merged_from: Any) -> ChangeRequest | None:
-    """Return the change request in the field `mergedFrom` of a revision. None if the value is not a change request."""
+    """Return the change request in the field `mergedFrom` of a revision. None if the field contains no change
+    request."""
     try:
         codec = SPECS[change_requests.Get].codec
         return read(codec, to_json(merged_from)) if isinstance(merged_from, dict) else None
@@ -111,8 +114,8 @@ async def _check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> C
 
 
 async def _search_for_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> AlreadyDone | None:
-    """Return AlreadyDone if the change request is merged, else None. `MergeResult.result` is then empty, because only
-    the lost response said whether there were conflicts."""
+    """Return AlreadyDone if the change request is merged. The lost response said whether there were conflicts, so
+    `MergeResult.result` is empty."""
     current = await send(change_requests.Get(at=attempt.op.at))
     if current.status != "merged":
         return None
@@ -131,8 +134,8 @@ async def _check_update(send: Send, attempt: Attempt[change_requests.UpdateFromM
 
 
 async def _search_for_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
-    """Return AlreadyDone if the change request has another base and another revision, else None. `MergeResult.result` is
-    then empty, because only the lost response said whether there were conflicts."""
+    """Return AlreadyDone if the change request has a new base and a new revision. The lost response said whether there
+    were conflicts, so `MergeResult.result` is empty."""
     current = await send(change_requests.Get(at=attempt.op.at))
     if current.base == attempt.basis.base or current.revision == attempt.basis.revision:
         return None
@@ -140,7 +143,8 @@ async def _search_for_update(send: Send, attempt: Attempt[change_requests.Update
 
 
 def review_target_changed(current: ChangeRequest, basis: Basis) -> Changed | None:
-    """Return why a review based on `basis` no longer fits the change request. None if it fits."""
+    """Return why a review based on `basis` must not be sent: the change request is decided or was edited. None if it
+    may be sent."""
     if current.status not in UNDECIDED:
         return Changed(f"the change request is {current.status} now")
     if basis.revision is not None and current.revision != basis.revision:
@@ -151,7 +155,8 @@ def review_target_changed(current: ChangeRequest, basis: Basis) -> Changed | Non
 
 
 async def _check_review(send: Send, attempt: Attempt[reviews.Submit]) -> Check:
-    """Return the ids of the existing reviews as the baseline. Changed if the change request has been edited."""
+    """Return the ids of the existing reviews as the baseline, or Changed if the change request was decided or
+    edited."""
     current = await send(change_requests.Get(at=attempt.op.at))
     if (changed := review_target_changed(current, attempt.basis)) is not None:
         return changed
@@ -159,7 +164,7 @@ async def _check_review(send: Send, attempt: Attempt[reviews.Submit]) -> Check:
 
 
 async def _search_for_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyDone | None:
-    """Return the submitted review, even if it is outdated now. None if the server does not have the review."""
+    """Return the review that was submitted. None if the server does not have it."""
     if attempt.baseline is None:  # nothing was sent
         return None
     for review in (await send(reviews_of(attempt.op.at))).items:
@@ -170,12 +175,11 @@ async def _search_for_review(send: Send, attempt: Attempt[reviews.Submit]) -> Al
 
 
 async def _check_creation(send: Send, attempt: Attempt[change_requests.Create]) -> Check:
-    """Return the ids of the user's draft change requests as the baseline."""
     return Ready(tuple(draft.id for draft in await _fetch_drafts_of_user(send, attempt)))
 
 
 async def _search_for_creation(send: Send, attempt: Attempt[change_requests.Create]) -> AlreadyDone | None:
-    """Return the created draft change request. None if the server does not have the draft."""
+    """Return the draft change request that was created. None if the server does not have it."""
     if attempt.baseline is None:  # nothing was sent
         return None
     for draft in await _fetch_drafts_of_user(send, attempt):
@@ -202,13 +206,16 @@ async def _search_for_status(send: Send, attempt: Attempt[change_requests.Update
 
 
 def status_name(status: str) -> str:
-    """Return the name of a status for messages."""
+    """Return the name of a status in messages, such as `ready for review` for `open`."""
     return {"open": "ready for review", "draft": "a draft"}.get(status, status)
 
 
 async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check:
-    """Return Changed if only some of the reviewers are already requested, because a second request makes an existing
-    review outdated. Return AlreadyDone if all of them are, or if the review to withdraw is already outdated."""
+    """Return AlreadyDone if all reviews are requested, and Changed if some are. Requesting a review again would make an
+    existing review outdated.
+
+    For a withdrawal, return AlreadyDone if the review is already outdated.
+    """
     if attempt.basis.review is not None:
         found = await _search_for_request(send, attempt)
         return replace(found, remark="Your review is already withdrawn.") if found is not None else Ready()
@@ -224,7 +231,8 @@ async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check
 
 
 async def _search_for_request(send: Send, attempt: Attempt[reviews.Request]) -> AlreadyDone | None:
-    """Return AlreadyDone if all reviewers are requested, or if the review to withdraw is outdated. Otherwise None."""
+    """Return AlreadyDone if all reviews are requested. For a withdrawal, return AlreadyDone if the review is
+    outdated."""
     at = attempt.op.at
     if attempt.basis.review is not None:
         submitted = (await send(reviews_of(at))).items
@@ -247,10 +255,10 @@ def _facts_of_review(op: reviews.Submit) -> WriteFacts:
 
 @dataclass(frozen=True)
 class FoundEdit:
-    """An edit of pages that was found after its response was lost."""
+    """An edit of pages that a search has found on the server."""
 
     head: str
-    """Head revision of the change request now."""
+    """Current head revision of the change request."""
     created: Revision
 
 
@@ -263,7 +271,7 @@ async def _check_edit(send: Send, attempt: Attempt[content.Edit]) -> Check:
 
 
 async def _search_for_edit(send: Send, attempt: Attempt[content.Edit]) -> AlreadyDone | None:
-    """Return AlreadyDone with a FoundEdit. None if no later revision contains all changes of the edit."""
+    """Return AlreadyDone with a FoundEdit. None if no revision since the edit contains all its changes."""
     op, expected = attempt.op, attempt.basis.revision
     head = (await send(change_requests.Get(at=op.at))).revision
     if head is None or head == expected:
@@ -315,13 +323,13 @@ async def _contains_update(send: Send, op: content.Edit, change: UpdatePage, pag
     if change.document is None or change.document.markdown is None:
         return True
     stored = await send(content.GetRawPage(at=op.at.revision_ref(after.id), page_id=page.id, format="markdown"))
-    # Compare words, because a server may change the line breaks of a text.
+    # A server may change the line breaks of a text, so only words are compared.
     return stored.markdown is not None and stored.markdown.text.split() == change.document.markdown.split()
 
 
 def _canonical(value: str | bool | None) -> str:
-    """Return the value of a page setting in a form to compare: `a  b` -> `a b`, an emoji -> `1f600`, None and False ->
-    empty."""
+    """Return a page setting in a form that can be compared. Emoji become code points such as `1f600`, white space
+    becomes single spaces, and None and False become empty."""
     if not isinstance(value, str):
         return str(value or "")
     code = "-".join(f"{ord(char):x}" for char in value) if value and ord(value[0]) > 0x2000 else value
@@ -347,7 +355,8 @@ def _lock_name_of_request(op: reviews.Request, basis: Basis) -> str:
 
 
 def _lock_name_of_edit(op: content.Edit, basis: Basis) -> str:
-    # The hash lets another edit of the same revision be sent at the same time.
+    # The hash makes the name different for another edit of the same revision, so that both can be sent at the same
+    # time.
     identity = f"{basis.revision} {op.model_dump_json()}".encode(errors="surrogatepass")
     return f"edit {_name(op.at)} {sha256(identity).hexdigest()[:16]}"
 

@@ -1,4 +1,4 @@
-"""Functions for the writes that the user waits for: create, mark as ready, review, update and merge change requests.
+"""Functions for direct writes to change requests: create, mark as ready, review, update and merge.
 
 Each function returns a SendResult and raises no ApiError.
 """
@@ -30,10 +30,10 @@ _ALREADY_SENDING = "Your review is already being sent: its comments first, then 
 async def merge(
     live: Live, at: ChangeRequestRef, checked: MergeBasis, on_search: Callable[[], object] = lambda: None
 ) -> SendResult[MergeResult]:
-    """Merge a change request, unless the change request or main has changed since `checked`.
+    """Merge a change request. Send nothing if the change request or main has changed since `checked`.
 
-    If the response is lost, `on_search` is called, and Octavo searches for the result. The `result` of the merge is then
-    empty, because only the response says whether there were conflicts.
+    If the response is lost, `on_search` is called, and the result is searched on the server. `MergeResult.result` is
+    then empty, because only the response says whether there were conflicts.
     """
     return await _send_checked(live, change_requests.Merge(at=at), checked, "merge", on_search)
 
@@ -41,7 +41,7 @@ async def merge(
 async def update(
     live: Live, at: ChangeRequestRef, checked: MergeBasis, on_search: Callable[[], object] = lambda: None
 ) -> SendResult[MergeResult]:
-    """Update a change request from main. The conditions and the result are those of `merge`."""
+    """Update a change request from main, under the same conditions as `merge`."""
     return await _send_checked(live, change_requests.UpdateFromMain(at=at), checked, "update", on_search)
 
 
@@ -68,11 +68,11 @@ async def review(
     *,
     action: str,
 ) -> SendResult[Review]:
-    """Submit a review without pending comments. It is not sent if the head of the change request is not
-    `expected_revision`, or while another review of it is being sent.
+    """Submit a review without pending comments. Send nothing if the head of the change request is not
+    `expected_revision`, or while another review is being sent.
 
-    `action` completes “Could not …”, such as “approve #7”. The request does not contain the revision. So the change
-    request may be edited between the check and the review: then the message of the result says so.
+    `action` completes “Could not …”, such as “approve #7”. The request does not name a revision. If the change request
+    is edited just before the review, the message of the result says so.
     """
     if has_review_in_flight(live.outbox.own_entries, at):
         return SendResult("refused", _ALREADY_SENDING)
@@ -102,10 +102,11 @@ async def submit_review(
     action: str,
     draft_key: str = "",
 ) -> SendResult[tuple[OutboxEntry, ...]]:
-    """Send the pending comments and then the review, if the head of the change request is still `expected_revision`.
+    """Submit the pending comments and then the review. Send nothing if the head of the change request is not
+    `expected_revision`.
 
-    Comments and review are stored in one transaction, so a crash cannot separate them. The review is sent after all
-    comments have arrived. Without a connection nothing is sent, and the comments stay pending.
+    One transaction stores the comments and the review. The review is sent after all comments. Without a connection, the
+    comments stay pending.
     """
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     basis = Basis(revision=expected_revision)
@@ -122,10 +123,10 @@ async def submit_review(
 
 
 async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, own_review: Review) -> SendResult[Review]:
-    """Withdraw `own_review`, a review by the user, by making it outdated.
+    """Withdraw the review `own_review` of the user.
 
-    The API cannot delete a review, but a review becomes outdated when it is requested again. So Octavo requests a review
-    from the user. If nobody had requested the review before, Octavo then removes the request.
+    The API cannot delete a review, but a new request for a review makes the old review outdated. So Octavo requests a
+    review from the user. If the review was not requested before, Octavo then removes the request.
     """
     me = own_review.reviewer.id
     op, basis = reviews.Request(at=at, users=(me,)), Basis(review=own_review.id)
@@ -143,7 +144,7 @@ async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, own_revie
 
 
 async def create(live: Live, at: SpaceRef, subject: str) -> SendResult[ChangeRequest]:
-    """Create a draft change request with this subject."""
+    """Create a draft change request with the subject `subject`."""
     op = change_requests.Create(at=at, subject=subject)
     failure_prefix, missing = (
         "Could not create the change request",
@@ -158,18 +159,19 @@ NO_DRAFTS = (
 
 
 async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) -> SendResult[ChangeRequest]:
-    """Mark a draft as ready for review, or convert an open change request to a draft. Nothing is sent if the status
-    differs from `seen`."""
+    """Mark a draft as ready for review, or convert an open change request to a draft. Send nothing if the status is not
+    that of `seen`."""
     status: Literal["open", "draft"] = "open" if seen.status == "draft" else "draft"
     op, unchanged = change_requests.Update(at=at, status=status), f"#{seen.number} is still {status_name(seen.status)}"
     verb, preposition = ("mark", "as") if status == "open" else ("convert", "to")
     failure_prefix = f"Could not {verb} #{seen.number} {preposition} {status_name(status)}"
     sent = await send_direct(live, op, Basis(status=seen.status), failure_prefix=failure_prefix, missing=unchanged)
     if sent.kind == "changed":
-        live.refresh_affected(op)  # The shown status is outdated.
+        live.refresh_affected(op)  # the status on screen is outdated
     refusal = sent.refusal
     if isinstance(refusal, NotFound) or (refusal is not None and refusal.status in NO_METHOD_STATUSES):
-        # The check has just read the change request. So 404 means that the server does not have the operation.
+        # The change request exists, because the check has read it. So 404 means that the server does not have the
+        # operation.
         live.has_draft_status = False
         return SendResult("refused", NO_DRAFTS)
     if sent.kind == "done" and sent.result is not None and sent.result.status != status:
@@ -179,9 +181,9 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) ->
     return sent
 
 
-async def request_reviews(live: Live, at: ChangeRequestRef, people: Sequence[str]) -> SendResult[RequestedReviewers]:
-    """Request reviews from `people`. If some of these reviews are already requested, nothing is sent and the kind of
-    the result is `changed`. The reason is that a second request makes an existing review outdated."""
-    op = reviews.Request(at=at, users=tuple(people))
+async def request_reviews(live: Live, at: ChangeRequestRef, user_ids: Sequence[str]) -> SendResult[RequestedReviewers]:
+    """Request reviews from the users with the ids `user_ids`. If some reviews are already requested, send nothing and
+    return `changed`: requesting them again would make existing reviews outdated."""
+    op = reviews.Request(at=at, users=tuple(user_ids))
     failure_prefix, missing = "Could not request the reviews", "the server does not show the review request"
     return await send_direct(live, op, failure_prefix=failure_prefix, missing=missing)

@@ -1,6 +1,6 @@
-"""Checks the writes of comments and replies, searches for them after a lost response, and undoes them.
+"""Checks writes of comments and replies, searches for them after a lost response, and undoes them.
 
-The second half of the module recognizes the comments on the server that Octavo created.
+The second half of the module recognizes comments that Octavo has created.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _Delete = comments.Delete | comments.DeleteReply
 async def _check_comment(send: Send, attempt: Attempt[Create]) -> Check:
     """Return the ids of the newest threads as the baseline."""
     async for page in _newest_threads(send, attempt.op):
-        if page.items:  # A page is empty if the user may not read its items.
+        if page.items:  # a page of the list is empty if the user cannot read its threads
             return _ready(page.items)
     return Ready()
 
@@ -56,8 +56,8 @@ async def _search_for_comment(send: Send, attempt: Attempt[Create]) -> AlreadyDo
 async def _check_reply(send: Send, attempt: Attempt[CreateReply]) -> Check:
     """Return the ids of the replies of the thread as the baseline."""
     replies: list[Reply] = []
-    # If a later page of the list cannot be read, the reply is sent with an incomplete baseline. If its response is lost,
-    # the search usually fails at the same page, so it does not mistake an older reply for the lost reply.
+    # If a later page cannot be read, the reply is sent with an incomplete baseline. If its response is lost, the search
+    # usually fails at the same page, so no older reply is taken for the lost reply.
     with suppress(PaginationError):
         async for page in _replies(send, attempt.op):
             replies += page.items
@@ -69,8 +69,8 @@ async def _search_for_reply(send: Send, attempt: Attempt[CreateReply]) -> Alread
 
 
 async def _check_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]) -> Check:
-    """Return Changed if the text is not the text that the user saw. In a repeated attempt, also if `_signs_of_change`
-    differ from those before the first attempt."""
+    """Return Changed if other users have edited the text since the user saw it. When an attempt is repeated, return
+    Changed also if `_signs_of_change` have changed since the first attempt."""
     op, current = attempt.op, await _fetch_current(send, attempt.op)
     if is_applied(attempt, current):
         return AlreadyDone()
@@ -124,9 +124,9 @@ def _undo_edit(op: _Edit, basis: Basis) -> Operation[Any] | str:
 
 
 def _signs_of_change(op: _Edit, current: Comment | Reply) -> tuple[str, ...]:
-    """Return texts that change if other users undo `op`, even if the comment is then the same as before `op`.
+    """Return texts that change when other users change the comment and change it back.
 
-    For example, only the number of replies shows that a thread was resolved and reopened.
+    For example, only the number of replies shows that a thread was resolved and then reopened.
     """
     signs = []
     if op.body is not None:
@@ -194,12 +194,12 @@ def _replies(send: Send, op: CreateReply) -> AsyncGenerator[ListPage[Reply], Non
 
 
 def normalized(text: str) -> str:
-    """Return a text in the form in which all servers return it: sanitized, NFC, trimmed, with plain line breaks."""
+    """Return a text as all servers would return it: sanitized, NFC, trimmed, and with plain line breaks."""
     return unicodedata.normalize("NFC", safety.safe_text(text)).strip()
 
 
 def _has_same_letters(text: str, other: str) -> bool:
-    """Return whether two texts have the same letters. Markup is ignored, because a server may change it."""
+    """Return whether two texts have the same letters. Markup does not count, because a server may change it."""
     letters = _letters(text)
     return letters != "" and letters == _letters(other)
 
@@ -209,7 +209,7 @@ def _letters(text: str) -> str:
 
 
 def emoji_key(emoji: str) -> str:
-    """Return the canonical spelling of an emoji, given as a character or as code points such as `1f44d`."""
+    """Return an emoji in the form in which emoji are compared. `emoji` may also be code points, such as `1f44d`."""
     if _CODE_POINTS.fullmatch(emoji):
         points = [int(code, 16) for code in emoji.split("-")]
         if all(point < 0x110000 for point in points):
@@ -228,9 +228,10 @@ def _has_reaction(reactions: Iterable[Reaction], emoji: str, user_id: str) -> bo
 def find_created(
     attempt: Attempt[Create] | Attempt[CreateReply], items: Iterable[Comment | Reply]
 ) -> Comment | Reply | None:
-    """Return the item of `items` that a lost write created. If several match, return the oldest. None if none matches.
+    """Return the comment or reply in `items` that a lost write has created. If there are several, return the oldest.
+    None if there is none.
 
-    A match has the page and the text of the write, and meets the conditions of `Attempt.may_have_created`.
+    The item must have the page and the text of the write, and `Attempt.may_have_created` must be True for it.
     """
     op = attempt.op
     page = op.page if isinstance(op, Create) else None
@@ -249,10 +250,10 @@ def find_created(
 def is_applied(
     attempt: Attempt[Update] | Attempt[UpdateReply], current: Comment | Reply, *, sent: bool = False
 ) -> bool:
-    """Return whether the comment `current` already has every value that the write sets.
+    """Return whether the comment `current` has all values that the write sets.
 
-    If the write was `sent`, the server may have changed its markup. Then the same letters are enough, unless the previous
-    text has the same letters too.
+    If the write was `sent`, the server may have changed its markup. The text then only needs the same letters, unless
+    the previous text had these letters too.
     """
     op, me, was = attempt.op, attempt.me, attempt.basis.text
     if op.body is not None and normalized(current.body.text) != normalized(op.body.markdown):

@@ -1,5 +1,5 @@
-"""Functions that edit the content of a change request. Each edit is for the revision on screen, is sent at most once,
-and is never queued."""
+"""Functions that edit the content of a change request. An edit changes the revision that the user sees. It is never
+queued, and sent at most once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from octavo.lazy_import import lazy
 _merge = lazy("octavo.documents.merging.page_merge:merge")
 
 _MAX_ATTEMPTS = 3
-"""Number of attempts while other people keep editing a change request."""
+"""Maximum number of attempts to save while other users keep changing the change request."""
 MAYBE_OVERWRITTEN = "Someone else saved at the same time, and this edit may have replaced their text. Check the diff."
 MAX_CHANGES_PER_EDIT = 50
 """Maximum number of changes that the server accepts in one edit."""
@@ -32,16 +32,17 @@ NO_CONTENT_EDITS = "This server does not support editing content. Edit pages in 
 EDITABLE_FIELDS = ("title", "slug", "emoji", "icon", "description", "hidden", "no_index", "no_robots_index")
 """Fields of a page that an edit can change."""
 NEVER_NONE_FIELDS = frozenset({"title", "slug", "hidden", "no_index", "no_robots_index"})
-"""Fields that an edit cannot set to None."""
+"""Fields that must have a value."""
 
 
 async def page_source(live: Live, at: ContentRef, page_id: str) -> Raw | None:
-    """Return the unsanitized Markdown of a page, to be edited and sent back. It must never be shown.
+    """Return the Markdown of a page as the server sends it, to edit it and send it back. Never show this text, because
+    it is not sanitized.
 
-    None if there is no such page, or if the page has no Markdown. Raises ApiError.
+    None if the page does not exist or has no Markdown. Raises ApiError.
     """
     try:
-        # Not through the cache: the cached text of the same URL is sanitized.
+        # The cached text for this URL is sanitized, so the cache is not used.
         page = await live.send(content.GetRawPage(at=at, page_id=page_id, format="markdown"))
     except NotFound:
         return None
@@ -55,11 +56,11 @@ async def edit(
     changes: Sequence[ContentEdit],
     later_writes: Sequence[NewWrite] = (),
 ) -> SendResult[None]:
-    """Make up to 50 `changes` in one edit, if the head of the change request is still the revision `expected`. The server
-    makes all changes or none.
+    """Send up to 50 `changes` in one edit. The server makes all changes or none. Send nothing if the head of the change
+    request is not the revision `expected`.
 
-    If the edit fails, the message is only the cause, without “Could not …”. `later_writes` are added to the outbox if the
-    edit is done.
+    An error message has only the cause, without “Could not …”. If the edit is done, `later_writes` are added to the
+    outbox.
     """
     op = content.Edit(at=at, changes=tuple(changes), compat=False)
     missing, basis = "the server does not show the edit", Basis(revision=expected)
@@ -84,8 +85,8 @@ async def edit(
 async def _find_replaced(
     send: Send, at: ChangeRequestRef, expected: str | None, head: str | None, created: Revision | None
 ) -> tuple[str | None, str | None]:
-    """Return the head after an edit, or None if unknown. Also return the revision of another user that the edit overwrote,
-    or None. `created` is the revision that the edit created, by default the head."""
+    """Return the head after an edit, or None if it is unknown. Also return the revision of another user that the edit
+    overwrote, or None. `created` is the revision of the edit, by default the head."""
     try:
         head = head or (await send(change_requests.Get(at=at))).revision
         if created is None and head is not None:
@@ -98,7 +99,7 @@ async def _find_replaced(
 
 @dataclass(frozen=True)
 class WrittenText:
-    """The text of a page before and after an edit."""
+    """Text of a page before and after an edit."""
 
     before: Raw
     after: Raw
@@ -106,20 +107,21 @@ class WrittenText:
 
 @dataclass(frozen=True)
 class SavedTexts:
-    """Result of `save_on_newest_head`. If someone else saved a page at the same moment, both texts are merged."""
+    """Result of `save_on_newest_head`. If another user saved the same page at the same moment, both texts were
+    merged."""
 
     revision: str | None
     """Head of the change request. None if the server does not send it."""
     texts: Mapping[str, WrittenText] = field(default_factory=dict)
-    """Saved texts by page id, without the pages in `conflicts`. If a text was merged, its `before` is the text of the
-    other user."""
+    """Saved texts by page id. If two texts were merged, `before` is the text of the other user. Pages in `conflicts`
+    are missing."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
-    """Texts of other users by page id, for the pages whose texts could not be merged."""
+    """Text of the other user by page id, for pages whose texts could not be merged."""
     restored: bool = True
-    """True if the pages in `conflicts` have the text of the other user again. False if they still have the text of the
-    edit."""
+    """True if the pages in `conflicts` have the text of the other user. False if they have the text of the edit."""
     warning: str = ""
-    """A sentence if the text of another user could not be read, and the edit may have replaced it. Otherwise empty."""
+    """Sentence that says that the edit may have replaced a text of another user, because that text could not be loaded.
+    Empty if not."""
 
 
 async def save_on_newest_head(
@@ -128,11 +130,13 @@ async def save_on_newest_head(
     edited_texts: Callable[[RevisionRef], Awaitable[Mapping[str, WrittenText]]],
     later_writes: Sequence[NewWrite] = (),
 ) -> SendResult[SavedTexts]:
-    """Save the texts that `edited_texts` returns for the head of a change request, by page id. If the head changes in the
-    meantime, try again with the new head, up to 3 times. If someone else saves at the same moment, merge both texts.
+    """Save the texts that `edited_texts` returns for the head of a change request, by page id.
 
-    `edited_texts` may raise ApiError. If it returns no texts, nothing is sent, and the result is `done`. `later_writes` are
-    added to the outbox if the edit is done.
+    If the head changes before the save, try again with the new head, up to 3 times. If another user saves at the same
+    moment, merge both texts.
+
+    `edited_texts` may raise ApiError. If it returns no texts, nothing is sent, and the result is `done`. If the edit is
+    done, `later_writes` are added to the outbox.
     """
     for _ in range(_MAX_ATTEMPTS):
         try:
@@ -151,7 +155,7 @@ async def save_on_newest_head(
         if sent.kind == "done":
             try:
                 saved = await _merge_overwritten(live, at, sent, texts)
-            except ApiError:  # The edit is saved nevertheless.
+            except ApiError:  # the edit is saved although this failed
                 saved = SavedTexts(sent.revision, texts, warning=MAYBE_OVERWRITTEN)
             return SendResult("done", saved.warning or sent.message, saved, later_ids=sent.later_ids)
         if sent.kind != "changed":
@@ -162,8 +166,8 @@ async def save_on_newest_head(
 async def _merge_overwritten(
     live: Live, at: ChangeRequestRef, sent: SendResult[None], written: Mapping[str, WrittenText]
 ) -> SavedTexts:
-    """Merge the texts of other users that the edit `sent` overwrote into the texts that it has `written`, and save the
-    merged texts. Raises ApiError."""
+    """Merge the texts of other users that the edit `sent` has overwritten with the `written` texts, and save the merged
+    texts. Raises ApiError."""
     if sent.replaced_revision is None or sent.revision is None:
         return SavedTexts(sent.revision, written)
     texts, conflicts, repairs = dict(written), dict[str, Raw](), dict[str, WrittenText]()
@@ -188,8 +192,8 @@ async def _merge_overwritten(
         saved_texts = {page: text for page, text in texts.items() if page not in repairs}
         others = {page: conflicts[page] if page in conflicts else texts[page].before for page in repairs}
         return SavedTexts(sent.revision, saved_texts, others, restored=False)
-    # Someone may have saved after `sent` and before the repair. Then the repair overwrote their text, so it is merged
-    # too. Their text already contains the text of `sent`.
+    # Another user may have saved between `sent` and the repair, and the repair has overwritten that text. So that text
+    # is merged too. It contains the text of `sent`.
     second_repair = await _merge_overwritten(live, at, repaired, repairs)
     for page, text in second_repair.texts.items():
         if page in conflicts:
@@ -207,14 +211,14 @@ def _text_update(page: str, text: Raw) -> ContentEdit:
 
 
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
-    """Return whether all pages that an edit names exist. If they do, status 404 for the edit means that the server does
-    not have the operation."""
+    """Return whether all pages that an edit names exist. If so, status 404 for the edit means that the server does not
+    have the operation."""
     named_ids: set[str] = set()
     for change in op.changes:
         named_ids |= {getattr(change, "page", None) or "", getattr(change, "into", None) or ""} - {""}
     existing_ids: set[str] = set()
     try:
-        # Pages that the change request deleted exist in its base.
+        # pages that the change request has deleted still exist in its base
         base = (await send(change_requests.Get(at=op.at))).base
         revisions = {getattr(change, "revision", None) or base for change in op.changes}
         places: list[ContentRef] = [op.at, *(op.at.revision_ref(revision) for revision in revisions if revision)]
@@ -226,10 +230,8 @@ async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
 
 
 def _head_in(response: Any) -> str | None:
-    """Return the new head revision from the response to an edit. None if the response does not contain it.
-
-    The response is the change request, or has it in a field.
-    """
+    """Return the head revision in the response to an edit. The response is the change request, or has it in a field.
+    None if there is no head revision."""
     if not isinstance(response, dict):
         return None
     nested = response.get("changeRequest")
@@ -238,7 +240,7 @@ def _head_in(response: Any) -> str | None:
 
 
 class _CannotRestore(Exception):
-    """Raised if no edit can restore a page on a server without RevertPage. `str(error)` is the reason."""
+    """No edit can restore a page on a server without RevertPage. The message is the reason."""
 
 
 async def restore_pages(
@@ -246,10 +248,10 @@ async def restore_pages(
 ) -> SendResult[None]:
     """Send `changes` that restore pages from earlier revisions.
 
-    A server that cannot revert pages refuses all `changes`. Then Octavo sends edits instead. They restore the text, the
-    `EDITABLE_FIELDS` and the parent of a document, but not its place among the same siblings. For groups and links, they
-    restore only the `EDITABLE_FIELDS`. They insert deleted documents again, and delete pages that the earlier revision does
-    not contain.
+    If the server cannot revert pages, it refuses the changes, and Octavo sends edits instead. For a document, the edits
+    restore the text, the `EDITABLE_FIELDS` and the parent, but not the position among pages with the same parent. For a
+    group or link, they restore the `EDITABLE_FIELDS`. They insert deleted documents, and delete pages that the earlier
+    revision does not contain.
     """
     can_use_edits = expected is not None and any(isinstance(change, RevertPage) for change in changes)
     if live.can_revert_pages or not can_use_edits:
@@ -270,8 +272,8 @@ async def restore_pages(
 
 
 async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, change: ContentEdit) -> ContentEdit:
-    """Return the edit that `restore_pages` sends in place of `change` if the server cannot revert pages. Edits other than
-    RevertPage are returned unchanged. Raises ApiError, _CannotRestore."""
+    """Return the edit that replaces `change` on a server that cannot revert pages. Changes other than RevertPage are
+    returned as they are. Raises ApiError and _CannotRestore."""
     if not isinstance(change, RevertPage) or change.revision is None:
         return change
     earlier_revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(change.revision)))
@@ -307,8 +309,7 @@ async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, c
 
 
 def _changed_fields(earlier: Page, current: Page | None) -> dict[str, Any]:
-    """Return the fields of `earlier` that an edit can set and that differ from `current`. `current` is None if the page
-    is deleted."""
+    """Return the editable fields of `earlier` that differ from `current`. `current` is None if the page is deleted."""
     fields: dict[str, Any] = {}
     for name in EDITABLE_FIELDS:
         value = getattr(earlier, name)
@@ -328,20 +329,20 @@ class PageOutcome:
     """Result of saving a page."""
 
     kind: Literal["sent", "merged", "same", "conflict", "gone", "refused", "unknown"]
-    """`sent`: saved as written. `merged`: saved together with edits of other people. `same`: the page already has the
-    text. `conflict`: other people edited the same text. `gone`: the page does not exist any more. `refused`: not saved.
-    `unknown`: the response was lost, so the text may be saved."""
+    """`sent`: saved as written. `merged`: saved together with edits of other users. `same`: the page already had this
+    text. `conflict`: other users edited the same text. `gone`: the page was deleted. `refused`: not saved. `unknown`:
+    the response was lost, so the text may be saved."""
     message: str = ""
     revision: str = ""
-    """Latest revision of the change request. Empty if the save failed, or if the server does not send the revision."""
+    """Head revision of the change request. Empty if the save failed, or if the revision is unknown."""
     text: Raw | None = None
-    """The text of the page now. For a conflict, the text with conflict markers, based on `revision`. None if the page was
+    """Text of the page. For a conflict, the text with conflict markers, based on `revision`. None if the page was
     deleted, or if the save failed."""
 
 
 async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: RevisionRef, own_text: Raw) -> PageOutcome:
-    """Save `own_text` as the text of a page that was loaded from `base`. Edits that other people made since then are
-    kept."""
+    """Save `own_text` as the text of a page. The page was loaded from the revision `base`. Edits by other users since
+    then are kept."""
     outcome, written = PageOutcome("refused"), WrittenText(own_text, own_text)
 
     async def merged_text(head: RevisionRef) -> Mapping[str, WrittenText]:
@@ -353,7 +354,7 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
             outcome = PageOutcome("same", "The page already has this text.", head.revision_id, own_text)
         else:
             before = await page_source(live, base, page_id)
-            # Without the base, every difference is a conflict: it may be an edit of other people.
+            # Without the base, every difference counts as a conflict, because it may be an edit by another user.
             before_text = before.text if before is not None else ""
             merged = await asyncio.to_thread(_merge, before_text, current.text, own_text.text)
             if not merged.named_conflicts:

@@ -1,4 +1,5 @@
-"""Delivers one outbox entry: checks its target, sends the write, and searches for a write whose response was lost."""
+"""Delivers an entry of the outbox: checks its target and sends the write. Searches for a write after its response was
+lost."""
 
 from __future__ import annotations
 
@@ -40,36 +41,36 @@ T = TypeVar("T")
 CLOSED = "Octavo was closed before the response arrived. Before retrying, Octavo will check whether the server received the change."
 RESPONSE_LOST = "The response was lost. Before retrying, Octavo will check whether the server received the change."
 FIRST_SEARCH_DELAY = timedelta(seconds=1)
-"""Delay before the first search for a lost write, which may still arrive."""
+"""Delay before the first search for a lost write, because the write may still arrive."""
 MAX_SINGLE_READS = 3
-"""Maximum number of threads that are read one by one before they are resolved. For more, the list is read."""
+"""Maximum number of threads that are read one by one before they are resolved. More threads are read as a list."""
 MAX_LIST_AGE = timedelta(seconds=10)
-"""Maximum age of a list of threads that is used. It is short, because other users may change the threads."""
+"""Maximum age of a list that is used instead of single threads. Other users may change the threads."""
 MAX_WAIT_SECONDS = 60.0
 
 
 class Account:
-    """The signed-in user. Says which entries this user may send."""
+    """The signed-in user, and which entries this user may send."""
 
     def __init__(self, send: Send, user: User | None) -> None:
         self.user = user
-        """The user, confirmed in this session. None while unknown."""
+        """The user as the server has named it in this session. None if unknown."""
         self.remembered: User | None = None
-        """The user of the last session. None if unknown. The token may belong to another user now."""
+        """The user of an earlier session. The token may belong to another user now. None if unknown."""
         self.entries_of_instance: set[str] = set()
-        """Ids of the entries that this instance added. The signed-in user wrote these entries, even if Octavo did not
-        know the user then."""
+        """Ids of the entries that this process added. The signed-in user wrote them, even if the user was unknown at
+        that time."""
         self._send = send
         self._has_requested_user = False
 
     @property
     def shown(self) -> User | None:
-        """Return the user to show: the confirmed user, else the remembered user. None if both are unknown."""
+        """The user to show: `user`, or else `remembered`. None if both are unknown."""
         return self.user or self.remembered
 
     async def load_user_id(self) -> str | None:
-        """Return the id of the user. If the user is unknown, request the user, but only once. None if the server does not
-        send the user. Raises ApiError."""
+        """Return the id of the user, which is requested once if it is unknown. None if the server does not name the
+        user. Raises ApiError."""
         if self.user is None and not self._has_requested_user:
             try:
                 self.user = await self._send(users.Me())
@@ -82,15 +83,14 @@ class Account:
         return self.user.id if self.user else None
 
     def may_send(self, entry: OutboxEntry) -> bool:
-        """Return False if another account wrote the entry. With the token of this account, the server would name the
-        wrong author."""
+        """Return whether this user may send an entry. An entry of another account would get the wrong author."""
         if self.user is None or not self.user.id or entry.id in self.entries_of_instance:
             return True
         return entry.author_id in ("", self.user.id)
 
 
 class OutboxDelivery:
-    """Delivers outbox entries. Entries of different places (spaces and change requests) may be delivered at the same
+    """Delivers entries of the outbox. Only entries of different spaces and change requests are delivered at the same
     time. All methods raise NotSaved."""
 
     def __init__(
@@ -103,7 +103,7 @@ class OutboxDelivery:
         request_timeout: timedelta,
         may_arrive_for: timedelta,
     ) -> None:
-        """`may_arrive_for` is the time after sending during which the server may still act on a request."""
+        """`may_arrive_for` is how long the server may still act on a request after it was sent."""
         self._send = send
         self._entries = entries
         self._connection = connection
@@ -120,7 +120,7 @@ class OutboxDelivery:
             await self._store_failure(entry, error, was_sent=False)
             return
         if not self._account.may_send(entry):
-            self._entries.changed.notify()  # Screens must show that another account has to send this entry.
+            self._entries.changed.notify()  # screens show that another account must send this entry
             return
         if self._entries.now() - entry.requested_at > MAX_WRITE_AGE:
             reason = "This change is more than a day old. Retry the change to send it, or discard it."
@@ -152,8 +152,8 @@ class OutboxDelivery:
             case Changed():
                 await self._refuse(entry, f"{check.reason}.", changed_by_others=True)
                 return
-        # If an earlier request may have reached the server, keep its baseline. The baseline of this check may already
-        # contain the result of that request.
+        # An earlier request may have reached the server, and the new baseline may contain its result. Then the old
+        # baseline is kept.
         first: OutboxEntry | Ready = entry if entry.was_not_found else check
         baseline, newest_at = first.baseline, first.newest_at
         start = partial(machine.start, now=self._entries.now(), thread=thread, baseline=baseline, newest_at=newest_at)
@@ -174,8 +174,8 @@ class OutboxDelivery:
             await self._confirm(entry, response.id if entry.facts.creates else "")
 
     async def search_for_lost_write(self, entry: OutboxEntry) -> None:
-        """Search the server for an entry in the state `unknown`, and store the result."""
-        # Read the clock before the request, because the response shows a state that is at least this new.
+        """Search the server for the result of an entry in the state `unknown`, and store what was found."""
+        # The time is read before the request, because the response may be newer, but not older.
         now = self._entries.now()
         try:
             await self._account.load_user_id()
@@ -198,9 +198,9 @@ class OutboxDelivery:
     async def record_lost_response(
         self, entry: OutboxEntry, reason: str = RESPONSE_LOST, delay: timedelta = FIRST_SEARCH_DELAY
     ) -> None:
-        """Store that the response to a sent entry was lost. Octavo searches for the write after `delay`."""
+        """Store that the response to an entry was lost. The first search is after `delay`."""
         now = self._entries.now()
-        # Counted from now and not from `started_at`, because the computer may have been asleep.
+        # Counted from now, because the computer may have been asleep since `started_at`.
         until = now + self._may_arrive_for
         lost = partial(machine.lose_response, due_at=now + delay, may_arrive_until=until, reason=reason)
         await self._entries.step(entry.id, lost)
@@ -250,7 +250,7 @@ class OutboxDelivery:
         await self._entries.step(entry.id, refuse, restore_draft)
 
     async def _confirm(self, entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> None:
-        """Store that `entry` and the earlier entries that it supersedes are done."""
+        """Store that an entry is done. Earlier entries that it supersedes are done too."""
         earlier = takewhile(lambda other: other.id != entry.id, self._entries.all)
         superseded = [other.id for other in earlier if supersedes(entry, other)]
 
@@ -262,7 +262,8 @@ class OutboxDelivery:
         await self._entries.step(entry.id, confirm, confirm_superseded)
 
     def _refused_comments_reason(self, entry: OutboxEntry) -> str:
-        """Return why a review cannot be sent: some of its comments were refused. Empty for other entries."""
+        """Return why a review cannot be sent because of refused comments. Empty if it can be sent, and for other
+        entries."""
         if not entry.facts.is_review or not entry.review:
             return ""
         refused = sum(other.review == entry.review and other.state == "failed" for other in self._entries.all)
@@ -273,8 +274,8 @@ class OutboxDelivery:
         return f"{unsent} not sent. Send or discard {them} first, then submit the review again."
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
-        """Return the id of the thread of `entry` on the server. None if the thread was not posted. Empty if `entry` has no
-        temporary thread id to replace."""
+        """Return the server's id of the thread of an entry. None if the thread was not posted. Empty if the entry has
+        no temporary thread id."""
         thread = entry.facts.thread
         if not thread.startswith("pending-"):
             return ""
@@ -283,16 +284,16 @@ class OutboxDelivery:
 
 
 class _ThreadLists:
-    """Loaded threads of the places in which many threads are being resolved. With them, resolving 50 threads takes 51
-    requests instead of 100: the threads are not read one by one."""
+    """Loaded lists of threads. With a list, resolving 50 threads takes 51 requests instead of 100, because the threads
+    are not read one by one."""
 
     def __init__(self, send: Send, entries: OutboxEntries) -> None:
         self._send, self._entries = send, entries
         self._lists: dict[Discussion, tuple[datetime, dict[str, comments.Comment]]] = {}
 
     async def reader_for(self, entry: OutboxEntry) -> Send:
-        """Return the function `send` for the check of `entry`. If many threads are being resolved, it returns the thread
-        from a list. Raises ApiError."""
+        """Return the function that sends the reads of the check. If many threads are being resolved, it takes the
+        thread from a list. Raises ApiError."""
         if not _is_unsent_resolve(entry):
             return self._send
         now = self._entries.now()
@@ -308,7 +309,7 @@ class _ThreadLists:
         threads = self._lists[entry.at][1]
 
         async def send(op: Operation[T]) -> T:
-            # Use each loaded thread only once, because the checked write changes the thread.
+            # A thread is taken from the list only once, because the write changes the thread.
             is_thread = SPECS[type(op)].name == "comments.Get"
             thread: Any = threads.pop(getattr(op, "comment_id", ""), None) if is_thread else None
             return thread if thread is not None else await self._send(op)
@@ -317,17 +318,18 @@ class _ThreadLists:
 
 
 def _is_unsent_resolve(entry: OutboxEntry) -> bool:
-    """Return whether `entry` only resolves or reopens a thread, and was never sent."""
     return entry.state == "queued" and entry.facts.only_resolves and entry.tries == 0
 
 
 class ConnectionState:
-    """Whether the outbox is paused, why, and until when. The pause grows with each failed request. The pause ends when a
-    request reaches the server, except during a rate limit."""
+    """The pause of the outbox after failed requests: its reason and its end.
+
+    The pause grows with each failure. It ends when the server responds, except during a rate limit.
+    """
 
     def __init__(self, now: Callable[[], datetime], jitter: Callable[[], float]) -> None:
         self.stop_reason = ""
-        """Sentence that says why nothing is sent until `end_pause`. Empty if sending has not stopped."""
+        """Sentence that says why nothing is sent until `end_pause` is called. Empty if sending is not stopped."""
         self.paused_until: datetime | None = None
         self._paused_at: datetime | None = None
         self._now = now
@@ -339,7 +341,7 @@ class ConnectionState:
 
     @property
     def pause_reason(self) -> str:
-        """Return a sentence that says why nothing is sent now. Empty if there is no pause."""
+        """Sentence that says why nothing is sent now. Empty if there is no pause."""
         return self.stop_reason or (self._reason if self._has_timed_pause else "")
 
     @property
@@ -349,7 +351,7 @@ class ConnectionState:
 
     @property
     def needs_sign_in(self) -> bool:
-        """Return True if nothing is sent because the server refuses the token."""
+        """True if nothing is sent because the server refuses the token."""
         return self._is_token_refused and bool(self.stop_reason)
 
     @property
@@ -361,11 +363,12 @@ class ConnectionState:
     def _has_timed_pause(self) -> bool:
         if self.paused_until is None or self._paused_at is None:
             return False
-        return self._paused_at <= self._now() < self.paused_until  # A pause from the future: the clock was set back.
+        # A pause that begins in the future is ignored: the clock was set back.
+        return self._paused_at <= self._now() < self.paused_until
 
     def record_failure(self, error: ApiError) -> datetime:
-        """Record a failed request, and return when to retry it. If all other requests would fail too, pause all
-        entries."""
+        """Record a failed request of the outbox, and return when to retry it. If other requests would fail too, all
+        entries pause."""
         now = self._paused_at = self._now()
         self._failures += 1
         until = now + timedelta(seconds=0.5 + self._jitter() * min(MAX_WAIT_SECONDS, 2.0**self._failures))
@@ -382,21 +385,20 @@ class ConnectionState:
         return until
 
     def record_success(self) -> None:
-        """Record that the server responded to a request of the outbox. The pause ends, except during a rate limit, or
-        while the server refuses the token."""
+        """Record that the server responded to a request of the outbox. This ends the pause, but not a rate limit and
+        not a stop."""
         if not self.stop_reason and self.rate_limited_until is None:
             self._failures, self.paused_until, self._is_rate_limited = 0, None, False
 
     def end_pause(self) -> None:
-        """End the pause, because the user retries or has signed in."""
+        """End the pause and the stop, because the user retries or has signed in."""
         self.stop_reason, self._is_token_refused, self._is_rate_limited = "", False, False
         self.record_success()
 
     def record_response(self) -> bool:
-        """Record that the server responded to a request that is not from the outbox. Return whether a pause has
-        ended."""
+        """Record that the server responded to a request outside the outbox. Return whether this ended a pause."""
         if self._is_token_refused and self._has_timed_pause:
-            # The server may accept the token for reads only, so a read does not prove that a write would succeed.
+            # The server may accept the token for reads but not for writes, so this response proves nothing.
             return False
         has_waited = bool(self._failures) and not self._is_rate_limited
         if has_waited:

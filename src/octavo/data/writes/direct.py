@@ -1,7 +1,7 @@
-"""Sends direct writes: writes that the user waits for. They are never queued, and each is sent at most once.
+"""Sends direct writes, for which the user waits. A direct write is never queued, and sent at most once.
 
 If the user presses a key twice, a lock in state.db prevents a second request. If the response is lost, Octavo searches
-for the result of the write, and never sends the write again.
+for the result, and never repeats the request.
 """
 
 from __future__ import annotations
@@ -34,36 +34,38 @@ from octavo.untrusted_input import parse_json
 
 T = TypeVar("T")
 
-SEARCH_INTERVAL, SEARCH_SECONDS = 2.0, 60.0
-"""Seconds between two searches for a lost write, and seconds after its request in which Octavo searches."""
+SEARCH_INTERVAL = 2.0
+"""Seconds between two searches for a lost write."""
+SEARCH_SECONDS = 60.0
+"""Seconds after the request during which Octavo searches for a lost write."""
 MAX_LOCK_AGE_SECONDS = 180.0
-"""Age in seconds after which a lock is ignored, because the instance that stored it must have ended."""
+"""Age in seconds after which a lock is ignored. The process that stored it must have ended by then."""
 _SENDING_LOCK = "direct"
-"""Name of the lock file that each instance holds, shared with others, while it sends a direct write."""
+"""Name of the lock file that a process shares with others while it sends a direct write."""
 _POLL_SECONDS = 0.1
-"""Seconds between two checks of a write of another instance."""
+"""Seconds between two checks of a write that another process sends."""
 
 
 class UnfinishedWrite(NamedTuple):
-    """A direct write that has begun but not ended. Its lock is stored in state.db."""
+    """A direct write whose end is not stored in state.db."""
 
     lock_name: str
     began_at: datetime
     attempt: Attempt[Any] | None
-    """The write that has the lock. None if another version of Octavo stored it in a form that this version cannot read."""
+    """The write that has the lock. None if this version of Octavo cannot read it."""
     later_writes: tuple[NewWrite, ...] = ()
-    """Writes that are added to the outbox if this write is done."""
+    """Writes that are added to the outbox when this write is done."""
 
 
 @asynccontextmanager
 async def lock_write(
     state: StateDb, lock_name: str, attempt: Attempt[Any], later_writes: Sequence[NewWrite] = ()
 ) -> AsyncIterator[bool]:
-    """Lock a write by the name `lock_name`, for all instances of this profile. The value of the `with` block is False if
-    another write has this name.
+    """Lock the name `lock_name` for all processes of this profile. The value of the `with` block is False if another
+    write has locked the name. Raises NotSaved.
 
-    The lock stays if the task is cancelled or Octavo is killed. `unfinished_writes` then returns the write with its
-    `later_writes`. Raises NotSaved.
+    The lock stays if the task is canceled or Octavo is killed. `unfinished_writes` then returns the write and its
+    `later_writes`.
     """
     record = _encode(attempt, later_writes)
     stop_sending = state.try_lock(_SENDING_LOCK, shared=True)
@@ -77,16 +79,14 @@ async def lock_write(
             raise
         finally:
             if deletes_lock:
-                with suppress(
-                    NotSaved
-                ):  # do not hide the result of the write; the lock expires after `MAX_LOCK_AGE_SECONDS`
+                with suppress(NotSaved):  # keep the result of the write; the lock expires after `MAX_LOCK_AGE_SECONDS`
                     await delete_lock(state, lock_name)
     finally:
         stop_sending()
 
 
 def unfinished_writes(state: StateDb) -> tuple[UnfinishedWrite, ...]:
-    """Return the direct writes whose locks are stored, oldest first."""
+    """Return the direct writes that have locks in state.db, the oldest first."""
     query = "SELECT name, started_at, attempt FROM once WHERE namespace = ? ORDER BY started_at"
     return tuple(
         UnfinishedWrite(str(name), datetime.fromtimestamp(started_at, UTC), *_read_record(record))
@@ -95,21 +95,21 @@ def unfinished_writes(state: StateDb) -> tuple[UnfinishedWrite, ...]:
 
 
 def _is_unfinished(state: StateDb, write: UnfinishedWrite) -> bool:
-    """Return whether no instance has finished a write: its lock is still stored."""
+    """Return whether the lock of a write is still stored, so that no process has finished the write."""
     return (write.lock_name, write.began_at) in {
         (other.lock_name, other.began_at) for other in unfinished_writes(state)
     }
 
 
 async def delete_lock(state: StateDb, lock_name: str) -> None:
-    """Delete the lock `lock_name` of a write. Raises NotSaved."""
     await state.write(lambda db: _delete_lock(db, state, lock_name))
 
 
 async def _add_once(live: Live, lock_name: str, later_writes: Sequence[NewWrite]) -> tuple[str, ...]:
-    """Add `later_writes` to the outbox, and delete the lock in the same transaction. Return the ids of the added entries.
+    """Add `later_writes` to the outbox and delete the lock, in one transaction. Return the ids of the new entries.
+    Raises NotSaved.
 
-    Without the lock, nothing is added: another instance has added these writes. Raises NotSaved.
+    Nothing is added if there is no lock, because another process has then added these writes.
     """
     state, deleted = live.outbox.state, list[bool]()
 
@@ -124,32 +124,30 @@ async def _add_once(live: Live, lock_name: str, later_writes: Sequence[NewWrite]
 
 @dataclass(frozen=True)
 class SendResult(Generic[T]):
-    """Result of a write that the user waits for."""
+    """Result of a direct write."""
 
     kind: Literal["done", "changed", "refused", "unknown"]
-    """`changed`: nothing was sent, because the target has changed. `refused`: the write failed and is not done.
-    `unknown`: the write may be done."""
+    """`changed`: nothing was sent, because the target has changed. `refused`: the write failed. `unknown`: the write
+    may be done."""
     message: str = ""
-    """Sentence for the user. If the write is not done, the sentence says what failed and why. If the write is done,
-    it is a remark or empty."""
+    """Sentence for the user. If the write is not done, it says what failed and why. If the write is done, it may be
+    empty."""
     result: T | None = None
-    """Response of the server, or the result that was found after the response was lost. None if the write is not
-    done."""
+    """Response of the server, or the result that a search found. None if the write is not done."""
     error: ApiError | None = None
-    """Error of a request that failed: of the write, or of the check before it. None if the write is done, or if there was
-    no such request."""
+    """Error of the request for the write, or of a request of its check. None if no request failed."""
     revision: str | None = None
-    """Head revision of the change request after an edit of pages. For the kind `changed`, the head that others created.
-    None for other writes, and if it is unknown."""
+    """Head revision of the change request, after an edit of pages and for the kind `changed`. None for other writes,
+    and if it is unknown."""
     later_ids: tuple[str, ...] = ()
-    """Ids of the outbox entries that were added because the write is done."""
+    """Ids of the later writes that were added to the outbox."""
     replaced_revision: str | None = None
-    """Revision of another user that an edit of pages overwrote, because both were saved at the same moment. Otherwise
-    None."""
+    """Revision of another user that an edit of pages overwrote, because both users saved at the same moment. None if
+    there is none."""
 
     @property
     def refusal(self) -> ApiError | None:
-        """Error of the request for the write. None if there was no such request, or only the check before it failed."""
+        """Error of the request for the write itself. None if this request did not fail or was not sent."""
         return self.error if self.error is not None and not self.error.trace.is_read else None
 
 
@@ -164,14 +162,14 @@ async def send_direct(
     later_writes: Sequence[NewWrite] = (),
     on_search: Callable[[], object] = lambda: None,
 ) -> SendResult[T]:
-    """Send a write once, if its target still equals `basis`. Without a connection the result is `refused`.
+    """Send a write once, if its target still equals `basis`. Without a connection, the result is `refused`.
 
-    If this or another instance is already sending the same write, send nothing and search for its result. When the write is
-    done, add `later_writes` to the outbox. If Octavo is killed before, `finish_unfinished` adds them.
+    If a process is already sending the same write, send nothing and search for its result. When the write is done,
+    `later_writes` are added to the outbox. If Octavo is killed before that, `finish_unfinished` adds them.
 
-    `failure_prefix` is the beginning of an error message, such as “Could not merge #7”, or empty. `missing` describes the
-    state without the write, such as “the server has not merged #7”. `kind` is by default the row of `op` in the table of
-    store.py. `on_search` is called before a search, which may take a minute.
+    `failure_prefix` is the beginning of an error message, such as “Could not merge #7”. `missing` describes the state
+    without the write, such as “the server has not merged #7”. `kind` is by default the row of `op` in store.py.
+    `on_search` is called before a search, which may take a minute.
     """
     row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
     attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, other_created_ids=created_ids(state))
@@ -193,7 +191,7 @@ async def send_direct(
 async def _add_later_writes(
     live: Live, lock_name: str, sent: SendResult[T], later_writes: Sequence[NewWrite]
 ) -> SendResult[T]:
-    """Add the later writes of a write that is done. If they cannot be stored, the message says so."""
+    """Add the later writes of a write that is done. The message says if they could not be stored."""
     try:
         return replace(sent, later_ids=await _add_once(live, lock_name, later_writes))
     except NotSaved as error:
@@ -205,7 +203,7 @@ def _failure(failure_prefix: str, cause: object) -> str:
 
 
 class _DirectWrite(NamedTuple):
-    """A write with its lock. The fields are the parameters of `send_direct`."""
+    """A direct write with the parameters of `send_direct`."""
 
     live: Live
     kind: WriteKind[Any]
@@ -215,7 +213,7 @@ class _DirectWrite(NamedTuple):
     on_search: Callable[[], object]
 
     async def send(self, attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> SendResult[Any]:
-        """Check and send the write. If its response is lost, search for the result. Raises NotSaved."""
+        """Check and send the write. If the response is lost, search for the result. Raises NotSaved."""
         send = self.live.send
         try:
             check = await self.kind.check(send, attempt)
@@ -237,7 +235,7 @@ class _DirectWrite(NamedTuple):
                 found = await _search_for_result(self.live, self.kind, attempt, sent_at, lambda: False)
                 if found.kind == "done":
                     return found
-                if found.message == "":  # The search did not fail, so the change was not made.
+                if found.message == "":  # the search did not fail and found nothing, so the change was not made
                     error.outcome = Outcome.REFUSED
             if classify_failure(error, was_sent=True) == "unknown":
                 self.on_search()
@@ -245,8 +243,8 @@ class _DirectWrite(NamedTuple):
             return SendResult("refused", _failure(self.failure_prefix, error), error=error)
 
     async def follow(self, attempt: Attempt[Any]) -> SendResult[Any]:
-        """Search for the result of an equal write that is being sent and has the lock. Use the stored baseline of that
-        write."""
+        """Search for the result of an equal write that has the lock and is being sent. The baseline of that write is
+        used."""
         state, began_at = self.live.outbox.state, self.live.outbox.state.now()
         self.on_search()
         for _ in range(int(SEARCH_SECONDS / _POLL_SECONDS)):
@@ -260,12 +258,12 @@ class _DirectWrite(NamedTuple):
         return await self._search_result(attempt, "This change is already being sent.", began_at)
 
     async def _search_result(self, attempt: Attempt[Any], cause: str, sent_at: datetime) -> SendResult[Any]:
-        """Search for the result of the write until a minute after it was sent. `cause` is a sentence that says why the
+        """Search for the result of the write until one minute after `sent_at`. `cause` is a sentence that says why the
         result is unknown."""
         found = await _search_for_result(self.live, self.kind, attempt, sent_at)
         if found.kind == "done":
             return found
-        # If the last search failed too, Octavo does not know what the server has.
+        # After a failed search, the state of the server is unknown.
         seen = f"Could not check the result: {found.message}" if found.message else f"After one minute, {self.missing}."
         advice = "Octavo did not retry. Check the current state, then try again."
         return SendResult("unknown", _failure(self.failure_prefix, f"{cause} {seen} {advice}"))
@@ -280,11 +278,11 @@ class _DirectWrite(NamedTuple):
 async def send_unchecked(
     live: Live, op: Operation[Any], failure_prefix: str, *edits: tuple[Operation[Any], Callable[[Any], Any]]
 ) -> SendResult[Any]:
-    """Send a write whose kind is not in the table of store.py. Octavo does not check its target before, and does not
-    search for the write if its response is lost.
+    """Send a write that has no row in the table of store.py. The target is not checked. If the response is lost, there
+    is no search.
 
-    `failure_prefix` is the beginning of an error message. `edits` are optimistic updates, as in `Live.write`. The
-    `result` is True if the response is empty.
+    `failure_prefix` is the beginning of an error message. `edits` are shown before the response, as in `Live.write`.
+    The `result` is True if the response is empty.
     """
     try:
         response = await live.write(op, *edits)
@@ -302,10 +300,10 @@ async def _search_for_result(
     sent_at: datetime,
     may_continue: Callable[[], bool] = lambda: True,
 ) -> SendResult[Any]:
-    """Search for the result of a write for a minute after it was sent, or until `may_continue` returns False.
+    """Search for the result of a write until one minute after `sent_at`, or until `may_continue` returns False.
 
-    The result is `done` or `unknown`. The message of `unknown` is the error of the last search, or empty if that search
-    did not fail.
+    The kind of the result is `done` or `unknown`. For `unknown`, the message is the error of the last search. It is
+    empty if that search did not fail.
     """
     state, error = live.outbox.state, ""
     for _ in range(int(SEARCH_SECONDS / SEARCH_INTERVAL) + 1):
@@ -315,7 +313,7 @@ async def _search_for_result(
             result, error = None, str(failure)
         if result is not None:
             return SendResult("done", result=result.result)
-        # Measured by the clock, because the request and slow searches take time too.
+        # measured by the clock, because requests take time too
         if (state.now() - sent_at).total_seconds() >= SEARCH_SECONDS or not may_continue():
             break
         await state.sleep(SEARCH_INTERVAL)
@@ -323,11 +321,11 @@ async def _search_for_result(
 
 
 async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[Any] | None:
-    """Search for the result of a write that had begun when Octavo closed. If it is done, add its later writes to the
-    outbox. Nothing is sent again.
+    """Search for the result of a write whose end is not stored, because Octavo was closed. Nothing is sent. If the
+    write is done, its later writes are added to the outbox.
 
-    The result is `done` or `unknown`. If the search failed, the message of the result is the error, and the next start
-    searches again. None if another instance of Octavo has finished the write. Raises NotSaved.
+    The kind of the result is `done` or `unknown`. If the search failed, the message is the error, and the next start
+    searches again. None if another process has finished the write. Raises NotSaved.
     """
     assert write.attempt is not None, "the write must have an attempt"
     kind, state = kind_of(write.attempt.op), live.outbox.state
@@ -346,7 +344,7 @@ async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[An
 
 
 async def _wait_for_senders(state: StateDb, write: UnfinishedWrite) -> None:
-    """Wait while other instances send direct writes, because `write` may be one of them. Raises NotSaved."""
+    """Wait while other processes send direct writes, because one may be sending `write`. Raises NotSaved."""
     while _is_unfinished(state, write):
         if (unlock := state.try_lock(_SENDING_LOCK)) is not None:
             unlock()
@@ -355,9 +353,9 @@ async def _wait_for_senders(state: StateDb, write: UnfinishedWrite) -> None:
 
 
 def _insert_lock(db: sqlite3.Connection, state: StateDb, lock_name: str, record: str) -> bool:
-    """Lock a write. Return False if it is already locked. A lock older than `MAX_LOCK_AGE_SECONDS` is replaced."""
+    """Store a lock. Return False if there is a lock. A lock older than `MAX_LOCK_AGE_SECONDS` is replaced."""
     now, row = state.now().timestamp(), (state.namespace, lock_name)
-    # A lock from the future is stale too: the clock was set back.
+    # a lock from the future is replaced too: the clock was set back
     db.execute(
         "DELETE FROM once WHERE namespace = ? AND name = ? AND abs(started_at - ?) > ?",
         (*row, now, MAX_LOCK_AGE_SECONDS),
@@ -367,7 +365,7 @@ def _insert_lock(db: sqlite3.Connection, state: StateDb, lock_name: str, record:
 
 
 def _delete_lock(db: sqlite3.Connection, state: StateDb, lock_name: str) -> bool:
-    """Delete a lock. Return False if it does not exist."""
+    """Delete a lock. Return False if there is none."""
     return db.execute("DELETE FROM once WHERE namespace = ? AND name = ?", (state.namespace, lock_name)).rowcount == 1
 
 
@@ -386,8 +384,8 @@ def _encode(attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> str:
 
 
 def _read_record(record: str | None) -> tuple[Attempt[Any] | None, tuple[NewWrite, ...]]:
-    """Return the attempt and the later writes that a record contains. The attempt is None if this version of Octavo
-    cannot read the record."""
+    """Return the attempt and the later writes in a stored record. The attempt is None if this version of Octavo cannot
+    read the record."""
     try:
         fields = parse_json(record or "")
         baseline = fields["baseline"]
@@ -403,7 +401,7 @@ def _read_record(record: str | None) -> tuple[Attempt[Any] | None, tuple[NewWrit
 
 
 def _later_write(fields: Any) -> NewWrite:
-    """Return a write that a record contains. Raises ValueError if it cannot wait in the outbox."""
+    """Return a later write from a record. Raises ValueError if the write cannot wait in the outbox."""
     op, _ = durable_operation_and_kind(fields)
     basis = Basis(**fields["basis"]) if fields["basis"] is not None else None
     return NewWrite(op, str(fields["doing"]), context=str(fields["about"]), basis=basis)

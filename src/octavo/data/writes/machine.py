@@ -77,23 +77,23 @@ if TYPE_CHECKING:
 W = TypeVar("W", bound=Operation[Any])
 
 MAX_CLOCK_DIFFERENCE = timedelta(minutes=2)
-"""Maximum difference between the clocks of the machines that the server runs on."""
+"""Maximum difference between the clocks of the computers of a server."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteFacts:
-    """Properties of a write that decide its order, checks and messages."""
+    """Properties of a write on which its order, checks and messages depend."""
 
     thread: str = ""
-    """Id of the comment that the write changes or replies to. Empty for a new thread and for a review."""
+    """Id of the comment that the write changes or replies to. Empty for other writes."""
     page: str = ""
-    """Id of the page of a new thread. Empty for all other writes, and for a thread on no page."""
+    """Id of the page of a new thread. Empty if the thread is on no page, and for other writes."""
     node: str = ""
-    """Key of the block of a new thread. Empty for all other writes, and for a thread on no block."""
+    """Key of the block of a new thread. Empty if the thread is on no block, and for other writes."""
     text: str = ""
-    """Text that the write sends. Empty if it sends no text."""
+    """Text that the write sends."""
     creates: bool = False
-    """True if the write creates an item. If it were sent twice, the item would exist twice."""
+    """True if the write creates an item, which would exist twice if the write were sent twice."""
     is_review: bool = False
     """True if the write submits a review."""
     only_resolves: bool = False
@@ -102,10 +102,10 @@ class WriteFacts:
 
 @dataclass(frozen=True)
 class Basis:
-    """The state of the target when the user saw it. A write is sent only if the target has not changed since."""
+    """State of the target as the user saw it. A write is sent only if the target still has this state."""
 
     text: str | None = None
-    """Markdown of the comment. None if the comment is not loaded as markdown."""
+    """Markdown of the comment. None if it is not loaded as Markdown."""
     is_open: bool | None = None
     """True if the thread is open. None if unknown."""
     revision: str | None = None
@@ -119,31 +119,30 @@ class Basis:
     main: str | None = None
     """Revision of main. None if unknown."""
     review: str | None = None
-    """Id of the user's own review that this write withdraws by requesting a new review. None for other writes."""
+    """Id of the user's review that this write withdraws. None for other writes."""
 
 
 @dataclass(frozen=True)
 class Attempt(Generic[W]):
-    """One attempt to send a write, with the facts known before the request leaves."""
+    """A write, with the facts that are known before its request."""
 
     op: W
     basis: Basis = Basis()
     baseline: tuple[str, ...] | None = None
-    """What the check read before the first attempt. For a write that creates an item: the ids of the items on the server.
-    For an edit: the signs of a change (`_signs_of_change` in comment_kinds.py). Empty for other writes. None in a check
-    before the first attempt, and if there was no check."""
+    """What the check found before the first request: the ids of all items if the write creates an item, or
+    `_signs_of_change` (comment_kinds.py) for an edit. Empty for other writes. None if there was no check before."""
     newest_at: datetime | None = None
-    """Time of the newest item of the baseline, by the clock of the server. None if unknown."""
+    """Time of the newest item in the baseline, by the clock of the server. None if unknown."""
     me: str | None = None
-    """Id of the signed-in user. None if the server does not send it."""
+    """Id of the signed-in user. None if unknown."""
     other_created_ids: frozenset[str] = frozenset()
-    """Ids of the items that other writes of this profile created. They cannot be the result of this write."""
+    """Ids of the items that other writes of this profile created. This write has not created them."""
 
     def may_have_created(self, item_id: str, author_id: str, created_at: datetime | None) -> bool:
-        """Return whether an item on the server may be the result of this write.
+        """Return whether this write may have created an item on the server.
 
-        The item must have the author of the write, and must not be in the baseline or in `other_created_ids`. It may be
-        older than `newest_at` by at most `MAX_CLOCK_DIFFERENCE`.
+        The item must have the same author, and must not be in the baseline or in `other_created_ids`. It may be older
+        than `newest_at`, but by at most `MAX_CLOCK_DIFFERENCE`.
         """
         return (
             item_id not in (self.baseline or ())
@@ -154,7 +153,7 @@ class Attempt(Generic[W]):
 
 
 class Ready(NamedTuple):
-    """Result of a check: the write may be sent. The fields have the meaning that they have in Attempt."""
+    """Result of a check: the write may be sent. The attributes have the same meaning as in Attempt."""
 
     baseline: tuple[str, ...] = ()
     newest_at: datetime | None = None
@@ -165,24 +164,24 @@ class AlreadyDone:
     """Result of a check or of a search: the server already has the change."""
 
     remote_id: str = ""
-    """Id of the item that the write created. Empty if the write creates nothing."""
+    """Id of the created item. Empty if the write creates no item."""
     result: Any = None
-    """The response that the server would have sent. None if the caller needs only the id."""
+    """The response that the server would have sent. None if the response is not needed."""
     remark: str = ""
-    """Sentence for the user that says why nothing was sent. Empty if the result needs no explanation."""
+    """Sentence for the user that says why nothing was sent. Usually empty."""
 
 
 class Changed(NamedTuple):
-    """Result of a check: the target has changed since the user saw it. The write is not sent."""
+    """Result of a check: the target has changed since the user saw it, so the write is not sent."""
 
     reason: str
-    """The reason, without a full stop. The error message of a durable write is “Could not …: ” and this reason."""
+    """Reason without full stop, to follow “Could not …: ” in a message."""
     new_revision: str | None = None
-    """Head revision of the change request, if the head has changed. Otherwise None."""
+    """Head revision of the change request, if it has changed."""
 
     @property
     def message(self) -> str:
-        """The reason as a sentence of its own."""
+        """The reason as a sentence."""
         return f"{self.reason[:1].upper()}{self.reason[1:]}."
 
 
@@ -194,7 +193,7 @@ async def _no_check(send: Send, attempt: Attempt[Any]) -> Check:
 
 
 def no_undo(reason: str) -> Callable[[Operation[Any], Basis], str]:
-    """Return a `WriteKind.undo` for a write that cannot be undone. It returns `reason`."""
+    """Return a function for `WriteKind.undo` that returns `reason`, because the write cannot be undone."""
     return lambda op, basis: reason
 
 
@@ -204,22 +203,22 @@ def _default_lock_name(op: Operation[Any], basis: Basis) -> str:
 
 @dataclass(frozen=True)
 class WriteKind(Generic[W]):
-    """Functions that check, search for and undo one kind of write."""
+    """Functions for a kind of write: its check, its search and its undo."""
 
     search: Callable[[Send, Attempt[W]], Awaitable[AlreadyDone | None]]
-    """Searches the server for the result of the write after its response was lost. Returns None if it is not there.
+    """Searches the server for the result of the write after its response was lost. Returns None if there is no result.
     Raises ApiError."""
     check: Callable[[Send, Attempt[W]], Awaitable[Check]] = _no_check
-    """Compares the target with the basis before the write is sent. Raises ApiError."""
+    """Compares the target with the basis of the write. Called before the write is sent. Raises ApiError."""
     facts: Callable[[W], WriteFacts] = lambda op: WriteFacts()
-    """Returns the properties of the write. Needed only for durable writes."""
+    """Returns the properties of the write. Not called for direct writes."""
     undo: Callable[[W, Basis], Operation[Any] | str] = lambda op, basis: ""
-    """Returns the operation that undoes the write, or a sentence that says why it cannot be undone. Called only for
-    durable writes."""
+    """Returns the operation that undoes the write, or a sentence that says why it cannot be undone. Not called for
+    direct writes."""
     is_durable: bool = False
     """True if the write can wait in the outbox."""
     lock_name: Callable[[W, Basis], str] = _default_lock_name
-    """Returns the name of the lock of a direct write. Writes with the same name are never sent at the same time."""
+    """Returns the name of the lock of a direct write. Writes with the same name are not sent at the same time."""
 
 
 Failure: TypeAlias = Literal["refused", "waiting", "unknown"]
@@ -229,7 +228,7 @@ def classify_failure(error: ApiError, *, was_sent: bool) -> Failure:
     """Return what an error means for a write.
 
     `refused`: the server will not make the change. `waiting`: the write was not sent, and can be sent later. `unknown`:
-    the server may have made the change. `was_sent` is False if a read before the write failed.
+    the server may have made the change. `was_sent` is False if the error comes from a read before the write.
     """
     if isinstance(error, (Unauthorized, RateLimited, NotSent)) or error.outcome is Outcome.NOT_SENT:
         return "waiting"
@@ -239,64 +238,62 @@ def classify_failure(error: ApiError, *, was_sent: bool) -> Failure:
 
 
 def cause_of(error: ApiError) -> str:
-    """Return the message of an error without its last sentence, which warns that the change may have been made."""
+    """Return the message of an error without the warning that the change may have been made."""
     return str(error).removesuffix(MAY_BE_DONE).rstrip()
 
 
 def concerns_one_request(error: ApiError) -> bool:
-    """Return True if the error concerns only this request, so other requests may succeed."""
+    """Return whether the error concerns only this request. Other requests may then succeed."""
     return not isinstance(error, (Unreachable, RateLimited, Unauthorized))
 
 
 EntryState = Literal["pending", "held", "queued", "sending", "unknown", "failed", "done"]
 MAX_PAUSE = timedelta(minutes=5)
-"""Maximum pause after an unsuccessful search for a lost write. After the pause, Octavo searches again, or sends the
-write again."""
+"""Maximum time between a search that found nothing and the next search or attempt."""
 MAX_OWN_FAILURES = 5
-"""Number of failures of one write after which it no longer delays later writes. Counted only while the server responds
-to other requests."""
+"""Number of failures after which a write no longer delays later writes. A failure counts only if the server responds to
+other requests."""
 MAX_BLOCKING_SEARCHES = 5
-"""Number of unsuccessful searches after which a write no longer delays later writes. This takes about 15 seconds."""
+"""Number of searches that found nothing after which a write no longer delays later writes. They take about 15
+seconds."""
 MAX_WRITE_AGE = timedelta(hours=24)
-"""Age after which a write is sent only if the user retries it."""
+"""An older write is sent only if the user retries it."""
 _MAX_UNDO = timedelta(seconds=MAX_UNDO_SECONDS)
 NOT_FOUND = "the response was lost, and Octavo did not find the change."
 ONCE_PREFIX = "once "
-"""Prefix of the draft key of a write that a command with `--once` adds. The key of the option follows."""
+"""Prefix of the draft key of a write by a command with `--once`. The value of `--once` follows."""
 
 
 @dataclass(frozen=True)
 class NewWrite:
-    """A write for the outbox."""
+    """A write that is added to the outbox."""
 
     op: DurableWrite
     action: str
-    """Name of the write that completes “Could not …”, such as “resolve the thread”."""
+    """What the write does, to follow “Could not”, such as `resolve the thread`."""
     draft_key: str = ""
-    """Key of the draft that the text comes from. If the write is refused or canceled, the text becomes this draft
-    again."""
+    """Key of the draft of the text. If the write is canceled or refused, its text becomes this draft again."""
     basis: Basis | None = None
-    """State of the target when the user wrote. None for the state on screen."""
+    """State of the target as the user saw it. None for the state on screen."""
     context: str = ""
-    """Text of the thread and its page, for messages."""
+    """Text of the thread and name of its page, for messages."""
     used_draft_keys: tuple[str, ...] | None = None
-    """Keys of the drafts to delete. None to delete only `draft_key`."""
+    """Keys of the drafts that are deleted. None for only `draft_key`."""
     block_text: str = ""
-    """For a new comment on a block, the beginning of the text of the block. Empty if the text is unknown, or if only
-    the old version of a comparison has the block."""
+    """For a new comment on a block: the beginning of the block's text. Empty if the text is unknown, or if only the old
+    side of a diff has the block."""
     condition: Transaction[bool] | None = None
-    """Called in the transaction that adds the write, and may change other tables. If the result is False, the write is
-    not added. None to add the write always."""
+    """Function that is called in the transaction that adds the write. If it returns False, the write is not added. None
+    if the write is always added."""
 
 
 @dataclass(frozen=True)
 class OutboxEntry:
-    """A write in the outbox. Attributes without a docstring are described in NewWrite and Attempt."""
+    """A write in the outbox. Attributes without a docstring are the same as in NewWrite or Attempt."""
 
     id: str
     op: DurableWrite
     facts: WriteFacts
-    """Properties of the write that decide its order, its checks and its messages."""
     action: str
     created_at: datetime
     requested_at: datetime
@@ -305,58 +302,56 @@ class OutboxEntry:
     context: str = ""
     block_text: str = ""
     group: str = ""
-    """Id shared by the writes that are undone together."""
+    """Id of the writes that are undone together."""
     author_id: str = ""
-    """Id of the user who wrote. Empty if the user was unknown."""
+    """Id of the user who made the write. Empty if unknown."""
     author_name: str = ""
     state: EntryState = "held"
     reason: str = ""
-    """Sentence that says why the write is not done yet. Empty if there is no problem."""
+    """Sentence that says why the write is not done. Empty if there is no problem."""
     held_until: datetime | None = None
-    """End of the undo delay. If it is None in the state `held`, the write waits for the user."""
+    """End of the undo delay. If it is None in the state `held`, the write waits for a retry by the user."""
     due_at: datetime | None = None
-    """Earliest time to send a queued write, or to search for an unknown write. None if Octavo no longer searches."""
+    """When a queued write may be sent, or an unknown write may be searched. None if no step is planned."""
     started_at: datetime | None = None
     may_arrive_until: datetime | None = None
-    """Time until which the server may still act on a write whose response was lost. None before the loss, and after
-    `mark_not_found`."""
+    """Time up to which the server may still act on a request whose response was lost. None if there is no such request,
+    and after `mark_not_found`."""
     tries: int = 0
     failed_searches: int = 0
-    """Number of searches after `may_arrive_until` that did not find the write, or that the server refused. `retry` sets it
-    back to 1 or 0."""
+    """Number of searches after `may_arrive_until` that did not find the write. `retry` sets it to 1 or 0."""
     own_failures: int = 0
-    """Number of failed attempts and failed searches of this write at times when the server responded to other
-    requests."""
+    """Number of failed requests for this write while the server responded to other requests."""
     baseline: tuple[str, ...] = ()
-    """As in `Attempt`."""
     newest_at: datetime | None = None
-    """As in `Attempt`."""
     basis: Basis = field(default_factory=Basis)
     remote_id: str = ""
-    """Id that the server gave to the created item. Empty until the write is done, or if it creates no item."""
+    """The server's id of the created item. Empty if the write is not done or creates no item."""
     review: str = ""
-    """Id shared by a review and its comments. Empty if the write belongs to no submitted review."""
+    """Id of the submitted review that the write belongs to, as the review or a comment. Empty for other writes."""
     changed_by_others: bool = False
-    """True if the write was not sent because another user had changed the target. Then the user decides."""
+    """True if the write was not sent because another user had changed the target."""
     already_done: bool = False
-    """True if the write was not sent because another user had already made the same change."""
+    """True if the write was not sent because another user had made the same change."""
     refused_status: int | None = None
-    """HTTP status of the response that refused the write. None if no response has refused it."""
+    """HTTP status of the response that refused the write. None if there is none."""
 
     @property
     def at(self) -> Discussion:
-        """Return the space or change request of the write."""
+        """The space or change request of the write."""
         return self.op.at
 
     @property
     def created_id(self) -> str:
-        """Return the id of the created item. Until the write is done, this is a temporary id."""
+        """Id of the created item. It is temporary until the write is done."""
         return self.remote_id or f"pending-{self.id}"
 
     @property
     def needs_user(self) -> bool:
-        """Return whether the user must decide about the write. A failed write needs the user only if it has text,
-        creates an item, or its target was changed by others. Otherwise Octavo only shows its message."""
+        """True if the user must decide about the write.
+
+        A failed write needs the user only if it has text or creates an item, or if other users have changed its target.
+        """
         facts = self.facts
         return (
             (self.state == "failed" and (facts.text != "" or facts.creates or self.changed_by_others))
@@ -366,29 +361,29 @@ class OutboxEntry:
 
     @property
     def is_in_flight(self) -> bool:
-        """Return whether the write may have been sent, or will be sent without an action of the user."""
+        """True if the write may have been sent, or will be sent without an action of the user."""
         return self.state in ("queued", "sending", "unknown") or (self.state == "held" and not self.waits_for_user)
 
     @property
     def waits_for_user(self) -> bool:
-        """Return whether the write is held until the user sends it, not only during its undo delay."""
+        """True if the write is held until the user retries it. False during an undo delay."""
         return self.state == "held" and self.held_until is None
 
     @property
     def was_not_found(self) -> bool:
-        """Return whether a search after `may_arrive_until` did not find the item that the write creates. The item may
-        still arrive, so Octavo searches once more before it sends the write again."""
+        """True if the write creates an item that a search after `may_arrive_until` did not find. The item may still
+        arrive, so there is another search before the write is sent again."""
         return self.facts.creates and self.failed_searches > 0
 
     @cached_property
     def ordering_key(self) -> str:
-        """Return the key of the space or change request. Writes with the same key are sent in the order they were
-        written."""
+        """Key of the space or change request. Writes with the same key are sent in the order in which they were
+        made."""
         return self.at.model_dump_json()
 
     @property
     def delays_later_writes(self) -> bool:
-        """Return whether all later writes of the same place wait for this write."""
+        """True if all later writes with the same `ordering_key` wait for this write."""
         if self.own_failures >= MAX_OWN_FAILURES:
             return False
         if self.state == "unknown" or self.failed_searches:
@@ -397,22 +392,23 @@ class OutboxEntry:
 
     @cached_property
     def target(self) -> tuple[str, str]:
-        """Return the key of the item that the write changes. Writes to the same item are sent in the order they were
-        written."""
+        """Key of the item that the write changes. Writes to the same item are sent in the order in which they were
+        made."""
         return self.ordering_key, self.facts.thread or f"page {self.facts.page}"
 
 
 class WrongState(Exception):
-    """A step is not possible in the current state of an entry, because another instance has changed the entry."""
+    """The step is not possible in the state of the entry, because another process has changed the entry."""
 
 
 def release(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return a held entry as queued, because its undo delay is over."""
+    """Return a held entry as queued."""
     return replace(_require_state(entry, "held"), state="queued", held_until=None, due_at=now, reason="")
 
 
 def submit(entry: OutboxEntry, review: str, now: datetime, held_until: datetime | None) -> OutboxEntry:
-    """Return a pending comment as part of `review`, held until `held_until`. If that is None, return it as queued."""
+    """Return a pending comment as a part of `review`. It is held until `held_until`, or queued if `held_until` is
+    None."""
     due = now if held_until is None else None
     state: EntryState = "queued" if held_until is None else "held"
     entry = _require_state(entry, "pending")
@@ -420,29 +416,28 @@ def submit(entry: OutboxEntry, review: str, now: datetime, held_until: datetime 
 
 
 def return_to_review(entry: OutboxEntry) -> OutboxEntry:
-    """Return a comment as pending again, because its review was undone."""
+    """Return a comment of an undone review as pending."""
     return replace(
         _require_state(entry, "held", "queued"), state="pending", review="", held_until=None, due_at=None, reason=""
     )
 
 
 def edit(entry: OutboxEntry, op: DurableWrite, facts: WriteFacts) -> OutboxEntry:
-    """Return a pending comment with another text. `facts` are the facts of `op`."""
+    """Return a pending comment with another text. `facts` are the properties of the write `op`."""
     return replace(_require_state(entry, "pending"), op=op, facts=facts)
 
 
 def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return a held entry with its undo delay again, because a crash cut the delay short. After a second crash, the delay
-    may be longer, at most `MAX_UNDO_SECONDS`."""
+    """Return a held entry with a new undo delay, because a crash has shortened the old delay."""
     entry = _require_state(entry, "held")
     delay = entry.held_until - entry.requested_at if entry.held_until is not None else timedelta()
-    # Limited, because from the second restart on, `delay` also contains the time since `requested_at`.
+    # After several crashes, `delay` is longer than the undo delay: it contains the time since `requested_at`.
     return replace(entry, held_until=now + min(delay, _MAX_UNDO))
 
 
 def move_to_past(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return an entry with its times moved back by the time that the clock was set back. Otherwise, the entry would wait
-    until the clock has caught up."""
+    """Return an entry with earlier times, because the clock was set back. Otherwise, the entry would wait until the
+    clock reaches the old times."""
     entry = _require_state(entry, "queued", "unknown")
     moved = entry.requested_at - now
     names = ("due_at", "started_at", "may_arrive_until")
@@ -451,12 +446,12 @@ def move_to_past(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 
 
 def wait_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:
-    """Return the entry as held without an end: it is sent only if the user retries it."""
+    """Return the entry as held until the user retries it."""
     return replace(_require_state(entry, "held", "queued"), state="held", held_until=None, due_at=None, reason=reason)
 
 
 def set_thread(entry: OutboxEntry, thread: str) -> OutboxEntry:
-    """Return an entry with the server's id of its thread instead of a temporary id."""
+    """Return the entry with the server's id of its thread instead of the temporary id."""
     return replace(
         entry, op=entry.op.model_copy(update={"comment_id": thread}), facts=replace(entry.facts, thread=thread)
     )
@@ -470,7 +465,7 @@ def start(
     baseline: tuple[str, ...] = (),
     newest_at: datetime | None = None,
 ) -> OutboxEntry:
-    """Return a queued entry as sending. `thread` is the id for `set_thread`, or empty to keep the id."""
+    """Return a queued entry as sending. `thread` replaces a temporary thread id."""
     entry = _require_state(entry, "queued")
     if thread:
         entry = set_thread(entry, thread)
@@ -487,16 +482,16 @@ def start(
 
 
 def confirm(entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> OutboxEntry:
-    """Return an entry marked as done. Pass `already_done=True` if another user had already made the same change."""
+    """Return the entry as done. `already_done` means that another user had made the same change."""
     entry = _require_state(entry, "queued", "sending", "unknown")
     already_done = already_done and entry.tries == 0
     return replace(entry, state="done", due_at=None, reason="", remote_id=remote_id, already_done=already_done)
 
 
 def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
-    """Return an entry marked as queued for `due_at`, because it did not reach the server or the server is busy.
+    """Return the entry as queued until `due_at`, because it did not reach the server or the server is busy.
 
-    Pass `own_failure=True` if the server responds to other requests.
+    `own_failure` means that the server responds to other requests.
     """
     entry = _require_state(entry, "queued", "sending")
     own_failures = entry.own_failures + own_failure
@@ -506,8 +501,7 @@ def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: 
 def refuse(
     entry: OutboxEntry, reason: str, *, changed_by_others: bool = False, status: int | None = None
 ) -> OutboxEntry:
-    """Return an entry marked as failed. Either the server refused it with the HTTP `status`, or others had changed its
-    target before it was sent."""
+    """Return the entry as failed: the server refused it with the HTTP `status`, or others had changed its target."""
     entry = _require_state(entry, "queued", "sending", "unknown")
     return replace(
         entry,
@@ -520,7 +514,7 @@ def refuse(
 
 
 def lose_response(entry: OutboxEntry, due_at: datetime, may_arrive_until: datetime, reason: str) -> OutboxEntry:
-    """Return an entry marked as unknown, because its response was lost. The first search for the write is at `due_at`."""
+    """Return the entry as unknown, because its response was lost. The first search is at `due_at`."""
     entry = _require_state(entry, "sending")
     return replace(entry, state="unknown", due_at=due_at, may_arrive_until=may_arrive_until, reason=reason)
 
@@ -528,7 +522,7 @@ def lose_response(entry: OutboxEntry, due_at: datetime, may_arrive_until: dateti
 def schedule_search(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
     """Return an unknown entry with its next search at `due_at`.
 
-    Pass `own_failure=True` if the last search failed although the server responds to other requests.
+    `own_failure` means that the last search failed although the server responds to other requests.
     """
     entry = _require_state(entry, "unknown")
     reason = entry.reason if entry.needs_user else reason
@@ -536,10 +530,10 @@ def schedule_search(entry: OutboxEntry, due_at: datetime, reason: str, *, own_fa
 
 
 def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) -> OutboxEntry:
-    """Return an unknown entry after a search that did not find it. `cause` is a sentence that says why.
+    """Return an unknown entry that a search did not find. `cause` is the part of a sentence that says why.
 
-    A write that sets a state becomes queued, so that Octavo sends it again. A write that creates an item stays unknown: the
-    user decides, and Octavo keeps searching until the write is older than `MAX_WRITE_AGE`.
+    If the write creates an item, the entry stays unknown: the user decides, and Octavo searches until the write is
+    older than `MAX_WRITE_AGE`. Otherwise, the entry becomes queued.
     """
     entry = _require_state(entry, "unknown")
     pause = min(timedelta(seconds=2.0 ** min(entry.failed_searches, 20)), MAX_PAUSE)
@@ -552,16 +546,17 @@ def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) ->
 
 
 def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return an entry marked as queued, because the user retries it. An unknown entry that the server may still act on
-    stays unknown, so that Octavo searches for it first. A pending comment is sent only with its review."""
+    """Return the entry as queued, because the user retries it. If the server may still act on an unknown entry, it
+    stays unknown, and a search comes first."""
     entry = _require_state(entry, "held", "queued", "unknown", "failed")
     if entry.changed_by_others and not entry.facts.creates:
         entry = replace(entry, basis=Basis(), baseline=(), changed_by_others=False)
-    # For a lost write that creates an item, keep one failed search, so that `was_not_found` stays True.
+    # A lost write that creates an item keeps one failed search, so that `was_not_found` stays True.
     searches = min(entry.failed_searches, 1 if entry.facts.creates else 0)
     entry = replace(entry, requested_at=now, failed_searches=searches, own_failures=0)
     if entry.state == "unknown" and not entry.needs_user:
-        # Do not search earlier: while the server may still process the write, finding nothing would prove nothing.
+        # While the server may still act on the request, a search that finds nothing proves nothing. So the search is
+        # not earlier.
         return replace(entry, due_at=max(now, entry.due_at or now))
     return replace(entry, state="queued", held_until=None, due_at=now, reason="")
 
@@ -571,13 +566,12 @@ def next_due(
 ) -> OutboxEntry | None:
     """Return the entry whose next step is due. None if no step is due.
 
-    While `is_paused`, only held entries are released. `busy_places` are the ordering keys of places with a running
-    step.
+    If `is_paused`, only the end of an undo delay is due. `busy_places` are the ordering keys of running steps.
     """
-    # Held entries are released before other steps, so that the entries of a group change together on screen.
+    # Undo delays end before other steps, so that the entries of a group change on screen at the same time.
     for entry in entries:
         if entry.state == "held" and entry.held_until and not timedelta() < entry.held_until - now <= _MAX_UNDO:
-            return entry  # If the end of the undo delay is too far away, the clock was set back.
+            return entry  # An end that is too late is due: the clock was set back.
     for entry, blocker in () if is_paused else _with_blockers(entries):
         is_ready = entry.state == "unknown" or (entry.state == "queued" and blocker is None)
         if is_ready and entry.due_at is not None and entry.due_at <= now and entry.ordering_key not in busy_places:
@@ -586,7 +580,7 @@ def next_due(
 
 
 def next_wake(entries: tuple[OutboxEntry, ...], now: datetime) -> datetime | None:
-    """Return the next time at which a step becomes due. None if no step will become due."""
+    """Return the next time at which a step may be due. None if there is none."""
     times = (entry.held_until if entry.state == "held" else entry.due_at for entry in entries)
     return min((time for time in times if time is not None and time > now), default=None)
 
@@ -594,7 +588,8 @@ def next_wake(entries: tuple[OutboxEntry, ...], now: datetime) -> datetime | Non
 def supersedes(later: OutboxEntry, earlier: OutboxEntry) -> bool:
     """Return whether `later` makes `earlier` unnecessary, because both only resolve or reopen the same thread.
 
-    `earlier` is kept until `later` is done, and sent if `later` is undone. An entry in its undo delay supersedes nothing.
+    `earlier` is kept until `later` is done, and is sent if `later` is undone. An entry in its undo delay supersedes
+    nothing.
     """
     return (
         earlier.state == "queued"
@@ -607,7 +602,7 @@ def supersedes(later: OutboxEntry, earlier: OutboxEntry) -> bool:
 
 
 def blocked_by(entry: OutboxEntry, entries: tuple[OutboxEntry, ...]) -> OutboxEntry | None:
-    """Return the entry that must end before `entry` is sent. None if `entry` waits for no other entry."""
+    """Return the entry that must end before `entry` is sent. None if `entry` need not wait."""
     return next((blocker for other, blocker in _with_blockers(entries) if other.id == entry.id), None)
 
 
@@ -617,7 +612,7 @@ def has_review_in_flight(entries: Iterable[OutboxEntry], at: Discussion) -> bool
 
 
 def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEntry, OutboxEntry | None]]:
-    """Yield each entry with the entry that must end first, or None."""
+    """Yield each entry with the entry that must end before. None if the entry need not wait."""
     moving = (entry for entry in entries if entry.state in ("queued", "sending", "unknown"))
     last_resolve = {entry.target: entry for entry in moving if entry.facts.only_resolves}
     by_thread: dict[str, OutboxEntry] = {}
@@ -625,8 +620,8 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
     by_target: dict[tuple[str, str], OutboxEntry] = {}
     by_place: dict[str, OutboxEntry] = {}
     stuck: set[str] = set()
-    """Ids of the entries that wait for the user, and of their dependent entries. Independent entries of the same place do
-    not wait for these entries."""
+    """Ids of the entries that wait for the user, and of the entries that depend on them. Other entries do not wait for
+    these entries."""
     for entry in entries:
         needed = by_thread.get(entry.facts.thread) or by_review.get(entry.review)
         later = last_resolve.get(entry.target)

@@ -1,6 +1,6 @@
-"""Applies the writes of comments and replies to cached responses before the server confirms them. Does no I/O.
+"""Shows writes of comments and replies in cached responses before the server confirms the writes. Does no I/O.
 
-An item that has no id yet has the id `pending-<entry id>`.
+A new item has the id `pending-ENTRY` until the server gives it an id.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _UNKNOWN_USER = User(id="pending", display_name="You")
 
 
 def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry], me: User | None) -> tuple[Any, int]:
-    """Return the response `value` of `op` with `entries` applied, and the number of applied entries that are not done.
+    """Return the response `value` to `op` with `entries` applied, and the number of applied entries that are not done.
 
-    A new comment that was refused is shown until the user discards it. Other refused writes are not shown.
+    A refused new comment is shown until the user discards it. Other refused writes are not shown.
     """
     apply = _OVERLAYS.get(type(op))
     if apply is None or value is None:
@@ -48,7 +48,7 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
                 unconfirmed_ids.add(entry.id)
         return value
 
-    # A list may have thousands of items. So apply each entry only to its own item.
+    # A list may have thousands of items, so an entry is applied only to its own item.
     by_index = _entries_by_index(op, value.items, visible) if isinstance(value, ListPage) else {}
     if not by_index:
         return put(value, visible), len(unconfirmed_ids)
@@ -66,8 +66,8 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
 
 
 def basis_of(op: DurableWrite, shown: Iterable[tuple[Operation[Any], Any]]) -> Basis:
-    """Return the state of the comment that `op` changes or replies to, as the user sees the comment. Empty if `op`
-    creates a thread or a review, or if the comment is not loaded as Markdown.
+    """Return the state in which the user sees the comment that `op` changes or replies to. Empty for a new thread or a
+    review, and if the comment is not loaded as Markdown.
 
     `shown` are the operations and values of the cached responses.
     """
@@ -167,7 +167,7 @@ def _apply_to_reply(read: comments.GetReply, reply: Reply, entry: OutboxEntry, m
 
 
 def _apply_to_counter(read: Operation[Any], counted: Any, entry: OutboxEntry, me: User) -> Any:
-    """Return a space or change request with the number of open threads that it has after `entry`."""
+    """Return a space or change request with its number of open threads after `entry`."""
     change = _open_count_change(entry)
     if change == 0 or not _is_referred_by(counted, entry.at):
         return counted
@@ -194,13 +194,13 @@ _OVERLAYS: Mapping[type[Operation[Any]], Callable[[Any, Any, OutboxEntry, User],
     change_requests.List: _apply_to_counters,
     change_requests.ListOfOrganization: _apply_to_counters,
 }
-"""The function that applies an entry to a response, by read operation. If the entry changes nothing, it returns the
-same object."""
+"""Functions that apply an entry to a response, by read operation. A response that does not change stays the same
+object."""
 
 
 def _open_count_change(entry: OutboxEntry) -> int:
     if entry.state in ("failed", "pending"):
-        return 0  # The server does not count a failed write, nor a pending comment, which other users do not see.
+        return 0  # the server counts neither failed writes nor pending comments
     match entry.op:
         case comments.Create():
             return 1
@@ -322,7 +322,7 @@ def _remove_reaction(reactions: tuple[Reaction, ...], emoji: str, me: User) -> t
 
 
 def _with_item(page: ListPage[C], item_id: str, change: Callable[[C], C]) -> ListPage[C]:
-    """Return the page with one item changed. If nothing changes, return the same object."""
+    """Return the page with a changed item. If the item does not change, the page stays the same object."""
     items = tuple(change(item) if item.id == item_id else item for item in page.items)
     return page if all(map(is_, items, page.items)) else _with_items(page, items)
 

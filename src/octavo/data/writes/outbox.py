@@ -1,5 +1,5 @@
-"""The outbox of durable writes. A write is stored on disk before the screen shows it, can be undone for a few seconds,
-and is then sent."""
+"""The outbox of durable writes. A write is saved before screens show it, can be undone for a few seconds, and is then
+sent."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class Discarded(NamedTuple):
-    """Discarded drafts and pending comments, in the form in which they were stored."""
+    """Discarded drafts and pending comments, as they were stored."""
 
     drafts: tuple[StoredDraft, ...] = ()
     comments: tuple[StoredEntry, ...] = ()
@@ -58,7 +58,7 @@ class WriteGroup(NamedTuple):
 
     ids: tuple[str, ...]
     review: str = ""
-    """Id of the review that the writes belong to. Empty if they belong to no review."""
+    """Id of the review of these writes. Empty if there is no review."""
 
 
 class UndoResult(NamedTuple):
@@ -66,18 +66,18 @@ class UndoResult(NamedTuple):
 
     message: str
     undone: tuple[OutboxEntry, ...]
-    """The entries that the undo changed, in the order written: canceled entries, entries that are pending again, and
-    entries whose opposite write is being sent."""
+    """The entries that the undo has changed, the oldest first. They are canceled, pending again, or their opposite
+    writes are being sent."""
     late: tuple[str, ...]
-    """Ids of the writes that are being sent now. They can be undone in a moment."""
+    """Ids of the entries that are being sent now, and can be undone afterward."""
     ended: frozenset[str]
-    """Ids of the writes whose undo is complete or impossible."""
+    """Ids of the entries whose undo is complete or impossible."""
 
 
 class _EntryUndo(NamedTuple):
     entry: OutboxEntry
     kind: Literal["Canceled", "Pending again", "Undone", "unchanged", "late"]
-    """`late`: the write is being sent now, and can be undone in a moment."""
+    """`late`: the write is being sent now, and can be undone afterward."""
     reason: str = ""
 
     @property
@@ -103,13 +103,13 @@ class Outbox:
     ) -> None:
         """`read_only` is a sentence that says why writes are not allowed. Empty if they are allowed.
 
-        `timeout` is the maximum time of a request in seconds. After it, the server may still act on the request for
-        `arrival_margin` seconds. Octavo searches for a lost write until both times are over.
+        `timeout` is the maximum time of a request in seconds. The server may act on the request for `arrival_margin`
+        more seconds. Octavo searches for a lost write until then.
         """
         self.undo_seconds = undo_seconds
         self._read_only = read_only
         self.basis_for: Callable[[DurableWrite], Basis] = lambda op: Basis()
-        """Function that returns the state of the target of a write as the user sees it. Set by Live."""
+        """Function that returns the state of a write's target as the user sees it. `Live` sets this function."""
         self.state = state
         self._drafts = drafts
         self._now = state.now
@@ -128,78 +128,78 @@ class Outbox:
         self._worker = OutboxWorker(self._entries, self._account, self.connection, delivery)
         self._task: asyncio.Task[None] | None = None
         self.unsent_groups = _unsent_groups(self._entries.all)
-        """The groups of writes that earlier instances left unsent, the newest last."""
+        """Writes that earlier processes left unsent, the newest last."""
         self._own_ids: set[str] = set()
-        """Ids of the entries that this instance added, and of the pending comments that it submitted."""
+        """Ids of the entries that this process added, and of the pending comments that it submitted."""
 
     @property
     def entries(self) -> tuple[OutboxEntry, ...]:
-        """Return the entries of all accounts that are not done, oldest first."""
+        """The entries of all accounts that are not done, the oldest first."""
         return self._entries.all
 
     @property
     def own_entries(self) -> tuple[OutboxEntry, ...]:
-        """Return the entries that this account may send, oldest first."""
+        """The entries that this account may send, the oldest first."""
         return tuple(filter(self._account.may_send, self.entries))
 
     def entry_creating(self, message_id: str) -> OutboxEntry | None:
-        """Return the entry that creates a comment or reply, by its temporary id. None if no entry creates it."""
+        """Return the entry that creates a comment or reply with a temporary id. None if there is no such entry."""
         return self._entries.by_created_id.get(message_id)
 
     @property
     def is_sending(self) -> bool:
-        """Return whether an entry is being sent, or can be sent now."""
+        """True if an entry is being sent or can be sent now."""
         return any(self._is_sending_or_due(entry) for entry in self.entries)
 
     @property
     def me(self) -> User | None:
-        """Return the signed-in user. None while unknown."""
+        """The signed-in user. None if unknown."""
         return self._account.shown
 
     def set_account(self, me: User, *, is_confirmed: bool) -> None:
-        """Set the signed-in user. `is_confirmed` is True if the server has named the user in this session."""
+        """Set the signed-in user. `is_confirmed` means that the server has named the user in this session."""
         if is_confirmed:
             is_same = self._account.user == me
             self._account.user = me
             self._worker.wake()
             if not is_same and self.entries_of_other_accounts:
-                self.changed.notify()  # Screens must stop showing them as entries of this account.
+                self.changed.notify()  # screens must not show these entries as entries of this account
         else:
             self._account.remembered = me
 
     @property
     def entries_of_other_accounts(self) -> tuple[OutboxEntry, ...]:
-        """Return the entries that another account wrote. This account does not send them."""
+        """The entries that another account made, and this account may not send."""
         return tuple(entry for entry in self.entries if not self._account.may_send(entry))
 
     def other_account_reason(self, entry: OutboxEntry) -> str:
-        """Return a sentence that says which other account must send `entry`. Empty if this account may send it."""
+        """Return a sentence that says which account must send `entry`. Empty if this account may send it."""
         if self._account.may_send(entry):
             return ""
         author, sender = entry.author_name or "Another account", entry.author_name or "that account"
         return f"{author} made this change. Octavo will send it when {sender} signs in on this computer again."
 
     def start(self) -> None:
-        """Start the worker if it is not running and writes are allowed. Needs a running event loop."""
+        """Start the worker if it is not running and writes are allowed."""
         if self._task is None and not self._read_only:
             self._task = asyncio.get_running_loop().create_task(self._worker.run(), name="outbox")
             self._task.add_done_callback(self._on_worker_ended)
 
     async def add_all(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add writes that are undone together, and delete their drafts in the same transaction. Return the added entries.
-        Raises NotSaved, and then no write is stored."""
+        """Add writes that are undone together, and delete their drafts. Return the added entries. Raises NotSaved if
+        nothing was stored."""
         return await self._add(writes, undo_seconds=self.undo_seconds)
 
     async def add_pending_comments(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add comments that stay pending until a review is submitted. Return the added entries. Raises NotSaved, and then
-        no comment is stored."""
+        """Add comments that are pending until a review is submitted. Return the added entries. Raises NotSaved if
+        nothing was stored."""
         return await self._add(writes, state="pending")
 
     async def remove_pending_comments(
         self, added: Sequence[OutboxEntry], on_removed: ExtraWork = lambda db, entry: None
     ) -> bool:
-        """Remove comments that are still pending and have the text with which they were added. Their texts are not kept.
-        Call `on_removed` for each in the same transaction. Return whether any were removed. Raises NotSaved."""
+        """Remove comments that are still pending and unchanged, with their texts. Call `on_removed` for each in the
+        same transaction. Return whether a comment was removed. Raises NotSaved."""
         texts = {entry.id: entry.facts.text for entry in added}
 
         def is_unchanged(entry: OutboxEntry) -> bool:
@@ -208,13 +208,13 @@ class Outbox:
         return bool(await self._entries.remove(list(texts), on_removed, is_unchanged))
 
     def pending_comments(self, at: Discussion) -> tuple[OutboxEntry, ...]:
-        """Return the pending comments of a review of `at`, in the order written."""
+        """Return the pending comments of `at`, the oldest first."""
         return tuple(entry for entry in self.own_entries if entry.state == "pending" and entry.at == at)
 
     @property
     def busy_places(self) -> frozenset[Discussion]:
-        """Return the spaces and change requests to which a write is being sent, or is about to be sent. A write that waits
-        for the connection, for its next attempt or for the user does not count."""
+        """The spaces and change requests to which a write is being sent, or will be sent after its undo delay. Writes
+        that wait for the connection, for a retry or for the user do not count."""
         if self._read_only:
             return frozenset()
         now = self._now()
@@ -227,14 +227,13 @@ class Outbox:
         )
 
     async def edit_pending_comment(self, entry: OutboxEntry, op: DurableWrite, draft_key: str) -> bool:
-        """Replace a pending comment by `op`, and delete the draft `draft_key` in the same transaction.
+        """Replace the text of a pending comment, and delete the draft `draft_key`.
 
-        Return False if the comment is no longer pending. Then the text of `op` becomes a draft of the comment. Raises
-        NotSaved.
+        Return False if the comment is no longer pending. The text of `op` is then stored as a draft. Raises NotSaved.
         """
         removal, facts = self._drafts.removal(draft_key), kind_of(op).facts(op)
         change = partial(machine.edit, op=op, facts=facts)
-        after = await self._entries.step(entry.id, change, lambda db, _: removal.work(db))
+        after = await self._entries.step(entry.id, change, lambda db, _: removal.delete(db))
         if after is not None:
             removal.forget()
         elif entry.draft_key:
@@ -242,20 +241,20 @@ class Outbox:
         return after is not None
 
     async def move_draft(self, draft_key: str, new_key: str, text: str, owner_id: str) -> None:
-        """Delete the draft `draft_key`, and store its `text` as a version of the draft `new_key`. `owner_id` identifies the
-        version: only an earlier version of the same owner is replaced. Raises NotSaved."""
+        """Delete the draft `draft_key`, and store `text` as a version of the draft `new_key`. An earlier version of the
+        same `owner_id` is replaced, other versions are kept. Raises NotSaved."""
         removal, namespace = self._drafts.removal(draft_key), self.state.namespace
 
         def move(db: sqlite3.Connection) -> None:
-            removal.work(db)
+            removal.delete(db)
             store_unsent_text(db, namespace, new_key, text, owner_id, self._now())
 
         await self.state.write(move)
         removal.forget()
 
     async def move_pending_comment(self, entry_id: str, op: comments.Create) -> None:
-        """Replace a pending comment by `op`, which has the same text and another block. Does nothing if the comment is
-        no longer pending, or if its text has changed. Raises NotSaved."""
+        """Move a pending comment to the block of `op`. Do nothing if the comment is no longer pending or has another
+        text than `op`. Raises NotSaved."""
 
         def move(entry: OutboxEntry) -> OutboxEntry:
             if entry.facts.text != op.body.markdown:
@@ -267,11 +266,11 @@ class Outbox:
     async def submit_review(
         self, at: Discussion, final_write: NewWrite | None = None, *, once_key: str = ""
     ) -> tuple[OutboxEntry, ...]:
-        """Submit the pending comments of `at`, and add `final_write` after them: the review, or one more comment. Return
-        these entries, which are sent after the undo delay.
+        """Submit the pending comments of `at`, and then `final_write`, which is the review or one more comment. Return
+        these entries, which are sent after the undo delay. Raises NotSaved.
 
-        Empty if there was nothing to submit, or if `final_write` is a review and another review of `at` is in flight.
-        `once_key` is the draft key of a command with `--once`. Raises NotSaved.
+        Empty if there is nothing to submit, or if `final_write` is a review and another review of `at` may be in
+        flight. `once_key` is the draft key of a command with `--once`.
         """
         review_id, writes = os.urandom(8).hex(), () if final_write is None else (final_write,)
         return await self._add(
@@ -279,8 +278,8 @@ class Outbox:
         )
 
     async def undo(self, group: WriteGroup) -> UndoResult | None:
-        """Undo these writes: cancel those that were not sent, and add the opposites of the others. None if nothing is left
-        to undo, or if another account wrote them. Raises NotSaved."""
+        """Cancel the unsent writes of a group, and send the opposites of the other writes. None if no write can be
+        undone, or if another account made the writes. Raises NotSaved."""
         entries = self._entries
         entries.reload_if_changed()
         if any(entry.id in group.ids for entry in self.entries_of_other_accounts):
@@ -319,8 +318,7 @@ class Outbox:
         return UndoResult(_undo_message(results), changed, late, ended)
 
     async def retry(self, entry_id: str) -> None:
-        """Send an entry that waits for the user. If the server may have received the entry, search for it first. Raises
-        NotSaved."""
+        """Send an entry that waits for the user. If the server may have it, search for it first. Raises NotSaved."""
         self._raise_if_read_only()
 
         def delete_draft(db: sqlite3.Connection, entry: OutboxEntry) -> None:
@@ -331,15 +329,15 @@ class Outbox:
         self.start()
 
     async def discard(self, entry_id: str) -> OutboxEntry | None:
-        """Delete an entry, keep its text as a draft, and return the entry. None if the entry is being sent or is done.
+        """Delete an entry, and keep its text as a draft. Return the entry, or None if it is being sent or is done.
         Raises NotSaved."""
         removed = await self._entries.remove((entry_id,), self._restore_draft, lambda entry: entry.state != "sending")
         return next(iter(removed), None)
 
     async def discard_unsent(self, draft_keys: Sequence[str], entry_ids: Sequence[str]) -> Discarded:
-        """Discard drafts and pending comments in one transaction. All versions of the drafts are discarded.
+        """Discard all versions of drafts, and pending comments, in one transaction.
 
-        Comments that are no longer pending are kept. Raises NotSaved, and then nothing is discarded.
+        Comments that are no longer pending are kept. Raises NotSaved if nothing was discarded.
         """
         removals = [self._drafts.removal(key) for key in draft_keys]
 
@@ -355,7 +353,7 @@ class Outbox:
         return discarded
 
     async def restore_discarded(self, discarded: Discarded) -> None:
-        """Undo `discard_unsent`. The comments are pending again, in their old order. Raises NotSaved."""
+        """Undo `discard_unsent`. Raises NotSaved."""
 
         def work(db: sqlite3.Connection) -> None:
             restore_drafts(db, self.state.namespace, discarded.drafts)
@@ -367,20 +365,20 @@ class Outbox:
         self._entries.reload()
 
     def resume(self) -> None:
-        """End the pause and send, because the user has signed in or retries an entry."""
+        """End the pause and send the entries, because the user retries or has signed in."""
         self.connection.end_pause()
         self._worker.wake()
 
     def record_response(self) -> None:
-        """Record that the server has responded to a request that is not from the outbox. Entries that waited for a
-        response are sent now."""
+        """Record that the server responded to a request outside the outbox. Entries that waited for a response are sent
+        now."""
         if self.connection.record_response():
             self._worker.wake()
 
     async def send_now(self, max_wait: float = 2.0) -> None:
-        """End the undo delay, because the user quits. Wait up to `max_wait` seconds until the entries are sent.
+        """End the undo delays, because the user quits. Wait up to `max_wait` seconds until the entries are sent.
 
-        Entries that are not sent by then stay in the outbox.
+        Entries that are not sent stay in the outbox.
         """
         await self._release()
         changed = asyncio.Event()
@@ -396,8 +394,8 @@ class Outbox:
             remove_observer()
 
     async def _release(self) -> None:
-        """End the undo delay of the entries that this instance added or submitted. If this instance is the sender, do the
-        same for the entries that earlier instances left unsent."""
+        """End the undo delays of this process's entries. If this process is the sender, also end those of earlier
+        processes."""
         if self._read_only:
             return
         earlier = chain.from_iterable(group.ids for group in self.unsent_groups) if self._worker.has_lock else ()
@@ -416,7 +414,7 @@ class Outbox:
         return is_due and not self.connection.is_paused and blocked_by(entry, self.own_entries) is None
 
     async def close(self, max_wait: float = 2.0) -> None:
-        """End the undo delay and stop the worker. Wait up to `max_wait` seconds for a running request."""
+        """End the undo delays and the worker. Wait up to `max_wait` seconds for a running request."""
         await self._release()
         self._worker.stop()
         task, self._task = self._task, None
@@ -441,8 +439,8 @@ class Outbox:
     ) -> tuple[OutboxEntry, ...]:
         """Store new entries and delete their drafts in one transaction. Return the entries. Raises NotSaved.
 
-        With `undo_seconds`, the entries are held for that time. With `reviewed`, the same transaction also submits the
-        pending comments of `reviewed` as parts of the review `review_id`, and stores `once_key`.
+        With `undo_seconds`, the entries are held for this time. With `reviewed`, the pending comments of this change
+        request or space are submitted too, as parts of the review `review_id`, and `once_key` is stored.
         """
         self._raise_if_read_only()
         now, group = self._now(), os.urandom(8).hex()
@@ -484,10 +482,10 @@ class Outbox:
 
         def remove_drafts(db: sqlite3.Connection, entry: OutboxEntry) -> None:
             for removal in removals[entry.id]:
-                removal.work(db)
+                removal.delete(db)
             for entry_id, key in failed:
-                # The user has edited the text of the failed entry: its text is no longer stored as a draft of its own. So
-                # the new entry replaces the failed entry.
+                # The user has edited the text of the failed entry, so this text has no draft of its own anymore. The
+                # new entry replaces the failed entry.
                 replaces = key in used_keys[entry.id] and (entry.facts.text or entry.facts.is_review)
                 if replaces and not has_unsent_text(db, self.state.namespace, key, entry_id):
                     db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (entry_id,))
@@ -512,12 +510,12 @@ class Outbox:
             raise NotSaved(self._read_only)
 
     def _restore_draft(self, db: sqlite3.Connection, entry: OutboxEntry) -> None:
-        """Store the text of a removed entry as a draft, unless the entry failed: then its text is already a draft."""
+        """Store the text of a removed entry as a draft. The text of a failed entry is a draft already."""
         if entry.draft_key and entry.state != "failed" and entry.facts.text:
             store_unsent_text(db, self.state.namespace, entry.draft_key, entry.facts.text, entry.id, self._now())
 
     def _on_worker_ended(self, task: asyncio.Task[None]) -> None:
-        """Show that sending has stopped, if the worker ended with an error. `close` raises the error."""
+        """If the worker ended with an error, show that sending has stopped. `close` raises the error."""
         if not task.cancelled() and (error := task.exception()) is not None:
             self.connection.stop_reason = (
                 f"Sending has stopped because of a bug in Octavo ({type(error).__name__}). Restart Octavo."
@@ -526,8 +524,8 @@ class Outbox:
 
 
 def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
-    """Return the groups of entries that earlier instances left unsent, or sent without a response. Entries that wait
-    for the user are left out."""
+    """Return the writes that earlier processes left unsent, or sent without getting a response. Writes that wait for
+    the user are not included."""
     groups: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
         if entry.is_in_flight and not entry.needs_user:
@@ -536,13 +534,14 @@ def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
 
 
 def _is_in(group: WriteGroup, entry: OutboxEntry | None) -> bool:
-    """Return False if an undo in another instance has removed `entry` from the review of `group`. True for None, because an
-    entry that is not in the outbox may be done."""
+    """Return whether an entry still belongs to a group. False if another process has undone its review. True for None,
+    because a done entry is not in the outbox."""
     return entry is None or group.review in ("", entry.review)
 
 
 def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
-    """Return the result for a write that was sent or has failed, and the opposite write, if there is one."""
+    """Return how a sent or failed write can be undone, and the opposite write. The opposite write is missing if the
+    write cannot be undone."""
     if entry.state == "failed" or entry.needs_user:
         return _EntryUndo(entry, "unchanged", f"Nothing to undo: {entry.reason}"), []
     if entry.already_done:
@@ -561,8 +560,8 @@ def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
 
 
 def _undo_message(results: Sequence[_EntryUndo]) -> str:
-    """Return one sentence for each action, such as `Canceled: resolve the thread, 76 of 77 (1 was already sent).` Actions
-    with the same sentence share the sentence."""
+    """Return a sentence for each action, such as `Canceled: resolve the thread, 76 of 77 (1 was already sent).` Equal
+    sentences are merged."""
     actions = dict.fromkeys(result.entry.action for result in results)
     sentences = (_sentence(action, [each for each in results if each.entry.action == action]) for action in actions)
     return " ".join(dict.fromkeys(sentences))

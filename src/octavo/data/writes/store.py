@@ -1,7 +1,7 @@
-"""Stores the outbox in state.db, for all instances of Octavo. Also has the table of the kinds of write.
+"""Stores the outbox in state.db for all Octavo processes. Has the table of the kinds of writes.
 
-Each change of an entry is one transaction. Names in stored records must never change, because older versions of Octavo
-read them.
+Each change of an entry is a transaction. Never change a name in a stored record, because older versions of Octavo read
+it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from octavo.api.operation import Discussion, Operation
 from octavo.api.wire import Request, decode, encode
-from octavo.data.database import Transaction, moment
+from octavo.data.database import Transaction, time_of_timestamp
 from octavo.data.live_response import Observers
 from octavo.data.state_db import StateDb, read_fact, write_fact
 from octavo.data.writes.machine import ONCE_PREFIX, Basis, OutboxEntry, WriteKind, WrongState, has_review_in_flight
@@ -28,8 +28,8 @@ W = TypeVar("W", bound=Operation[Any])
 
 @cache
 def write_kinds() -> Mapping[type[Operation[Any]], WriteKind[Any]]:
-    """Return the row of each kind of write, by operation."""
-    # lazy: these modules load parts of the API that the first screen does not need
+    """Return the table of the kinds of writes, by operation."""
+    # lazy: parts of the API that the first screen does not need
     return {
         **load("octavo.data.writes.comment_kinds:COMMENT_WRITES"),
         **load("octavo.data.writes.change_request_kinds:CHANGE_REQUEST_WRITES"),
@@ -37,24 +37,23 @@ def write_kinds() -> Mapping[type[Operation[Any]], WriteKind[Any]]:
 
 
 def kind_of(op: W) -> WriteKind[W]:
-    """Return the row of a write. Raises KeyError if the write has no row."""
+    """Return the row of a write in `write_kinds`. Raises KeyError if there is none."""
     return write_kinds()[type(op)]
 
 
 R = TypeVar("R")
 
 ONCE_LIFETIME = timedelta(days=7)
-"""Time in which a key of `--once` prevents a second write."""
+"""A write with a key of `--once` is not repeated within this time."""
 MAX_SENT_DAYS, MAX_SENT_ROWS = 30, 500
-"""Maximum age in days and maximum number of the sent writes that are kept."""
+"""Maximum age in days, and maximum number, of stored writes that are done."""
 
 StoredEntry = tuple[int, str, str, str]
-"""A stored entry: its position, id, state and record."""
+"""Position, id, state and record of a stored entry."""
 EntryStep: TypeAlias = Callable[[OutboxEntry], OutboxEntry]
-"""Function that takes one step of machine.py and returns the changed entry. Raises WrongState if the step is not
-possible."""
+"""Function that takes a step of machine.py and returns the changed entry. Raises WrongState."""
 ExtraWork: TypeAlias = Callable[[sqlite3.Connection, OutboxEntry], None]
-"""Additional work in the transaction that changes an entry."""
+"""Function that is called with each changed entry, in the same transaction."""
 
 _TIMES = ("created_at", "requested_at", "held_until", "due_at", "started_at", "may_arrive_until", "newest_at")
 _STORED_NAMES = {
@@ -72,23 +71,23 @@ _STORED_NAMES = {
     "changed_by_others": "contested",
     "already_done": "needless",
 }
-"""The names of attributes in a record, where they differ from the names in OutboxEntry."""
+"""Names of attributes in a record, by name in OutboxEntry. Other attributes have the same name."""
 _NAMES = [field.name for field in fields(OutboxEntry) if field.name not in ("op", "facts")]
-"""The attributes that a record contains. `op` is stored as a request, and `facts` are computed from `op`."""
+"""Attributes that a record contains. `op` is stored as a request, and `facts` are computed from `op`."""
 _PENDING = "gathered"
-"""The name of the state `pending` on disk."""
+"""Name of the state `pending` in stored records."""
 
 
 def entry_records(db: sqlite3.Connection, namespace: str) -> list[tuple[str, str]]:
-    """Return the id and the record of each entry, oldest first."""
+    """Return the ids and records of all entries, the oldest first."""
     return db.execute("SELECT id, record FROM outbox WHERE namespace = ? ORDER BY position", (namespace,)).fetchall()
 
 
 def change_entry(
     db: sqlite3.Connection, namespace: str, entry_id: str, change: EntryStep, now: datetime
 ) -> OutboxEntry | None:
-    """Apply a step to the stored entry, and return the new entry. None if there is no such entry, or if the step is not
-    possible in its state."""
+    """Apply a step to a stored entry, and return the changed entry. None if the entry does not exist, or if its state
+    does not allow the step."""
     entry = _find_entry(db, entry_id)
     if entry is None:
         return None
@@ -105,7 +104,7 @@ def change_entry(
 
 
 def take_pending_comment(db: sqlite3.Connection, namespace: str, entry_id: str) -> StoredEntry | None:
-    """Delete a pending comment, and return it in its stored form. None if it is no longer pending."""
+    """Delete a pending comment, and return its stored form. None if the comment is no longer pending."""
     delete = "DELETE FROM outbox WHERE id = ? AND state = ? RETURNING position, id, state, record"
     stored: StoredEntry | None = next(iter(db.execute(delete, (entry_id, _PENDING)).fetchall()), None)
     if stored is not None:
@@ -114,7 +113,7 @@ def take_pending_comment(db: sqlite3.Connection, namespace: str, entry_id: str) 
 
 
 def restore_entry(db: sqlite3.Connection, namespace: str, stored: StoredEntry) -> None:
-    """Undo `take_pending_comment`. The entry gets its old position, or the last position if the old one is taken."""
+    """Undo `take_pending_comment`. If the old position is taken, the entry becomes the last."""
     position, entry_id, state, record = stored
     _remember_once(db, namespace, decode_entry(record))
     insert = "INSERT OR IGNORE INTO outbox (position, id, namespace, state, record) VALUES (?, ?, ?, ?, ?)"
@@ -123,7 +122,7 @@ def restore_entry(db: sqlite3.Connection, namespace: str, stored: StoredEntry) -
 
 
 def find_done_entry(state: StateDb, entry_id: str) -> OutboxEntry | None:
-    """Return the sent write with an id. None if there is no such write, or if its record cannot be read."""
+    """Return the done entry with this id. None if there is none, or if it is unreadable."""
     rows = state.rows("SELECT record FROM sent WHERE id = ?", entry_id)
     try:
         return decode_entry(rows[0][0]) if rows else None
@@ -132,13 +131,14 @@ def find_done_entry(state: StateDb, entry_id: str) -> OutboxEntry | None:
 
 
 def created_ids(state: StateDb) -> frozenset[str]:
-    """Return the ids of the items that sent writes of this profile created. None of them is the result of a lost write."""
+    """Return the ids of all items that done writes of this profile have created. A search must not take them for a lost
+    write."""
     rows = state.rows("SELECT remote FROM sent WHERE namespace = ? AND remote IS NOT NULL", state.namespace)
     return frozenset(str(row[0]) for row in rows)
 
 
 def decode_entry(record: str) -> OutboxEntry:
-    """Decode a record. Raises ValueError if this version of Octavo cannot read it."""
+    """Return the entry in a record. Raises ValueError if this version of Octavo cannot read the record."""
     try:
         return _entry(parse_json(record))
     except (LookupError, TypeError, AttributeError) as error:
@@ -146,19 +146,20 @@ def decode_entry(record: str) -> OutboxEntry:
 
 
 def request_fields(op: Operation[Any]) -> dict[str, Any]:
-    """Return the fields of a record that store an operation."""
+    """Return an operation as fields of a record."""
     request = encode(op)
     return {"method": request.method, "url": request.url, "body": request.body}
 
 
 def operation_in(fields: Any) -> Operation[Any]:
-    """Return the operation that `request_fields` has stored in a record. Raises LookupError or ValueError if this version
-    of Octavo does not know it."""
+    """Return the operation of `request_fields`. Raises LookupError or ValueError if this version of Octavo does not
+    know the operation."""
     return decode(Request(fields["method"], fields["url"], fields["body"]))
 
 
 def durable_operation_and_kind(fields: Any) -> tuple[Any, WriteKind[Any]]:
-    """Return the operation in a record, and its kind. Raises ValueError if the operation cannot wait in the outbox."""
+    """Return the operation of `request_fields`, and its kind. Raises ValueError if the operation cannot wait in the
+    outbox."""
     op = operation_in(fields)
     kind = write_kinds().get(type(op))
     if kind is None or not kind.is_durable:
@@ -171,7 +172,7 @@ def _entry(fields: Any) -> OutboxEntry:
     values = {name: fields[stored] for name in _NAMES if (stored := _STORED_NAMES.get(name, name)) in fields}
     for name in _TIMES:
         if values.get(name) is not None:
-            values[name] = moment(values[name])
+            values[name] = time_of_timestamp(values[name])
     if values.get("state") == _PENDING:
         values["state"] = "pending"
     values["baseline"] = tuple(values.get("baseline", ()))
@@ -198,7 +199,8 @@ def _find_entry(db: sqlite3.Connection, entry_id: str) -> OutboxEntry | None:
 
 
 def once_group(fact: Any, now: datetime) -> str | None:
-    """Return the id in a fact that `_remember_once` has stored. None for other facts, and after `ONCE_LIFETIME`."""
+    """Return the id of the writes that a command with `--once` has made, from the stored fact. None if the fact is
+    older than `ONCE_LIFETIME` or contains no id."""
     try:
         return str(fact["group"]) if now - datetime.fromisoformat(str(fact["at"])) < ONCE_LIFETIME else None
     except (KeyError, TypeError, ValueError):
@@ -206,13 +208,13 @@ def once_group(fact: Any, now: datetime) -> str | None:
 
 
 def _is_once_key_used(db: sqlite3.Connection, namespace: str, key: str, now: datetime) -> bool:
-    """Return whether a command with `--once` has used this key, in this process or another."""
+    """Return whether a command with `--once` has already written with this key."""
     return key.startswith(ONCE_PREFIX) and once_group(read_fact(db, namespace, key), now) is not None
 
 
 def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, key: str = "") -> None:
-    """If a command with `--once` added or submitted the write, store the time, and the id that its writes share. `key` is
-    by default the draft key of the write."""
+    """If a command with `--once` made the write, store when it wrote, and the id of its writes. `key` is by default the
+    draft key of the write."""
     key = key or entry.draft_key
     if key.startswith(ONCE_PREFIX):
         fact = {"at": entry.requested_at.isoformat(), "group": entry.review or entry.group}
@@ -220,7 +222,8 @@ def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, k
 
 
 def _forget_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
-    """If a command with `--once` added the write, let the command write again, unless the server may have the write."""
+    """If a command with `--once` made the write, allow the command to write again. Do nothing if the server may have
+    the write."""
     if entry.draft_key.startswith(ONCE_PREFIX) and entry.state != "unknown" and not entry.was_not_found:
         write_fact(db, namespace, entry.draft_key, None)
 
@@ -232,10 +235,10 @@ def _insert_entry(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) ->
 
 
 def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: datetime) -> None:
-    """Move an entry from `outbox` to `sent`, and delete sent writes that are old or too many."""
+    """Move an entry from `outbox` to `sent`. Delete writes in `sent` that are too old or too many."""
     insert, record = "INSERT OR IGNORE INTO sent VALUES (?, ?, ?, ?, ?)", _encode(entry)
     if not db.execute(insert, (entry.id, namespace, entry.remote_id or None, now.timestamp(), record)).rowcount:
-        # Another write already has this remote id, which must be unique.
+        # a remote id must be unique, and another write already has it
         db.execute(insert, (entry.id, namespace, None, now.timestamp(), record))
     db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
     horizon = (now - timedelta(days=MAX_SENT_DAYS)).timestamp()
@@ -248,26 +251,25 @@ def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: dat
 
 
 class OutboxEntries:
-    """The stored entries that are not done, including those of other instances. All coroutines raise NotSaved."""
+    """The stored entries that are not done, of all processes. All coroutines raise NotSaved."""
 
     def __init__(self, state: StateDb, now: Callable[[], datetime]) -> None:
         self.state = state
         self.now = now
         self.all: tuple[OutboxEntry, ...] = ()
-        """The entries, oldest first."""
+        """The entries, the oldest first."""
         self.by_created_id: dict[str, OutboxEntry] = {}
         self._by_record: dict[str, OutboxEntry] = {}
         self.changed: Observers[[]] = Observers()
         self.done: Observers[[OutboxEntry]] = Observers()
-        """Called before `changed` with each write that becomes done, in this or another instance."""
+        """Called with each write that is done, by any process. Called before `changed`."""
         self.reload()
 
     def find(self, entry_id: str) -> OutboxEntry | None:
-        """Return the entry with an id. None if there is no such entry."""
         return next((entry for entry in self.all if entry.id == entry_id), None)
 
     def reload_if_changed(self) -> None:
-        """Read the entries again if any instance has changed the file."""
+        """Read the entries again if a process has changed the file."""
         if self.state.check_changed():
             self.reload()
 
@@ -282,8 +284,8 @@ class OutboxEntries:
         is_wanted: Callable[[sqlite3.Connection, OutboxEntry], bool],
         extra: ExtraWork,
     ) -> tuple[OutboxEntry, ...]:
-        """Store the entries for which `is_wanted` returns True, and return them. Store none if a command with the same
-        `--once` key has written."""
+        """Store and return the entries for which `is_wanted` returns True. Store no entry if a command with the same
+        `--once` key has already written."""
         now = self.now()
 
         def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
@@ -298,15 +300,15 @@ class OutboxEntries:
         return await self._write(work)
 
     async def step(self, entry_id: str, change: EntryStep, extra: ExtraWork | None = None) -> OutboxEntry | None:
-        """Apply one step to the stored entry, and return the changed entry. None if there is no such entry, or if the
-        step is not possible in its state."""
+        """Apply a step to a stored entry, and return the changed entry. None if the entry does not exist, or if its
+        state does not allow the step."""
         return next(iter(await self.step_all((entry_id,), change, extra)), None)
 
     async def step_all(
         self, entry_ids: Sequence[str], change: EntryStep, extra: ExtraWork | None = None
     ) -> tuple[OutboxEntry, ...]:
-        """Apply a step to several entries in one transaction. Return the changed entries. Entries in whose state the
-        step is not possible are left out."""
+        """Apply a step to stored entries in one transaction. Return the changed entries. Entries whose state does not
+        allow the step are left out."""
         now = self.now()
 
         def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
@@ -328,11 +330,11 @@ class OutboxEntries:
         extra: ExtraWork,
         once_key: str,
     ) -> tuple[OutboxEntry, ...]:
-        """Apply `change` to the pending comments of `at` that this account `may_send`, and insert `final_entries` after
-        them. Return these entries. `final_entries` has at most one entry: the review, or one more comment.
+        """Apply `change` to the pending comments of `at` that this account `may_send`. Insert `final_entries` after
+        them: the review, one more comment, or nothing. Return all these entries.
 
-        Change nothing and return an empty tuple in two cases: `final_entries` is a review and another review of `at` is in
-        flight, or a command with `once_key` has already written. The same transaction stores `once_key`.
+        Change nothing and return an empty tuple if a command with `once_key` has already written, or if a review would
+        be added while another review of `at` may be in flight. `once_key` is stored in the same transaction.
         """
         now = self.now()
 
@@ -360,7 +362,7 @@ class OutboxEntries:
     async def remove(
         self, entry_ids: Sequence[str], extra: ExtraWork, may_remove: Callable[[OutboxEntry], bool]
     ) -> tuple[OutboxEntry, ...]:
-        """Delete the entries of `entry_ids` for which `may_remove` returns True, and return them."""
+        """Delete and return those of the entries for which `may_remove` returns True."""
 
         def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
             entries = (_find_entry(db, entry_id) for entry_id in entry_ids)
@@ -374,7 +376,7 @@ class OutboxEntries:
         return await self._write(work)
 
     def reload(self) -> None:
-        """Read all entries again. Call the observers if any entry has changed."""
+        """Read all entries again. Notify observers if an entry has changed."""
         known_entries, self._by_record = self._by_record, {}
         before, entries = self.all, []
         for entry_id, record in self.state.read(lambda db: entry_records(db, self.state.namespace)):
@@ -386,7 +388,7 @@ class OutboxEntries:
         if after == before:
             return
         self.all = after
-        # reversed, so that the oldest of several entries with the same created id wins
+        # reversed: of several entries with the same created id, the oldest is used
         self.by_created_id = {entry.created_id: entry for entry in reversed(after)}
         ids = {entry.id for entry in after}
         for entry in before:
@@ -395,7 +397,8 @@ class OutboxEntries:
         self.changed.notify()
 
     def _decode(self, entry_id: str, record: str) -> OutboxEntry | None:
-        """Decode a record. If this version of Octavo cannot read it, add a notice and return None."""
+        """Return the entry in a record. If this version of Octavo cannot read the record, add a notice and return
+        None."""
         try:
             return decode_entry(record)
         except ValueError:

@@ -1,7 +1,7 @@
-"""Applies suggestions and replaces terms on the pages of a change request. Can revert these edits.
+"""Applies suggestions and replaces terms on the pages of a change request, and reverts these edits.
 
-Start at `apply_suggestions` and `replace_term`. Suggestions are applied only if all of them fit. A term is replaced on the
-pages that were not edited in the meantime.
+Suggestions are applied only if all of them fit. A term is replaced only on pages that have not changed since the
+search.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from octavo.documents.terms import TermChange, TermMatch, find_matches, replace_
 
 _EDITED_AFTERWARD = "Could not undo the applied suggestion: the page was edited afterward. Edit the page, or press Q to revert the block."
 SuggestionResult = Literal["applied", "same", "changed", "gone"]
-"""`same`: the page already has the text. `changed`: the block was edited or deleted after the suggestion was made.
-`gone`: the page does not exist any more."""
+"""`same`: the page already has the text. `changed`: the block was edited or deleted since the suggestion was made.
+`gone`: the page was deleted."""
 _EDITED, _EDITED_NOW = "was edited in the meantime", "was edited by someone else at the same moment"
 _NOT_SENT = "was not sent"
 TextEdit = Callable[[Raw], Raw | None]
-"""Function that returns the new text of a page, or None if its text is not the expected text."""
+"""Function that returns the new text of a page. None if the page does not have the expected text."""
 
 
 @dataclass(frozen=True)
@@ -48,35 +48,35 @@ class SuggestedText:
 
     page: str
     block_key: str
-    """Key of the block that the thread is on, from the target of the thread."""
+    """Key of the block that the thread is on."""
     revision: str | None
-    """Revision that the comment refers to. None if it is unknown: the suggestion is then never applied."""
+    """Revision for which the suggestion was made. None if unknown. Such a suggestion is never applied."""
     text: str
 
     @property
     def old_page(self) -> tuple[str, str | None]:
-        """The page in the revision that the comment refers to."""
+        """Page and revision for which the suggestion was made."""
         return self.page, self.revision
 
 
 @dataclass(frozen=True)
 class SuggestionOutcome:
-    """Result of applying several suggestions."""
+    """Result of applying suggestions."""
 
     results: tuple[tuple[SuggestedText, SuggestionResult], ...]
     texts: Mapping[str, WrittenText]
-    """The text of each page before and after, by page id. An unchanged page has the same text twice."""
+    """Text of each page before and after, by page id. Both are equal if the page is unchanged."""
     later_ids: tuple[str, ...] = ()
     """Ids of the outbox entries that resolve the threads."""
 
     @property
     def applied(self) -> int:
-        """Number of suggestions that were applied."""
+        """Number of applied suggestions."""
         return sum(result == "applied" for _, result in self.results)
 
     @property
     def fits(self) -> bool:
-        """True if no block of a suggestion was edited or deleted."""
+        """True if all blocks are as they were when the suggestions were made, or already have the suggested texts."""
         return all(result in ("applied", "same") for _, result in self.results)
 
 
@@ -90,7 +90,7 @@ def suggested_texts(thread: Comment, message: Comment | Reply) -> tuple[Suggeste
 
 
 def resolve_write(at: ChangeRequestRef, thread: Comment, context: str) -> NewWrite:
-    """Return the write that resolves a thread. `context` is the name of the thread in messages."""
+    """Return the write that resolves a thread. `context` is its `NewWrite.context`."""
     op = comments.Update(at=at, comment_id=thread.id, resolved=True)
     return NewWrite(op, "resolve the thread", context=context)
 
@@ -103,14 +103,14 @@ async def apply_suggestions(
     *,
     previewed: SuggestionOutcome | None = None,
 ) -> SendResult[SuggestionOutcome]:
-    """Apply all suggestions in a single edit, and then add `later_writes` to the outbox.
+    """Apply all suggestions in one edit, and then add `later_writes` to the outbox.
 
-    In four cases, the result is `changed` and no later write is sent:
+    The result is `changed`, and no later write is sent, if:
 
-    - A block has changed since its suggestion was made.
-    - No suggestion changes its page.
-    - The outcome differs from `previewed`, the outcome that the user has seen.
-    - Someone else changed the same words at the same moment.
+    - a block was edited or deleted since its suggestion was made
+    - no suggestion changes its page
+    - the outcome is not `previewed`, the outcome that the user has seen
+    - another user edited the same words at the same moment
     """
     outcome = SuggestionOutcome((), {})
 
@@ -139,7 +139,7 @@ async def apply_suggestions(
 
 
 async def revert_suggestions(live: Live, at: ChangeRequestRef, outcome: SuggestionOutcome) -> SendResult[TermOutcome]:
-    """Restore the old texts of the pages and reopen the threads, unless the pages were edited in the meantime."""
+    """Restore the old texts of the pages, and reopen the threads. Do nothing if a page was edited since."""
     changes = {page: _reversal(each) for page, each in outcome.texts.items() if each.before != each.after}
     sent = await _replace_in_one_edit(live, at, changes, needs_all=True)
     if sent.result is not None and sent.result.refused:
@@ -156,7 +156,7 @@ async def revert_suggestions(live: Live, at: ChangeRequestRef, outcome: Suggesti
 async def preview_suggestions(
     live: Live, at: ChangeRequestRef, revision: str, suggestions: Sequence[SuggestedText]
 ) -> SuggestionOutcome:
-    """Return the result of applying suggestions to the pages of a revision. Nothing is sent. A suggestion that does not
+    """Return the result that applying suggestions to a revision would have. Nothing is sent. A suggestion that does not
     fit leaves its page unchanged. Raises ApiError."""
     texts: dict[str, WrittenText] = {}
     results: list[tuple[SuggestedText, SuggestionResult]] = []
@@ -188,35 +188,35 @@ async def _load_old_page(live: Live, at: ChangeRequestRef, suggestion: Suggested
 
 @dataclass(frozen=True)
 class PageReplacement:
-    """The matches to replace on a page."""
+    """The matches of a term that are replaced on a page."""
 
     page: str
     title: str
     text: str
-    """The text in which the matches were found."""
+    """The text of the page in which the matches were found."""
     matches: tuple[TermMatch, ...]
 
 
 @dataclass(frozen=True)
 class TermOutcome:
-    """Result of an edit of several pages. All fields are by page id."""
+    """Result of an edit of several pages. The keys are page ids."""
 
     written: Mapping[str, WrittenText] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
-    """For each page that was not changed, the reason as the end of a sentence."""
+    """Reasons why pages were not changed, as the end of a sentence such as `was edited in the meantime`."""
     titles: Mapping[str, str] = field(default_factory=dict)
 
 
 async def replace_term(
     live: Live, at: ChangeRequestRef, change: TermChange, pages: Sequence[PageReplacement]
 ) -> SendResult[TermOutcome]:
-    """Replace matches on pages of a change request. A page whose text is not the text that was searched is skipped."""
+    """Replace matches on pages of a change request. Pages that have changed since the search are skipped."""
     changes = {each.page: (each.title, _replacement(change, each)) for each in pages}
     return await _replace_on_pages(live, at, changes)
 
 
 async def revert_term(live: Live, at: ChangeRequestRef, outcome: TermOutcome) -> SendResult[TermOutcome]:
-    """Restore the texts before an edit, except on pages that were edited afterward."""
+    """Restore the texts before a replacement. Pages that were edited since are skipped."""
     changes = {page: (outcome.titles[page], _reversal(each)) for page, each in outcome.written.items()}
     return await _replace_on_pages(live, at, changes)
 
@@ -227,7 +227,7 @@ def _replacement(change: TermChange, page: PageReplacement) -> TextEdit:
             return None
         if raw.text == page.text:
             return Raw(replace_matches(raw.text, page.matches))
-        # Sanitizing has removed or replaced characters in the shown text, so the positions of the matches differ.
+        # Sanitizing has changed the text that was searched, so the matches have other positions in the real text.
         shown, real = find_matches(change, page.text), find_matches(change, raw.text)
         if [each.replacement for each in shown] != [each.replacement for each in real]:
             return None
@@ -243,7 +243,7 @@ def _reversal(page: WrittenText) -> TextEdit:
 async def _replace_on_pages(
     live: Live, at: ChangeRequestRef, changes: Mapping[str, tuple[str, TextEdit]]
 ) -> SendResult[TermOutcome]:
-    """Write pages in several edits, each with as many pages as the server accepts. Stop at the first edit that fails."""
+    """Write pages in several edits, with up to `MAX_CHANGES_PER_EDIT` pages each. Stop at the first edit that fails."""
     written: dict[str, WrittenText] = {}
     refused: dict[str, str] = {}
     titles = {page: title for page, (title, _) in changes.items()}
@@ -265,7 +265,7 @@ async def _replace_on_pages(
 async def _replace_in_one_edit(
     live: Live, at: ChangeRequestRef, changes: Mapping[str, TextEdit], *, needs_all: bool = False
 ) -> SendResult[TermOutcome]:
-    """Write the pages that can be changed. With `needs_all`, write none if a page cannot be changed."""
+    """Write the pages that can be changed. With `needs_all`, write nothing if a page cannot be changed."""
     outcome = TermOutcome()
 
     async def replaced_texts(head: RevisionRef) -> Mapping[str, WrittenText]:

@@ -1,6 +1,6 @@
-"""The worker of the outbox takes each step when it is due.
+"""The worker of the outbox. It takes each step of an entry when the step is due.
 
-Of all instances with the same profile on this computer, only the instance with the lock `outbox` sends.
+Several Octavo processes may use the same profile on a computer. Only the process that has the lock `outbox` sends.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from octavo.data.writes.machine import MAX_WRITE_AGE, OutboxEntry, next_due, nex
 from octavo.data.writes.store import OutboxEntries
 
 POLL_SECONDS = 1.0
-"""Maximum pause in seconds. After it, the worker reads the entries that other instances have added."""
+"""Maximum number of seconds until the worker reads the entries that other processes have added."""
 MAX_PLACES = 3
 """Maximum number of spaces and change requests to which entries are sent at the same time. A slow request for one space
-then does not delay the others."""
+does not delay the others."""
 
 
 class OutboxWorker:
-    """Takes the next step of each outbox entry when it is due. At most MAX_PLACES steps run at the same time, and only
-    one in each space or change request."""
+    """Takes the next step of each entry when it is due. Up to `MAX_PLACES` steps run at the same time, each for another
+    space or change request."""
 
     def __init__(
         self, entries: OutboxEntries, account: Account, connection: ConnectionState, delivery: OutboxDelivery
@@ -36,10 +36,10 @@ class OutboxWorker:
         self._woken = asyncio.Event()
         self._is_stopping = False
         self._running: dict[str, asyncio.Task[None]] = {}
-        """Running steps, by the ordering key of their place."""
+        """Running steps by ordering key."""
 
     async def run(self) -> None:
-        """Take the steps that are due, until `stop`."""
+        """Take steps until `stop` is called."""
         try:
             while not self._is_stopping:
                 self._woken.clear()
@@ -47,8 +47,8 @@ class OutboxWorker:
                     self._remove_ended()
                     wait = await self._begin_steps()
                 except NotSaved:
-                    # A running step may have failed to store its result (see `StateDb.save_error`). So release the lock,
-                    # and take over the entries again as after a crash.
+                    # A step may have failed to store its result (see `StateDb.save_error`). The lock is released, and
+                    # the entries are then taken over as after a crash.
                     await self._wait_for_running()
                     self.release_lock()
                     wait = POLL_SECONDS
@@ -66,7 +66,7 @@ class OutboxWorker:
             await self._wait_for_running()
 
     async def _begin_steps(self) -> float:
-        """Begin the steps that are due in idle places. Return the seconds until more steps can begin."""
+        """Start the steps that are due. Return the seconds until more steps may start."""
         while len(self._running) < MAX_PLACES:
             entry, wait = await self._next_due_entry()
             if entry is None:
@@ -80,15 +80,15 @@ class OutboxWorker:
         return POLL_SECONDS
 
     def _remove_ended(self) -> None:
-        """Remove the steps that have ended. Raises the error of a step that failed."""
+        """Remove ended steps. Raises the error of a failed step."""
         for place, task in list(self._running.items()):
             if task.done():
                 del self._running[place]
                 task.result()
 
     async def _wait_for_running(self) -> None:
-        """Wait for the running steps. If this task is cancelled, cancel the steps too. Raises the error of a step that
-        failed, but not NotSaved."""
+        """Wait for the running steps. If this task is canceled, cancel the steps. Raises the error of a failed step,
+        except NotSaved."""
         tasks = tuple(self._running.values())
         try:
             if tasks:
@@ -103,7 +103,7 @@ class OutboxWorker:
                 raise result
 
     async def _next_due_entry(self) -> tuple[OutboxEntry | None, float]:
-        """Return the entry whose step is due, and 0 seconds. Otherwise return None, and the seconds until a step is due.
+        """Return an entry whose step is due, and 0. Otherwise, return None, and the seconds until a step may be due.
         Raises NotSaved."""
         if self._unlock is None and not await self._take_over():
             self._entries.reload_if_changed()
@@ -131,7 +131,7 @@ class OutboxWorker:
 
     @property
     def has_lock(self) -> bool:
-        """True if no other instance sends."""
+        """True if this process sends the entries of all processes."""
         return self._unlock is not None
 
     def wake(self) -> None:
@@ -139,19 +139,19 @@ class OutboxWorker:
         self._woken.set()
 
     def stop(self) -> None:
-        """Take no further step."""
+        """Make `run` return without taking more steps."""
         self._is_stopping = True
         self.wake()
 
     def release_lock(self) -> None:
-        """Release the lock, so that another instance can send. No step may be running."""
+        """Release the lock, so that another process can send. Call this only if no step is running."""
         if self._unlock is not None:
             self._unlock()
             self._unlock = None
 
     async def _take_over(self) -> bool:
-        """Get the lock, and correct the entries that an earlier instance left behind. Return False if another instance
-        has the lock. Raises NotSaved."""
+        """Get the lock, and correct the entries of an earlier process. Return False if another process has the lock.
+        Raises NotSaved."""
         state = self._entries.state
         self._unlock = None if state.read_only else state.try_lock("outbox")
         if self._unlock is None:
@@ -163,7 +163,7 @@ class OutboxWorker:
             if entry.state == "sending":
                 await self._delivery.record_lost_response(entry, CLOSED, timedelta())
             elif entry.state == "held" and not is_own and entry.held_until is not None and entry.held_until < now:
-                # The undo delay ended while no worker was running. So restart it, to give the user time to undo.
+                # The undo delay ended while no worker was running. A new delay gives the user time to undo.
                 await self._entries.step(entry.id, partial(machine.restart_undo_delay, now=now))
         return True
 

@@ -30,7 +30,7 @@ def download(app: Shell, space: Space) -> None:
 async def _ask_and_download(app: Shell, space: Space) -> None:
     title, offline = space.title or "this space", app.session.offline
     try:
-        size = await offline.size(space.ref)
+        size = await offline.estimate_size(space.ref)
     except ApiError as error:
         app.say(f"Could not make {title} available offline: {as_clause(str(error))}.", tone="failed")
         return
@@ -86,7 +86,7 @@ def show_offline_spaces(app: Shell) -> None:
         for copy in copies
     ]
     choices += [
-        Choice(copy.id, each.what, detail=each.why, group=f"FAILED DOWNLOADS FROM {copy.title.upper()}")
+        Choice(copy.id, each.label, detail=each.reason, group=f"FAILED DOWNLOADS FROM {copy.title.upper()}")
         for copy in copies
         for each in copy.failed
     ]

@@ -214,7 +214,7 @@ class Connection:
         visible = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)
         moments = [each.current_as_of for owner in visible for each in owner.awaited_responses()]
         account_operations: tuple[Operation[Any], ...] = (Me(), ListOrganizations())
-        candidates = moments or map(self._session.live.as_of, account_operations)
+        candidates = moments or map(self._session.live.current_as_of, account_operations)
         return min((each for each in candidates if each is not None), default=None)
 
     @property

@@ -345,9 +345,9 @@ class InboxFeed:
             self.loader.rebuild()
 
     @property
-    def as_of(self) -> datetime | None:
+    def current_as_of(self) -> datetime | None:
         """Time at which the data of the inbox was read. None if it was never read."""
-        return self.loader.as_of if self.loader is not None else None
+        return self.loader.current_as_of if self.loader is not None else None
 
     @property
     def list_operations(self) -> tuple[Operation[Any], ...]:

@@ -292,7 +292,7 @@ class InboxScreen(ListView[InboxRow]):
             label = failed[0].label
             self.rows.state.fail(f"Could not load {label}", f"{failed[0].cause}{more}")
         elif snapshot.failed:
-            self.rows.state.show_age(offline_since(self.feed.as_of))
+            self.rows.state.show_age(offline_since(self.feed.current_as_of))
         elif snapshot.is_loading and not (snapshot.rows or snapshot.is_known):
             self.rows.state.show_loading("the inbox")
         self._update_status()
@@ -362,7 +362,7 @@ class InboxScreen(ListView[InboxRow]):
         if self.selected_rows:
             parts.append(f"{len(self.selected_rows)} selected")
         facts = [f"loading… {snapshot.fetched} of {snapshot.due}" if snapshot.is_loading and snapshot.due else ""]
-        if (as_of := self.feed.as_of) is not None:
+        if (as_of := self.feed.current_as_of) is not None:
             facts.append(f"updated {short_age(as_of)} ago")
         if snapshot.unknown.summary and not snapshot.is_loading:
             facts.insert(0, snapshot.unknown.summary)

@@ -78,7 +78,7 @@ def set_link_targets(shown: ShownPage) -> None:
     if space is None or tree is None or page is None:
         return
     deferred = view.contents.deferred
-    version = (space.id, shell.session.live.specifications_parsed)
+    version = (space.id, shell.session.live.specification_version)
     if deferred.specifications is None or deferred.specification_key != version:
         at = OrganizationRef(organization_id=space.organization)
         deferred.specifications = AsyncCache(
@@ -115,7 +115,7 @@ def set_link_targets(shown: ShownPage) -> None:
 
 def show_new_specifications(shown: ShownPage) -> None:
     """Show OpenAPI specifications that were loaded again after the page was shown."""
-    deferred, version = shown.view.contents.deferred, shown.shell.session.live.specifications_parsed
+    deferred, version = shown.view.contents.deferred, shown.shell.session.live.specification_version
     if deferred.specifications is not None and deferred.specification_key and deferred.specification_key[1] != version:
         set_link_targets(shown)
         shown.view.reset_lines()

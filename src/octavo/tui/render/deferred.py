@@ -308,7 +308,7 @@ class DeferredContent:
     details: AsyncCache[OperationLayout, list[Line]] | None = None
     """Rendered details of operations that are expanded."""
     specification_key: tuple[str, int] | None = None
-    """Space id and `Live.specifications_parsed` for which `specifications` was created. If either changes,
+    """Space id and `Live.specification_version` for which `specifications` was created. If either changes,
     `specifications` is replaced."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
     """Titles of link targets that are not in the page tree."""

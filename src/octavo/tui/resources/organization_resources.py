@@ -80,7 +80,7 @@ async def report_processing(shell: Shell, arguments: Arguments, sent: Operation[
             text = await live.fetch(openapi.GetLatestContent(at=arguments["at"], spec_slug=slug))
             if live.peek(list_operation := openapi.List(at=arguments["at"], limit=100)).value is not None:
                 await live.fetch(list_operation)
-            live.specifications_parsed += 1
+            live.specification_version += 1
             shell.say(f"Processed {slug}: {_operation_count(text)}. Pages that show its operations are up to date.")
 
 
