@@ -469,6 +469,28 @@ class TestIndexFile:
         index.close()
         cache.close()
 
+    async def test_responses_not_indexed_before_the_end_are_indexed_by_the_next_run(
+        self, tmp_path: Path, clock: Clock
+    ) -> None:
+        cache = ResponseCache(tmp_path, "mia", now=clock)
+        index = SearchIndex(tmp_path, "mia", read_cached=cache.responses_after, now=clock)
+        await index.search("slipway")
+        index.flush()
+        for number in range(200):
+            op = content.GetPage(at=HERE, page_id=f"p{number}", format="markdown")
+            page = Page(id=f"p{number}", title=f"Page {number}", markdown=f"slipway number{number}")
+            cache.put(op, page)
+            index.add(op, page)
+        index.close()
+        cache.flush()
+        again = SearchIndex(tmp_path, "mia", read_cached=cache.responses_after, now=clock)
+        await again.search("slipway")
+        for _ in range(20):
+            again.flush()
+        assert (await again.counts()).pages == 200
+        again.close()
+        cache.close()
+
     async def test_damaged_index_is_usable_again(self, tmp_path: Path) -> None:
         index = SearchIndex(tmp_path)
         for number in range(100):

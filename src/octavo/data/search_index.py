@@ -379,7 +379,9 @@ class SearchIndex:
         self._writer.submit(lambda db: None).exception()
 
     def close(self) -> None:
-        """Close the file. Waiting updates are dropped, but their responses are in the response cache."""
+        """Close the file. The next run indexes the responses of waiting updates, which are in the response cache."""
+        if self._updates:
+            self._submit(lambda db: db.execute("UPDATE filling SET done = 0"))
         self._closing = True
         self._updates.clear()
         self._writer.close(CLOSE_TIMEOUT)
