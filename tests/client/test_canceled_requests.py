@@ -12,10 +12,10 @@ import pytest
 
 from octavo.api.errors import LocalFailure, Lost
 from octavo.client.http import HttpCarrier
-from octavo.client.responses import Outgoing
+from octavo.client.responses import OutgoingRequest
 from tests.client.http_server import HttpServer, ReceivedRequest, reply
 
-ASK = Outgoing("GET", "/v1/user")
+ASK = OutgoingRequest("GET", "/v1/user")
 MAX_REQUESTS = 8
 """Most connections of a carrier."""
 TURNS = range(24)

@@ -20,7 +20,7 @@ from octavo.client.client import Client
 from octavo.client.http import HttpCarrier, OriginAuth
 from octavo.client.origin import origin_of
 from octavo.client.policy import Unsendable
-from octavo.client.responses import Outgoing
+from octavo.client.responses import OutgoingRequest
 from tests.client.conftest import KEY, Connect
 from tests.client.http_server import KEY_TEXT, HttpServer, ReceivedRequest, Reply, reply
 from tests.client.test_client import COMMENT, MIA, POST
@@ -156,7 +156,7 @@ async def test_only_plain_paths_are_requested(target: str) -> None:
     async with HttpServer(lambda _: reply(200, MIA)) as server:
         carrier = HttpCarrier(server.origin, KEY)
         with pytest.raises(Unsendable):
-            async with carrier.send(Outgoing("GET", target)):
+            async with carrier.send(OutgoingRequest("GET", target)):
                 raise AssertionError("It was sent")
         await carrier.aclose()
     assert server.connections == 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from octavo.api.errors import ApiError, BadResponse, Lost, NotSent, ProxyError, TimedOut, TlsError, Trace
 from octavo.client import policy
-from octavo.client.policy import Budget, Limits, TruncatedResponse, Unsendable
+from octavo.client.policy import RateLimit, RetryBudget, TruncatedResponse, Unsendable
 from tests.client.conftest import NOON, Time
 
 ODD_VALUES = (
@@ -115,8 +115,8 @@ def test_delay_may_end_at_the_deadline() -> None:
 
 
 def test_partial_rate_limit_headers_are_accepted() -> None:
-    assert policy.read_limits({"x-ratelimit-limit": "100"}, NOON) == Limits(100, None, None)
-    assert policy.read_limits({"x-ratelimit-remaining": "7"}, NOON) == Limits(None, 7, None)
+    assert policy.read_limits({"x-ratelimit-limit": "100"}, NOON) == RateLimit(100, None, None)
+    assert policy.read_limits({"x-ratelimit-remaining": "7"}, NOON) == RateLimit(None, 7, None)
     assert policy.read_limits({"x-ratelimit-reset": "1777896000"}, NOON) is None
 
 
@@ -222,11 +222,11 @@ def test_rate_limit_reset_uses_the_clock_of_the_server(skew: timedelta) -> None:
 
 def test_rate_limit_with_an_impossible_date_has_no_reset() -> None:
     headers = {"date": "Fri, 31 Dec 9999 23:00:00 GMT", "x-ratelimit-remaining": "3", "x-ratelimit-reset": "1777896000"}
-    assert policy.read_limits(headers, NOON) == Limits(None, 3, None)
+    assert policy.read_limits(headers, NOON) == RateLimit(None, 3, None)
 
 
 def test_retry_budget_limits_retries_per_second(time: Time) -> None:
-    budget = Budget(time.clock)
+    budget = RetryBudget(time.clock)
     taken = 0
     for _ in range(200):
         taken += budget.take()
@@ -235,7 +235,7 @@ def test_retry_budget_limits_retries_per_second(time: Time) -> None:
 
 
 def test_retry_budget_refills_up_to_ten(time: Time) -> None:
-    budget = Budget(time.clock)
+    budget = RetryBudget(time.clock)
     assert [budget.take() for _ in range(11)] == [True] * 10 + [False]
     time.seconds += 2
     assert [budget.take() for _ in range(2)] == [True, False]
@@ -258,7 +258,7 @@ def test_retry_budget_refills_up_to_ten(time: Time) -> None:
 def test_quarter_of_the_rate_limit_is_reserved_for_the_user(
     limit: int | None, remaining: int | None, seconds: float
 ) -> None:
-    assert policy.background_wait(Limits(limit, remaining, NOON + timedelta(minutes=5)), NOON) == seconds
-    assert policy.background_wait(Limits(limit, remaining, NOON), NOON) == 0.0, "the limit was reset at this time"
-    assert policy.background_wait(Limits(limit, remaining, None), NOON) == 0.0, "the time of the reset is unknown"
+    assert policy.background_wait(RateLimit(limit, remaining, NOON + timedelta(minutes=5)), NOON) == seconds
+    assert policy.background_wait(RateLimit(limit, remaining, NOON), NOON) == 0.0, "the limit was reset at this time"
+    assert policy.background_wait(RateLimit(limit, remaining, None), NOON) == 0.0, "the time of the reset is unknown"
     assert policy.background_wait(None, NOON) == 0.0

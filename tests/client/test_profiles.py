@@ -166,7 +166,7 @@ def test_key_belongs_to_its_base_url_profile_or_the_default(
 ) -> None:
     access = resolve(known, environ, **options)
     assert (access.origin, access.profile, access.source) == (origin, profile, source)
-    assert (access.key is not None) is (source == "env")
+    assert (access.token is not None) is (source == "env")
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,8 @@ class Source:
             yield chunk
 
 
-def large_turn() -> responses.LargeTurn:
-    return responses.LargeTurn(asyncio.Lock())
+def large_turn() -> responses.LargeBodyTurn:
+    return responses.LargeBodyTurn(asyncio.Lock())
 
 
 def split(data: bytes, size: int) -> list[bytes]:
@@ -158,10 +158,10 @@ async def test_large_error_body_does_not_hide_the_status(connect: Connect) -> No
 
 
 async def test_list_has_a_lower_size_limit_than_a_page() -> None:
-    from octavo.client.responses import cap
+    from octavo.client.responses import max_body_bytes
 
-    assert cap(SPECS[spaces.List]) == 8 * MIB
-    assert cap(SPECS[content.GetPage]) == 16 * MIB
+    assert max_body_bytes(SPECS[spaces.List]) == 8 * MIB
+    assert max_body_bytes(SPECS[content.GetPage]) == 16 * MIB
 
 
 @pytest.mark.before_release("41943040")

@@ -182,10 +182,10 @@ async def test_sign_out_without_the_keyring_says_where_the_key_is(sign_in: SignI
     await sign_in("mia")
     keyring.set_keyring(Locked())
     out = logout(home)
-    assert out.key_left.startswith(
+    assert out.deletion_problem.startswith(
         "Could not delete the API key of profile default (127.0.0.1:8080) from the keyring: the keyring is locked."
     )
-    assert out.key_left.endswith(f"secret-tool clear service octavo:{ORIGIN} username default")
+    assert out.deletion_problem.endswith(f"secret-tool clear service octavo:{ORIGIN} username default")
     assert home.read().entries == {}
     assert memory.kept, "it is still where it was"
 
@@ -199,17 +199,17 @@ async def test_sign_in_names_an_earlier_key_that_stays_in_the_keyring(
     keyring.set_keyring(locked)
     signed = await sign_in("ada", insecure_storage=True)
     assert signed.profile.store == "file"
-    assert signed.key_left.startswith(
+    assert signed.deletion_problem.startswith(
         "Could not delete the API key of profile default (127.0.0.1:8080) from the keyring: the keyring is locked."
     )
     assert memory.kept
-    assert key_of("ada").get_secret_value() not in signed.key_left
+    assert key_of("ada").get_secret_value() not in signed.deletion_problem
 
 
 async def test_sign_in_to_another_store_deletes_the_earlier_key(sign_in: SignIn, memory: Memory) -> None:
     await sign_in("ada")
     assert memory.kept
-    assert not (await sign_in("ada", insecure_storage=True)).key_left
+    assert not (await sign_in("ada", insecure_storage=True)).deletion_problem
     assert not memory.kept
 
 

@@ -199,7 +199,7 @@ def open_server(settings: Settings, access: Access, *, key: SecretStr | None = N
         read_key,
         ca_file=settings.ca_file,
         read_only=read_only,
-        record_user=partial(accounts.record_user, access) if access.key is not None else None,
+        record_user=partial(accounts.record_user, access) if access.token is not None else None,
     )
     host, namespace = host_of(origin), accounts.name_of(access)
     session = _build_session(
@@ -355,8 +355,8 @@ class _SignIn:
         facts += [("care", each) for each in signed_in.identity.missing]
         if signed_in.notice:
             facts.append(("care", f"Octavo will forget the API key when you quit. {signed_in.notice}"))
-        if signed_in.key_left:
-            facts.append(("care", signed_in.key_left))
+        if signed_in.deletion_problem:
+            facts.append(("care", signed_in.deletion_problem))
         read_only = self.read_only or signed_in.profile.why_read_only
         access = _new_access(self.origin, signed_in.profile, signed_in.profile.store)
         session = open_server(self.settings, access, key=secret, read_only=read_only)
@@ -402,7 +402,11 @@ class _SignIn:
             access = _new_access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store)
             name = accounts.name_of(access)
             remains = sign_out(self.settings, name, *accounts.earlier_names_of(name), drafts=False)
-            sentences = [f"Signed out of {account.name} at {account.host}.", signed_out.key_left, *remains.sentences()]
+            sentences = [
+                f"Signed out of {account.name} at {account.host}.",
+                signed_out.deletion_problem,
+                *remains.sentences(),
+            ]
             reason = " ".join(filter(None, sentences))
             signed_out_state = replace(
                 self, origin=account.origin, reason=reason, previous_label="", reopen_previous=None

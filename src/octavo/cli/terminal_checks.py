@@ -21,7 +21,7 @@ from octavo.cli.standard_streams import is_terminal
 from octavo.help import text_of
 from octavo.lazy_import import has_extra, missing_extra_phrase
 from octavo.settings import Settings
-from octavo.tui.terminal.display import may_show
+from octavo.tui.terminal.display import may_support_pictures
 from octavo.tui.terminal.external_editor import option_to_wait
 
 _WIDE = "🎉⚓"
@@ -133,7 +133,7 @@ def _check_graphics(environ: Mapping[str, str], answer: bytes | None) -> Check:
     kind = "Kitty" if _KITTY_YES in answer else "Sixel" if "4" in _reported_features(answer) else ""
     if not kind:
         return Check("Graphics", "ok", "none, so Octavo draws pictures with block characters")
-    if not may_show(environ):
+    if not may_support_pictures(environ):
         return Check("Graphics", "ok", f"{kind}, which Octavo does not use in this terminal")
     if not has_extra("images"):
         return Check("Graphics", "warning", f"{kind}, but images need an extra", missing_extra_phrase("images"))

@@ -1,11 +1,11 @@
-"""The API client. It sends operations, and waits if the server limits the rate of requests.
+"""The API client. It sends operations, and limits the number and the rate of its requests.
 
-    client = Client("https://api.gitbook.com", key)
+    client = Client("https://api.gitbook.com", token)
     comment = await client(comments.Get(at=place, comment_id=...))
     async for page in client.pages(comments.List(at=place)): ...
 
 Every failure raises an `ApiError` whose message is a sentence. httpx is loaded with the first request.
-`octavo.data.sync_queue` decides the order of background requests, and shares equal reads.
+`octavo.data.sync_queue` decides the order of background requests.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from octavo.api.wire import NothingChanged, encode, path_template
 from octavo.client import exchange, responses
 from octavo.client.exchange import Exchange, ExchangeContext
 from octavo.client.origin import origin_of
-from octavo.client.policy import Budget, Limits, Unsendable, background_wait, clock_offset, read_limits
+from octavo.client.policy import RateLimit, RetryBudget, Unsendable, background_wait, clock_offset, read_limits
 from octavo.client.responses import (
     PAGE_CAP,
     Application,
     Carrier,
     InProcessCarrier,
-    LargeTurn,
-    Outgoing,
+    LargeBodyTurn,
+    OutgoingRequest,
     RawRequest,
     RawResponse,
 )
@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Item = TypeVar("Item")
 _Read: TypeAlias = Callable[[bytes | None, Exchange], Awaitable[T]]
-"""A function that reads the body of a response, which is None for an empty response."""
+"""A function that returns the result of a request. It gets the body of the response, which is None if there is no
+body."""
 DEFAULT_DEADLINE = 30.0
 MAX_ACTIVITIES = 200
 
@@ -63,7 +64,7 @@ class Client:
     def __init__(
         self,
         origin: str,
-        key: SecretStr | None,
+        token: SecretStr | None,
         *,
         transport: Application | AsyncBaseTransport | None = None,
         ca_file: Path | None = None,
@@ -76,32 +77,35 @@ class Client:
         rng: Callable[[], float] = random.random,
     ) -> None:
         """`transport` replaces the network: an ASGI application, or a transport of httpx. `read_only` is a sentence
-        that says why changes are not sent. Empty if they are sent. `deadline` is the maximum time in seconds for all
-        attempts of a request together. Raises ValueError with a sentence if a token must not be sent to `origin`."""
+        that says why changes are not allowed, or empty. `deadline` limits the seconds for all attempts of a request
+        together.
+
+        Raises ValueError with a sentence if a token must not be sent to `origin`.
+        """
         self.origin = origin if transport is not None else origin_of(origin)
         self.activity: deque[Activity] = deque(maxlen=MAX_ACTIVITIES)
         self.on_activity = on_activity
-        self.limits: Limits | None = None
-        """The rate limit in the last response that had one. None if no response had one."""
+        self.limits: RateLimit | None = None
+        """The newest rate limit that a response has stated. None if no response has stated a rate limit."""
         self._limits_at = (now(), clock())
-        """The time when `limits` was stored, by each of the two clocks `now` and `clock`."""
+        """When `limits` was stored, by the clocks `now` and `clock`."""
         self.clock_offset: float | None = None
-        """Seconds by which this machine's clock is ahead of the server's. None until a response has a date."""
+        """Seconds by which the clock of this machine is ahead of the server's clock. None if unknown."""
         self._running: dict[Exchange, asyncio.Task[Any] | None] = {}
-        """The running exchanges, with the tasks that await them."""
-        self._key = key
+        """The running requests, with the task that waits for each."""
+        self._token = token
         self._transport = transport
         self._ca_file = ca_file
         self._read_only = read_only
         self._deadline = deadline
-        self._context = ExchangeContext(self.origin, sleep, clock, now, rng, Budget(clock))
+        self._context = ExchangeContext(self.origin, sleep, clock, now, rng, RetryBudget(clock))
         self._carrier: Carrier | None = None
         self._closed = False
         self._carrier_lock = asyncio.Lock()
         self._large_lock = asyncio.Lock()
         self._free_requests = asyncio.Semaphore(MAX_REQUESTS)
-        if key is not None:
-            redaction.remember_token(key.get_secret_value())
+        if token is not None:
+            redaction.remember_token(token.get_secret_value())
 
     async def __call__(self, op: Operation[T]) -> T:
         """Send `op` and return its response. Raises ApiError, such as ReadOnly."""
@@ -113,21 +117,22 @@ class Client:
             response: T = await responses.parse_response(spec, body, host)
             return response
 
-        return await self._exchange(outgoing_request(op), path_template(op), responses.cap(spec), read)
+        return await self._exchange(outgoing_request(op), path_template(op), responses.max_body_bytes(spec), read)
 
     async def raw(self, request: RawRequest) -> RawResponse:
-        """Send `request` and return the response as JSON, including unknown fields. Raises ApiError."""
+        """Send `request`, and return the response as JSON. All fields are returned, also those that Octavo does not
+        know. Raises ApiError."""
         if not request.sent.is_read:
             self._check_writable()
         return await self._exchange(request.sent, request.route, PAGE_CAP, self._raw_response)
 
     def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
-        """Yield the pages of a list. Each page is requested when it is needed. Items of earlier pages are left out. Raises
-        ApiError, for example PaginationError if the list does not end."""
+        """Yield the pages of a list. A page is requested when it is needed. Items of earlier pages are left out. Raises
+        ApiError, such as PaginationError if the list does not end."""
         return read_pages(self, op, identity=identity)
 
     async def raw_each(self, request: RawRequest) -> AsyncIterator[Any]:
-        """Yield every item of a list as JSON. Raises ApiError, for example PaginationError if the list does not end."""
+        """Yield every item of a list as JSON. Raises ApiError, such as PaginationError if the list does not end."""
 
         async def fetch(cursor: str | None) -> tuple[list[Any], object]:
             page = await self.raw(request if cursor is None else request.for_page(cursor))
@@ -138,7 +143,7 @@ class Client:
                 yield item
 
     async def download(self, url: str, max_bytes: int) -> AsyncGenerator[bytes, None]:
-        """Download a URL from a response, and yield its bytes. Raises ApiError, for example if there are more than
+        """Yield the bytes of a file. The URL comes from a response. Raises ApiError, also if there are more than
         `max_bytes`."""
         own_carrier = await self._get_carrier()
         download = exchange.download(url, max_bytes, origin=self.origin, own_carrier=own_carrier, ca_file=self._ca_file)
@@ -147,8 +152,8 @@ class Client:
                 yield chunk
 
     async def upload(self, url: str, content: AsyncIterable[bytes], size: int, media_type: str) -> None:
-        """Upload `size` bytes of `media_type` to a URL from a response, once and without the token. Raises ApiError, such
-        as ReadOnly."""
+        """Upload `size` bytes to a URL that comes from a response. The token is not sent, and there is no retry. Raises
+        ApiError."""
         self._check_writable()
         own_carrier = await self._build_carrier(None)
         try:
@@ -159,12 +164,11 @@ class Client:
             await own_carrier.aclose()
 
     async def aclose(self) -> None:
-        """Cancel all reads, wait until they have released their connections, and close the connections. The client
-        cannot be used afterwards."""
+        """Cancel all reads, and close the connections. The client cannot be used afterward."""
         self._closed = True
         reads = [task for each, task in self._running.items() if task is not None and each.outgoing.is_read]
         for task in reads:
-            if not task.cancelling():  # do not cancel twice, which would interrupt the release of connections
+            if not task.cancelling():  # a second cancel would interrupt the release of the connection
                 task.cancel()
         await asyncio.gather(*reads, return_exceptions=True)
         async with self._carrier_lock:
@@ -172,10 +176,10 @@ class Client:
                 await self._carrier.aclose()
                 self._carrier = None
 
-    async def _exchange(self, sent: Outgoing, route: str, cap: int, read: _Read[T]) -> T:
+    async def _exchange(self, sent: OutgoingRequest, route: str, max_bytes: int, read: _Read[T]) -> T:
         async with self._free_requests:
-            turn = LargeTurn(self._large_lock)
-            exchange = Exchange(sent, route, self._deadline, self._context, cap=cap, turn=turn)
+            turn = LargeBodyTurn(self._large_lock)
+            exchange = Exchange(sent, route, self._deadline, self._context, max_bytes=max_bytes, turn=turn)
             self._running[exchange] = asyncio.current_task()
             try:
                 return await read(await exchange.run(await self._get_carrier()), exchange)
@@ -201,15 +205,14 @@ class Client:
 
     @property
     def response_wait(self) -> float:
-        """Seconds since the oldest request without a response was sent. 0 if there is no such request."""
+        """Seconds since the oldest running request was sent. 0 if no request is running."""
         return max((each.elapsed for each in self._running), default=0.0)
 
     @property
     def background_wait(self) -> float:
-        """Seconds for which background requests must wait, because the rate limit is nearly reached. 0 if they need not
-        wait."""
+        """Seconds that background requests must wait, because the rate limit is nearly reached."""
         stored_at, seconds = self._limits_at
-        # The later time of both, because `now` may be set back, and `clock` may stop while the computer sleeps.
+        # `now` may be set back, and `clock` may stop while the computer sleeps. So the later time counts.
         now = max(self._context.now(), stored_at + timedelta(seconds=self._context.clock() - seconds))
         return background_wait(self.limits, now)
 
@@ -229,14 +232,14 @@ class Client:
             if self._closed:
                 raise Unsendable(f"The connection to {self._context.host} was closed. Restart Octavo to connect again.")
             if self._carrier is None:
-                self._carrier = await self._build_carrier(self._key)
+                self._carrier = await self._build_carrier(self._token)
             return self._carrier
 
-    async def _build_carrier(self, key: SecretStr | None) -> Carrier:
+    async def _build_carrier(self, token: SecretStr | None) -> Carrier:
         transport = self._transport
         if callable(transport):
-            return InProcessCarrier(self.origin, key, transport)
-        return await exchange.open_carrier(self.origin, key, transport=transport, ca_file=self._ca_file)
+            return InProcessCarrier(self.origin, token, transport)
+        return await exchange.open_carrier(self.origin, token, transport=transport, ca_file=self._ca_file)
 
 
 def raw_request(op: Operation[Any]) -> RawRequest:
@@ -244,8 +247,9 @@ def raw_request(op: Operation[Any]) -> RawRequest:
     return RawRequest(outgoing_request(op), path_template(op))
 
 
-def outgoing_request(op: Operation[Any]) -> Outgoing:
-    """Return the HTTP request of `op` without the token. Raises Invalid if nothing changes or a value cannot be sent."""
+def outgoing_request(op: Operation[Any]) -> OutgoingRequest:
+    """Return the HTTP request for `op`, without the token. Raises Invalid if `op` changes nothing, or if a value cannot
+    be sent."""
     try:
         request = encode(op)
         content = (
@@ -259,9 +263,9 @@ def outgoing_request(op: Operation[Any]) -> Outgoing:
     return replace(outgoing_json(request.method, request.url, content), changes_nothing=SPECS[type(op)].is_read)
 
 
-def outgoing_json(method: str, target: str, content: bytes | None) -> Outgoing:
-    """Return an HTTP request with a JSON body, or without a body, and without the token."""
+def outgoing_json(method: str, target: str, content: bytes | None) -> OutgoingRequest:
+    """Return an HTTP request with a JSON body, without the token. There is no body if `content` is None."""
     headers = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": exchange.USER_AGENT}
     if content is not None:
         headers["content-type"] = "application/json"
-    return Outgoing(method, target, headers, content)
+    return OutgoingRequest(method, target, headers, content)

@@ -1,8 +1,7 @@
-"""Stores access tokens in the keyring of the system. On request, they are stored in a plain file that only its owner
-can read.
+"""Stores access tokens in the keyring of the system, or if the user wants it, in a file that only its owner can read.
 
-A token is stored under its origin, so it is never sent to another server. All functions block: the app calls them in a
-thread. Functions of the keyring block for a limited time.
+A token is stored with its origin, so that it is not sent to another server. All functions block, so the app calls them
+in a thread.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ T = TypeVar("T")
 TRUSTED_BACKENDS = frozenset(
     f"keyring.backends.{name}" for name in ("SecretService", "libsecret", "kwallet", "macOS", "Windows")
 )
-"""Modules of keyring backends that encrypt tokens. Other backends store plain text or nothing."""
+"""Modules of keyring backends that encrypt tokens. Other backends are not used."""
 TIMEOUT = 3.0
 """Seconds to wait for the keyring."""
 LONG_TIMEOUT = 60.0
-"""Seconds to wait for the keyring if the user may have to enter its password."""
+"""Seconds to wait for the keyring when the user may have to enter its password."""
 STILL_WAITING = (
     f"The keyring has not responded yet. If a window asks for the password of the keyring, type the password there "
     f"(Octavo waits {LONG_TIMEOUT:g} s)."
@@ -42,21 +41,21 @@ STILL_WAITING = (
 
 
 class StoreUnavailable(Exception):
-    """The token store cannot be used. The message has the cause and the next step."""
+    """A token store cannot be used. The message has the cause and the next step."""
 
     def __init__(self, cause: str, step: str = "") -> None:
-        """`step` is the next step, if `cause` does not contain one."""
+        """`step` is a sentence with the next step. Empty if `cause` has it."""
         super().__init__(f"{cause} {step}".rstrip())
         self.cause, self.step = cause, step
 
 
 class StoreTimeout(StoreUnavailable):
-    """The token store did not respond in time. It may work later, so Octavo does not use another store instead."""
+    """A token store did not respond in time. It may respond later, so no other store is used instead."""
 
 
 class Keyring:
-    """The keyring of the system. It has one token for each origin and profile name. All methods that access the keyring
-    raise StoreUnavailable."""
+    """The keyring of the system, with a token for each origin and profile. All methods that access the keyring raise
+    StoreUnavailable."""
 
     name = "keyring"
     """Name of this store in the profiles file."""
@@ -68,15 +67,15 @@ class Keyring:
         timeout: float = TIMEOUT,
         report: Callable[[str], object] | None = None,
     ) -> None:
-        """`trusted` has the modules of the backends that may be used. A call that takes `timeout` seconds raises
-        StoreTimeout. If `timeout` is longer than TIMEOUT, `report` is called with a sentence after TIMEOUT."""
+        """`trusted` are the modules of the backends that may be used. A call raises StoreTimeout after `timeout`
+        seconds. `report` gets a sentence for the user if a call takes longer than `TIMEOUT`."""
         self._trusted = trusted
         self._timeout = timeout
         self._report = report
 
     def with_longer_timeout(self, report: Callable[[str], object] | None = None) -> Keyring:
-        """Return the same keyring with a longer time limit, so that the user can enter its password. `report` is called
-        with a sentence if a call takes longer than TIMEOUT."""
+        """Return a keyring that waits for `LONG_TIMEOUT`, so that the user can enter its password. `report` gets a
+        sentence for the user if a call takes longer than `TIMEOUT`."""
         return Keyring(trusted=self._trusted, timeout=LONG_TIMEOUT, report=report or self._report)
 
     def get(self, origin: str, profile: str) -> SecretStr | None:
@@ -89,12 +88,12 @@ class Keyring:
                 f"The keyring entry for {origin} is not an API key.", "Sign in again to replace it."
             ) from None
 
-    def put(self, origin: str, profile: str, key: SecretStr) -> None:
-        """Store the token in place of an earlier token."""
+    def put(self, origin: str, profile: str, token: SecretStr) -> None:
+        """Store a token. It replaces the earlier token."""
 
         def store(backend: KeyringBackend) -> bool:
-            backend.set_password(_service(origin), profile, key.get_secret_value())
-            return backend.get_password(_service(origin), profile) == key.get_secret_value()
+            backend.set_password(_service(origin), profile, token.get_secret_value())
+            return backend.get_password(_service(origin), profile) == token.get_secret_value()
 
         if not self._run(store):
             raise StoreUnavailable(
@@ -102,7 +101,7 @@ class Keyring:
             )
 
     def delete(self, origin: str, profile: str) -> None:
-        """Delete the token if there is one."""
+        """Delete the token. Do nothing if there is none."""
 
         def delete_if_stored(backend: KeyringBackend) -> None:
             if backend.get_password(_service(origin), profile) is not None:
@@ -153,11 +152,11 @@ class Keyring:
             self._report(STILL_WAITING)
 
     def _backend(self) -> KeyringBackend:
-        import keyring  # lazy: slow to load, and many runs need no key
+        import keyring  # lazy: slow to load, and many runs need no token
 
         chosen = keyring.get_keyring()
-        # keyring may choose a chain of backends. The chain writes to its first backend, which may store plain text. So
-        # use the first trusted backend directly.
+        # keyring may choose a chain of backends, and write to the first backend, which may store plain text. So the
+        # first trusted backend is used directly.
         for backend in getattr(chosen, "backends", None) or [chosen]:
             if type(backend).__module__ in self._trusted:
                 return backend  # type: ignore[no-any-return]  # the library has no types
@@ -166,7 +165,7 @@ class Keyring:
         from keyring.backends import SecretService, fail  # lazy: loads keyring
 
         if isinstance(chosen, fail.Keyring) and sys.platform not in _WITHOUT_DBUS:
-            # The Secret Service was started after keyring had searched for a backend, which it does only once.
+            # The Secret Service may have started after keyring searched for a backend, which it does only once.
             return SecretService.Keyring()  # type: ignore[no-untyped-call]  # the library has no types
         raise StoreUnavailable("This computer has no encrypted keyring to store API keys in.")
 
@@ -181,17 +180,17 @@ _KEYRING_APP = (
     if sys.platform == "win32"
     else "your keyring app (for example Passwords and Keys, or KWalletManager)"
 )
-"""Name of the program in which users manage the keyring."""
+"""Name of the program in which users see the keyring."""
 _UNLOCK_COMMAND = (
     "Run: security unlock-keychain"
     if sys.platform == "darwin"
-    # `read -rs` hides the password, which gnome-keyring-daemon would show. `printf` adds no line break to the password.
+    # `read -rs` hides the password, which gnome-keyring-daemon would show. `printf` adds no line break.
     else f'Unlock the keyring in {_KEYRING_APP}; over SSH, run: read -rs p; printf %s "$p" | gnome-keyring-daemon --replace --unlock'
 )
 
 
 def _why_unreachable() -> StoreUnavailable | None:
-    """Return an error that says why the keyring of this system cannot be reached. None if it can be reached."""
+    """Return an error with the reason why the keyring cannot be reached. None if it can be reached."""
     if variable := os.environ.get(_BACKEND_VARIABLE):
         cause = f"The environment variable {_BACKEND_VARIABLE} names {safe_line(variable)[:60]}, which is not an encrypted keyring."
         return StoreUnavailable(cause, f"Unset {_BACKEND_VARIABLE}.")
@@ -221,7 +220,7 @@ def _why_unreachable() -> StoreUnavailable | None:
 
 
 class KeyFiles:
-    """A token store with a plain file for each profile. Only the owner can read the files."""
+    """A token store with a file for each profile. Tokens are not encrypted, but only the owner can read the files."""
 
     name = "file"
 
@@ -245,10 +244,10 @@ class KeyFiles:
         except (ValueError, TypeError, KeyError, AttributeError):
             raise StoreUnavailable(f"{path} does not contain an API key.", "Sign in again to replace it.") from None
 
-    def put(self, origin: str, profile: str, key: SecretStr) -> None:
+    def put(self, origin: str, profile: str, token: SecretStr) -> None:
         path = self._path(profile)
         try:
-            write_private(path, json.dumps({"origin": origin, "profile": profile, "key": key.get_secret_value()}))
+            write_private(path, json.dumps({"origin": origin, "profile": profile, "key": token.get_secret_value()}))
         except OSError as error:
             raise StoreUnavailable(
                 f"Could not write to {path} ({error.strerror}). Check the permissions of its folder."

@@ -1,9 +1,10 @@
-"""Sends one API request, with all attempts, waits and redirects. Also downloads files from URLs in responses, and uploads
-files to such URLs.
+"""Sends an API request with its retries and redirects. Downloads and uploads files at URLs that come from responses.
 
-The token is sent only to its own origin, and never with an upload. URLs of other hosts must use https, and the IP addresses
-of these hosts must be public. So a hostile response cannot make Octavo connect to a machine in the local network. A host
-name is resolved only once, so the checked address is the address that is used. With a proxy, addresses are not checked.
+The token is sent only to its own origin, and never with an upload. Files of other hosts must have an https URL, and the
+IP addresses of these hosts must be public. So a hostile response cannot make Octavo connect to a computer in the local
+network. A host name is resolved only once, so that the checked address is also the address that is used. With a proxy,
+addresses are not checked.
+
 Redirects of downloads are checked like URLs. Redirects of uploads are not followed.
 """
 
@@ -27,7 +28,7 @@ from octavo.api.errors import ApiError, BadResponse, NotSent, TimedOut, Trace, r
 from octavo.api.safety import is_public, request_target, safe_line
 from octavo.client import policy, responses
 from octavo.client.origin import PORTS, host_of, proxy_for, split_origin
-from octavo.client.responses import Carrier, Outgoing, StreamedResponse
+from octavo.client.responses import Carrier, OutgoingRequest, StreamedResponse
 from octavo.concurrency import run_in_thread
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 USER_AGENT = f"octavo/{__version__}"
 NO_CONTENT_STATUSES = frozenset({204, 205})
-"""Statuses without a body. After a delete, both mean that the object is deleted."""
+"""Statuses of responses without a body. After a delete, they mean that the object is deleted."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MAX_REDIRECTS = 3
 _REQUEST_IDS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray")
@@ -43,14 +44,14 @@ _REQUEST_IDS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray")
 
 @dataclass(frozen=True)
 class ExchangeContext:
-    """The origin, clock, random numbers and retry budget that exchanges use. Tests replace them."""
+    """What all requests of a client share: the origin, the clock and the retry budget."""
 
     origin: str
     sleep: Callable[[float], Awaitable[None]]
     clock: Callable[[], float]
     now: Callable[[], datetime]
     rng: Callable[[], float]
-    budget: policy.Budget
+    budget: policy.RetryBudget
 
     @property
     def host(self) -> str:
@@ -58,32 +59,32 @@ class ExchangeContext:
 
 
 class _RetryNeeded(Exception):
-    """The request must be sent again after `delay` seconds."""
+    """The request must be repeated after `delay` seconds."""
 
     def __init__(self, delay: float) -> None:
         self.delay = delay
 
 
 class Exchange:
-    """One request. It is sent until it succeeds or must not be retried."""
+    """An API request, which is sent again until it succeeds or must not be retried."""
 
     def __init__(
         self,
-        outgoing: Outgoing,
+        outgoing: OutgoingRequest,
         route: str,
         deadline: float,
         context: ExchangeContext,
         *,
-        cap: int,
-        turn: responses.LargeTurn,
+        max_bytes: int,
+        turn: responses.LargeBodyTurn,
     ) -> None:
-        """`cap` is the maximum size of the body in bytes. With 0, the body of a successful response is ignored. A large
-        body takes `turn`. Each attempt first gives `turn` back. The caller gives it back at the end."""
+        """`max_bytes` limits the response body. If it is 0, the body is ignored. The request waits for `turn` before
+        it reads a large body. The caller must give `turn` back at the end."""
         self.outgoing = outgoing
         self.headers: Mapping[str, str] = {}
         """Headers of the last response."""
         self._route = route
-        self._cap = cap
+        self._max_bytes = max_bytes
         self._turn = turn
         self._deadline = deadline
         self._context = context
@@ -96,7 +97,7 @@ class Exchange:
         self._given_up = False
 
     async def run(self, carrier: Carrier) -> bytes | None:
-        """Send the request, and return the body of the response. None if there is no body. Raises ApiError."""
+        """Send the request, and return the response body. None if there is no body. Raises ApiError."""
         limit = asyncio.timeout(self._deadline)
         try:
             async with limit:
@@ -108,10 +109,10 @@ class Exchange:
         except TimeoutError:
             if not limit.expired():
                 raise
-        raise TimedOut(policy.too_slow(self._context.host, self._deadline, self.outgoing.is_read))
+        raise TimedOut(policy.timeout_message(self._context.host, self._deadline, self.outgoing.is_read))
 
     def record_error(self, error: ApiError) -> ApiError:
-        """Record an error for the log. Return it with the method, the route and the attempts of this request."""
+        """Record an error for the log. Return the error with the method, route and attempts of this request."""
         self._error = str(error)
         request = {"method": self.outgoing.method, "is_read": self.outgoing.is_read, "route": self._route}
         status = {} if self.status is None else {"status": self.status}
@@ -171,11 +172,11 @@ class Exchange:
         for _ in range(MAX_REDIRECTS + 1):
             async with carrier.send(outgoing) as response:
                 self.status, self.headers = response.status, response.headers
-                if response.status in NO_CONTENT_STATUSES or (not self._cap and 200 <= response.status < 300):
+                if response.status in NO_CONTENT_STATUSES or (not self._max_bytes and 200 <= response.status < 300):
                     await responses.discard(response)
                     return None
                 if 200 <= response.status < 300:
-                    content = await responses.read_body(response, self._cap, self._context.host, self._turn)
+                    content = await responses.read_body(response, self._max_bytes, self._context.host, self._turn)
                     self._size = len(content)
                     return content
                 if response.status >= 400:
@@ -186,7 +187,7 @@ class Exchange:
         raise BadResponse(f"{self._context.host} sent too many redirects. Check the base URL.")
 
     async def _raise_for_status(self, response: StreamedResponse) -> None:
-        """Raise the error for an error status, or `_RetryNeeded` if the request must be retried."""
+        """Raise the error for an error status. Raise `_RetryNeeded` if the request must be repeated."""
         now = self._context.now()
         message = await responses.error_message(response, self._context.host)
         delay = policy.delay_after_status(
@@ -203,19 +204,19 @@ class Exchange:
         wait = policy.requested_wait(response.headers, now)
         retry_at = None if wait is None else now + timedelta(seconds=min(wait, policy.MAX_RETRY_SECONDS))
         retry_hint = policy.retry_sentence(retry_at, now) if retry_at is not None else ""
-        sentence = policy.refusal(
+        sentence = policy.refusal_message(
             self._context.host, response.status, message, retry_hint, is_read=self.outgoing.is_read
         )
         raise rejected(sentence, Trace(status=response.status, retry_at=retry_at))
 
     def _retry_if_allowed(self, delay: float | None) -> None:
-        """Raise `_RetryNeeded` if `delay` is not None and the retry budget is not empty."""
+        """Raise `_RetryNeeded`, unless `delay` is None or the retry budget is empty."""
         if delay is not None and self._context.budget.take():
             raise _RetryNeeded(delay)
 
-    def _redirect_target(self, response: StreamedResponse, outgoing: Outgoing) -> str:
-        """Return the path and query that a redirect leads to. Raises BadResponse for the redirect of a write, and for a
-        redirect to another origin, which must not get the token."""
+    def _redirect_target(self, response: StreamedResponse, outgoing: OutgoingRequest) -> str:
+        """Return the path and query of a redirect. Raises BadResponse if a write is redirected, or if the redirect
+        leads to another origin, which must not get the token."""
         location = response.headers.get("location", "")
         other_host = "an invalid URL"
         try:
@@ -229,7 +230,7 @@ class Exchange:
             response.status in REDIRECTS and outgoing.method in policy.READS and location and "@" not in parts.netloc
         )
         if other_host or not is_allowed:
-            raise BadResponse(policy.redirected(self._context.host, other_host, response.status))
+            raise BadResponse(policy.redirect_message(self._context.host, other_host, response.status))
         return urlunsplit(("", "", parts.path or "/", parts.query, ""))
 
 
@@ -239,8 +240,8 @@ MAX_TRANSFER_REDIRECTS = 5
 async def download(
     url: str, max_bytes: int, *, origin: str, own_carrier: Carrier, ca_file: Path | None
 ) -> AsyncGenerator[bytes, None]:
-    """Download `url`, and yield its bytes. `own_carrier` is used for URLs of `origin`. Raises ApiError, for example if
-    there are more than `max_bytes`."""
+    """Yield the bytes of the file at `url`. `own_carrier` sends requests to `origin`. Raises ApiError, also if there
+    are more than `max_bytes`."""
     base = url
     for _ in range(MAX_TRANSFER_REDIRECTS + 1):
         parts = split_url(base, url)
@@ -249,7 +250,7 @@ async def download(
         chosen_carrier = own_carrier if is_own_origin else await connect_to(parts, ca_file)
         headers = {"accept": "*/*", "accept-encoding": "identity", "user-agent": USER_AGENT}
         try:
-            async with chosen_carrier.send(Outgoing("GET", request_target(parts), headers)) as response:
+            async with chosen_carrier.send(OutgoingRequest("GET", request_target(parts), headers)) as response:
                 location = response.headers.get("location", "") if response.status in REDIRECTS else ""
                 if not location:
                     async with aclosing(
@@ -285,7 +286,8 @@ async def _refusal(response: StreamedResponse, host: str, *, is_own_origin: bool
         return BadResponse(f"Could not download the file: {host} responded with status {status}. Try again.")
     if is_own_origin:
         return rejected(
-            policy.refusal(host, status, await responses.error_message(response, host)), Trace("GET", "", status)
+            policy.refusal_message(host, status, await responses.error_message(response, host)),
+            Trace("GET", "", status),
         )
     await responses.discard(response)
     sentence = f"Could not download the file from {host} ({status}): the link may have expired. Refresh the view."
@@ -302,7 +304,8 @@ def _split_origin_of(parts: SplitResult) -> tuple[str, str, int]:
 
 
 def split_url(base: str, url: str) -> SplitResult:
-    """Parse `url`, which may be relative to `base`. Raises BadResponse if it is invalid or contains a user name."""
+    """Return the parts of `url`, which may be relative to `base`. Raises BadResponse if `url` is invalid or has a user
+    name."""
     try:
         parts = urlsplit(urljoin(base, url))
         _split_origin_of(parts)
@@ -315,7 +318,7 @@ def split_url(base: str, url: str) -> SplitResult:
 
 
 async def connect_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
-    """Return a carrier for the host of a URL, which does not get the token. Raises NotSent, BadResponse or Unsendable."""
+    """Return a carrier to the host of a URL, without the token. Raises NotSent, BadResponse and Unsendable."""
     scheme, host, port = _split_origin_of(parts)
     if scheme != "https":
         raise BadResponse(f"Octavo did not open the link to the file: the connection to {host} would not be encrypted.")
@@ -333,7 +336,7 @@ async def open_carrier(
     ca_file: Path | None = None,
     ip_address: str = "",
 ) -> Carrier:
-    """Return an `HttpCarrier` with these arguments, created in a background thread. Raises Unsendable."""
+    """Return an `HttpCarrier`. It is created in a thread, because httpx is slow to load. Raises Unsendable."""
 
     def create() -> Carrier:
         from octavo.client.http import HttpCarrier  # lazy: httpx, 0.1 s
@@ -344,8 +347,8 @@ async def open_carrier(
 
 
 def _resolve(host: str, port: int) -> str:
-    """Return the public IP address of a host. Raises NotSent if the name cannot be resolved, and BadResponse if the
-    address is not public."""
+    """Return the public IP address of a host. Raises NotSent if the name is unknown, and BadResponse if the address is
+    not public."""
     try:
         ip_addresses = [
             str(socket_address[0]) for *_, socket_address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -367,14 +370,14 @@ async def upload(
     own_carrier: Carrier,
     ca_file: Path | None,
 ) -> None:
-    """Upload `size` bytes of `media_type` to `url`, without retries. `own_carrier`, which has no token, is used for URLs of
-    `origin`. Raises ApiError."""
+    """Upload `size` bytes to `url`, without a retry. `own_carrier` sends requests to `origin`, and must not have the
+    token. Raises ApiError."""
     parts = split_url(url, url)
     is_own_origin = is_of_origin(parts, origin)
     chosen_carrier = own_carrier if is_own_origin else await connect_to(parts, ca_file)
     headers = {"content-type": media_type, "content-length": str(size), "user-agent": USER_AGENT, "accept": "*/*"}
     try:
-        async with chosen_carrier.send(Outgoing("PUT", request_target(parts), headers, content)) as response:
+        async with chosen_carrier.send(OutgoingRequest("PUT", request_target(parts), headers, content)) as response:
             status, host = response.status, parts.netloc
             message = await responses.error_message(response, host) if is_own_origin and status >= 400 else ""
             if status < 400:
@@ -388,7 +391,7 @@ async def upload(
         )
     if status >= 400:
         sentence = (
-            policy.refusal(host, status, message)
+            policy.refusal_message(host, status, message)
             if is_own_origin
             else f"Could not upload the file: {host} responded with status {status}."
         )

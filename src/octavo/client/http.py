@@ -1,7 +1,8 @@
-"""Sends requests over HTTP. Only this module uses httpx: its types and errors do not leave it.
+"""Sends requests over HTTP. Only this module uses httpx, whose types and errors do not leave it.
 
-If an asyncio task is canceled twice or at a wrong moment, httpx never closes its connection. It handles a canceled
-anyio scope correctly. So all calls of httpx run in tasks that are never canceled, inside such scopes (`run_to_end`).
+If an asyncio task is canceled twice or at a bad moment, httpx does not close its connection. httpx handles the cancel
+of an anyio scope correctly. So all calls of httpx run in tasks that are never canceled, inside such scopes
+(`run_to_end`).
 """
 
 from __future__ import annotations
@@ -36,50 +37,50 @@ from octavo.client.origin import (
     split_origin,
 )
 from octavo.client.policy import PROXY_WANTS_SIGN_IN, TruncatedResponse, Unsendable, next_step_after
-from octavo.client.responses import Outgoing, StreamedResponse
+from octavo.client.responses import OutgoingRequest, StreamedResponse
 
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0
 _TIMEOUT = httpx.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS, write=READ_SECONDS, pool=CONNECT_SECONDS)
 _LIMITS = httpx.Limits(max_connections=8, max_keepalive_connections=4, keepalive_expiry=4.0)
-"""Limits of the connection pool. Idle connections expire after 4 seconds, because servers usually close them after 5. A
-write on a connection that the server is closing would be lost."""
+"""Limits of the connection pool. Servers usually close idle connections after 5 seconds, and a write on such a
+connection would be lost. So idle connections expire after 4 seconds."""
 
 _LOCATION = "octavo.location"
 
-# httpcore tries to import sniffio several times per request. If it is not installed, each import searches all module
-# folders. With None in `sys.modules`, the import fails immediately.
+# httpcore tries to import sniffio several times for each request, which searches all module folders if it is not
+# installed. With None in `sys.modules`, the import fails at once.
 if "sniffio" not in sys.modules and find_spec("sniffio") is None:
     sys.modules["sniffio"] = None  # type: ignore[assignment]  # Python accepts None, although its type stubs do not
 
-# httpx and httpcore log URLs with queries and headers, which may contain secrets.
+# httpx and httpcore would log URLs, which may contain secrets.
 for _name in ("httpx", "httpcore"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
 class OriginAuth(httpx.Auth):
-    """Adds the token to requests to its origin, and raises an error for requests to other origins."""
+    """Adds the token to a request. Raises Unsendable for a request to another origin."""
 
-    def __init__(self, origin: str, key: SecretStr) -> None:
+    def __init__(self, origin: str, token: SecretStr) -> None:
         self._origin = split_origin(origin)
-        self._key = key
+        self._token = token
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         if _origin_of(request.url) != self._origin:
             raise Unsendable("Octavo blocked an API request because your API key is for a different server.")
-        request.headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
+        request.headers["Authorization"] = f"Bearer {self._token.get_secret_value()}"
         yield request
 
 
 class _OpenRequest:
-    """A request in progress, with its open streams."""
+    """A running request with its connections."""
 
     def __init__(self, *, may_be_sent: bool) -> None:
         self.scope = CancelScope()
         self.may_be_sent = may_be_sent
         """True if a byte of the request may have been sent."""
         self.settled = asyncio.Event()
-        """Set when the response has begun or the request has failed."""
+        """Set when the response has begun, or the request has failed."""
         self.response: httpx.Response | None = None
         self._streams: list[Any] = []
 
@@ -91,7 +92,7 @@ class _OpenRequest:
         finally:
             if self.response is None:
                 with CancelScope(shield=True):
-                    for stream in self._streams:  # httpx leaves the stream open if its handshake is canceled
+                    for stream in self._streams:  # httpx does not close the stream if its handshake is canceled
                         await stream.aclose()
             self.settled.set()
 
@@ -99,31 +100,31 @@ class _OpenRequest:
         if event.endswith(".connect_tcp.complete"):
             self._streams.append(info["return_value"])
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            # Cancel now. If canceled later, the connection would count as in use forever.
+            # A later cancel would leave the connection in use forever.
             await checkpoint_if_cancelled()
         if event.endswith(".send_request_headers.started"):
             self.may_be_sent = True
 
 
 class HttpCarrier:
-    """Sends requests over connections to one origin."""
+    """A carrier that sends requests to one origin over HTTP."""
 
     def __init__(
         self,
         origin: str,
-        key: SecretStr | None,
+        token: SecretStr | None,
         *,
         transport: httpx.AsyncBaseTransport | None = None,
         ca_file: Path | None = None,
         ip_address: str = "",
     ) -> None:
-        """`ip_address` is the IP address to connect to. Empty to resolve the host name.
+        """`ip_address` is the address to connect to. If it is empty, the host name is resolved.
 
-        Raises Unsendable with a sentence if environment variables prevent connections.
+        Raises Unsendable if environment variables prevent connections.
         """
         self._origin = origin
         self._ip_address = ip_address
-        self._auth = OriginAuth(origin, key) if key else None
+        self._auth = OriginAuth(origin, token) if token else None
         self._host = host_of(origin)
         scheme, host, _ = split_origin(origin)
         is_this_machine = is_loopback(host)
@@ -135,7 +136,7 @@ class HttpCarrier:
         self._open_requests: set[_OpenRequest] = set()
         self._closed = False
         self._is_untraced = transport is not None
-        """True for a transport that may send no trace events, so that each request counts as possibly sent."""
+        """True if the transport does not report when a request is sent. Each request then counts as possibly sent."""
         self._connected_host = f"the proxy in {proxy}" if proxy else self._host
         try:
             self._http = httpx.AsyncClient(
@@ -152,8 +153,8 @@ class HttpCarrier:
             raise Unsendable(NO_PROXY_PROBLEM) from error
 
     @asynccontextmanager
-    async def send(self, outgoing: Outgoing) -> AsyncIterator[StreamedResponse]:
-        """Send the request once. Raises ApiError, also while the chunks are read."""
+    async def send(self, outgoing: OutgoingRequest) -> AsyncIterator[StreamedResponse]:
+        """Send a request once. Raises ApiError, also while the chunks are read."""
         if self._closed:
             raise self._closed_error()
         open_request = _OpenRequest(may_be_sent=self._is_untraced)
@@ -175,8 +176,7 @@ class HttpCarrier:
             await run_to_end(_release(chunks, open_request.response))
 
     async def aclose(self) -> None:
-        """Close the connections. Requests that were not sent raise Unsendable. Requests that wait for a response raise
-        Lost."""
+        """Close the connections. A running `send` raises Unsendable, or Lost if the request may have been sent."""
         self._closed = True
         await run_to_end(self._cancel_all())
 
@@ -191,11 +191,11 @@ class HttpCarrier:
     def _closed_error(self) -> ApiError:
         return Unsendable(f"The connection to {self._host} was closed. Restart Octavo to connect again.")
 
-    def _request(self, outgoing: Outgoing) -> httpx.Request:
+    def _request(self, outgoing: OutgoingRequest) -> httpx.Request:
         url = self._url_of(outgoing.target)
         if not self._ip_address:
             return self._http.build_request(outgoing.method, url, headers=outgoing.headers, content=outgoing.content)
-        # The URL has an IP address, so set the host name that the certificate must match.
+        # The URL has an IP address, so the host name for the certificate is given separately.
         headers = {**outgoing.headers, "host": url.netloc.decode("ascii")}
         return self._http.build_request(
             outgoing.method,
@@ -206,7 +206,7 @@ class HttpCarrier:
         )
 
     def _url_of(self, target: str) -> httpx.URL:
-        """Return the full URL of `target`. Raises Unsendable if it would not be a URL of the origin."""
+        """Return the URL of `target`, which is a path and query. Raises Unsendable if the URL has another origin."""
         if target.startswith("/") and not target.startswith("//"):
             url = httpx.URL(self._origin + target)
             if _origin_of(url) == split_origin(self._origin) and url.raw_path.decode("ascii") == target:
@@ -239,8 +239,8 @@ async def _release(chunks: AsyncGenerator[bytes, None] | None, response: httpx.R
 
 
 async def _hide_location(response: httpx.Response) -> None:
-    """Move the location header to the extensions of the response. In the headers, an invalid URL would make httpx fail,
-    even without following redirects."""
+    """Move the location header to the extensions. With an invalid URL in this header, httpx fails even if it follows no
+    redirects."""
     location = response.headers.pop("location", None)
     response.extensions[_LOCATION] = {} if location is None else {"location": location}
 
@@ -250,7 +250,7 @@ def _origin_of(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def _trust(ca_file: Path | None) -> ssl.SSLContext:
-    """Return an SSL context with the certificates of the system and of `ca_file`. It always checks certificates."""
+    """Return an SSL context with the certificates of the system and of `ca_file`. Certificates are always checked."""
     context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if ca_file is not None:
         try:
@@ -331,9 +331,9 @@ T = TypeVar("T")
 
 
 async def run_to_end(work: Coroutine[Any, Any, T], give_up: Callable[[], None] = lambda: None) -> T:
-    """Run `work` to its end even if this task is canceled, and return its result. `give_up` is called on each cancel,
-    to make `work` end soon."""
-    # A new context, because an open connection would keep the context of this task, and its dialog, in memory.
+    """Run `work` to its end, even if this task is canceled, and return its result. Each cancel calls `give_up`, which
+    must make `work` end soon."""
+    # With the context of this task, an open connection would keep a closed dialog in memory.
     task = asyncio.create_task(work, context=Context())
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -345,16 +345,17 @@ async def run_to_end(work: Coroutine[Any, Any, T], give_up: Callable[[], None] =
     if cancelled is None:
         return task.result()
     if not task.cancelled():
-        task.exception()  # asyncio reports an error that is never read
+        task.exception()  # asyncio reports an error that nobody reads
     raise cancelled
 
 
 class Canceled(Exception):
-    """The cancel scope of `run_in_scope` was canceled, not the task that called it."""
+    """The scope of `run_in_scope` was canceled. The calling task was not."""
 
 
 async def run_in_scope(scope: CancelScope, work: Coroutine[Any, Any, T]) -> T:
-    """Run `work` in `scope`, and return its result. Raises Canceled if `scope` was canceled, after `work` has ended."""
+    """Return the result of `work`, which runs in `scope`. If `scope` is canceled, wait for the end of `work`, and raise
+    Canceled."""
 
     async def run() -> T:
         with scope:

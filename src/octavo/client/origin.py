@@ -1,4 +1,4 @@
-"""Checks and splits the origins that tokens belong to. Finds environment variables that prevent a connection, and never
+"""Checks and splits origins, to which tokens belong. Finds environment variables that prevent connections, and never
 shows their values."""
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def origin_of(base_url: str) -> str:
 
 
 def split_origin(origin: str) -> tuple[str, str, int]:
-    """Return the scheme, host and port of an http or https URL. Raises ValueError for any other text."""
+    """Return the scheme, host and port of an http or https URL. Raises ValueError if the text is another URL or no
+    URL."""
     parts, host, port = _parse_base_url(origin)
     return parts.scheme.lower(), host, port
 
@@ -49,7 +50,7 @@ def host_of(origin: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether `host` always means this machine, without asking a name server."""
+    """Return whether `host` is this machine. Names are not resolved."""
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
@@ -76,8 +77,7 @@ def _parse_base_url(url: str) -> tuple[SplitResult, str, int]:
 
 
 def _start_of_url(url: str) -> str:
-    """Return the beginning of a URL for an error message. The part before an @ is left out, because it may be a
-    password."""
+    """Return the beginning of a URL for a message. The part before an @ may be a password, so it is left out."""
     after = url.rpartition("@")[2] if "@" in url else url
     return repr(after[:80])
 
@@ -90,13 +90,13 @@ NO_PROXY_PROBLEM = (
 
 
 def environment_problem(*, proxies: bool, certificates: bool) -> str:
-    """Return a sentence about the first environment variable with an unusable value. Empty if there is no such variable.
-    `proxies` and `certificates` choose the variables to check."""
+    """Return a sentence about an environment variable with an unusable value. Empty if there is none. `proxies` and
+    `certificates` say which variables are checked."""
     return (_proxy_problem() if proxies else "") or (_certificate_problem() if certificates else "")
 
 
 def proxy_for(scheme: str, host: str) -> str:
-    """Return the name of the variable that sets the proxy for `host`. Empty if no proxy is used."""
+    """Return the name of the environment variable with the proxy for `host`. Empty if there is no proxy."""
     from urllib.request import proxy_bypass  # lazy: slow to load; the HTTP library has loaded it by then
 
     for upper in (f"{scheme.upper()}_PROXY", "ALL_PROXY"):

@@ -1,8 +1,8 @@
-"""Decisions about retries, and the error messages of failed requests. Pure functions without a clock or a connection.
+"""Decides about retries, and writes the error messages of failed requests. Uses no clock and no connection.
 
-A read is retried after any temporary failure. A write is retried only if the server cannot have processed it: the
-request was not sent, or the server refused it with 429. After a lost response to a write, the caller must check the
-outcome.
+A read is retried after any temporary failure. A write is retried only if the server has not processed it: the request
+was not sent, or the server refused it with status 429. After a lost response to a write, the caller must find out
+whether the write was made.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ MAX_ATTEMPTS = 4
 FIRST_PAUSE = 0.5
 MAX_PAUSE = 8.0
 MAX_REQUESTED_WAIT = 60.0
-"""Maximum seconds of a pause that the server asks for. If it asks for a longer pause, the request fails, and the message
-says when to try again."""
+"""Maximum seconds that a request waits because the server asks for it. If the server asks for a longer wait, the
+request fails, and the message says when to try again."""
 MAX_RETRY_SECONDS = 86400.0
-"""Maximum seconds from now to the retry time in an error. If the server names a later time, this limit is used."""
+"""Maximum seconds until the retry time in an error message, even if the server names a later time."""
 RESERVED_SHARE = 0.25
-"""Share of the rate limit that is reserved for requests of the user."""
+"""Share of the rate limit that is reserved for requests that the user waits for."""
 MIN_RESERVED_REQUESTS = 5
-"""Minimum number of requests that are reserved for the user, even if `RESERVED_SHARE` is less."""
+"""Minimum number of requests that are reserved for the user."""
 RETRY_SPREAD = 0.5
-"""Seconds over which simultaneous retries are spread."""
+"""Seconds over which the retries of several requests are spread."""
 
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
 _EPOCH = re.compile(r"[0-9]{9,11}")
@@ -50,25 +50,26 @@ _COUNT = re.compile(r"[0-9]{1,9}")
 
 
 class Unsendable(LocalFailure):
-    """The request cannot be sent in this environment. A retry would fail too."""
+    """The request cannot be sent, and a retry would fail too."""
 
 
 class TruncatedResponse(BadResponse):
-    """The response ended early."""
+    """The response ended before its end."""
 
 
 @dataclass(frozen=True)
-class Limits:
-    """A rate limit, as the headers of a response state it."""
+class RateLimit:
+    """A rate limit, as a response has stated it."""
 
     limit: int | None
     remaining: int | None
     reset: datetime | None
-    """When the rate limit resets, by the clock of this machine. None if the server does not send the time."""
+    """When the limit is reset, by the clock of this machine. None if unknown."""
 
 
-class Budget:
-    """A budget of at most ten retries. Every two seconds, one retry is added. So retries cannot flood the server."""
+class RetryBudget:
+    """Limits retries, so that they do not flood the server. There are ten retries, and one more every two seconds, but
+    never more than ten."""
 
     SIZE = 10.0
     PER_SECOND = 0.5
@@ -79,7 +80,7 @@ class Budget:
         self._at = clock()
 
     def take(self) -> bool:
-        """Take one retry from the budget. Return False if the budget is empty."""
+        """Use one retry. Return False if none is left."""
         now = self._clock()
         self._left = min(self.SIZE, self._left + (now - self._at) * self.PER_SECOND)
         self._at = now
@@ -92,8 +93,7 @@ class Budget:
 def delay_after_error(
     error: ApiError, *, is_read: bool, attempt: int, elapsed: float, deadline: float, rng: Callable[[], float]
 ) -> float | None:
-    """Return the seconds until the next attempt after a request without a complete response. None if there must be no
-    retry.
+    """Return the seconds until a retry after a request without a complete response. None if it must not be retried.
 
     `attempt` is the number of the last attempt, from 1. `elapsed` and `deadline` are in seconds.
     """
@@ -115,8 +115,8 @@ def delay_after_status(
     now: datetime,
     rng: Callable[[], float],
 ) -> float | None:
-    """Return the seconds until the next attempt after an error status. None if there must be no retry. The names of
-    `headers` are lower-case."""
+    """Return the seconds until a retry after an error status. None if there must be no retry. `headers` have lower-case
+    names."""
     wait = requested_wait(headers, now)
     if attempt >= MAX_ATTEMPTS or status not in TEMPORARY_STATUSES or (not is_read and status != 429):
         return None
@@ -126,7 +126,7 @@ def delay_after_status(
 
 
 def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds that the server asks to wait. None if the headers contain no valid time."""
+    """Return the seconds that the server asks to wait. None if it does not ask."""
     milliseconds = headers.get("retry-after-ms", "").strip(" \t")
     if _SECONDS.fullmatch(milliseconds):
         return float(milliseconds) / 1000
@@ -142,30 +142,30 @@ def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
     return _seconds(reset - _server_time(headers, now))
 
 
-def background_wait(limits: Limits | None, now: datetime) -> float:
-    """Return the seconds for which background requests must wait, because the rest of the rate limit is for the user. 0
-    if they need not wait."""
+def background_wait(limits: RateLimit | None, now: datetime) -> float:
+    """Return the seconds that background requests must wait, because the rest of the rate limit is reserved for the
+    user."""
     if limits is None or limits.remaining is None or limits.reset is None:
         return 0.0
     reserved = max(MIN_RESERVED_REQUESTS, RESERVED_SHARE * (limits.limit or 0))
     return max(0.0, _seconds(limits.reset - now)) if limits.remaining <= reserved else 0.0
 
 
-def read_limits(headers: Mapping[str, str], now: datetime) -> Limits | None:
-    """Return the rate limit in the headers. None if they contain no rate limit."""
+def read_limits(headers: Mapping[str, str], now: datetime) -> RateLimit | None:
+    """Return the rate limit that the headers state. None if they state none."""
     remaining, limit = (_count(headers.get(f"x-ratelimit-{name}", "")) for name in ("remaining", "limit"))
     if remaining is None and limit is None:
         return None
     reset = _reset_time(headers)
     try:
-        return Limits(limit, remaining, reset and now + (reset - _server_time(headers, now)))
+        return RateLimit(limit, remaining, reset and now + (reset - _server_time(headers, now)))
     except OverflowError:  # the server's date is thousands of years away
-        return Limits(limit, remaining, None)
+        return RateLimit(limit, remaining, None)
 
 
 def clock_offset(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds by which this machine's clock is ahead of the server's. None if the headers have no valid
-    date."""
+    """Return the seconds by which this machine's clock is ahead of the server's clock. None if the headers have no
+    valid date."""
     moment = _date(headers.get("date", ""))
     return None if moment is None else (now - moment).total_seconds()
 
@@ -187,7 +187,7 @@ def _retry_before(deadline: float, elapsed: float, delay: float) -> float | None
 
 
 def _server_time(headers: Mapping[str, str], now: datetime) -> datetime:
-    """Return the current time by the server's clock, or `now` if the headers have no valid date."""
+    """Return the time by the server's clock. It is `now` if the headers have no valid date."""
     return _date(headers.get("date", "")) or now
 
 
@@ -203,7 +203,7 @@ def _date(text: str) -> datetime | None:
         return None
     try:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):  # OverflowError: a time zone can move a date out of the calendar
+    except (ValueError, OverflowError):  # a time zone can move a date out of the calendar
         return None
 
 
@@ -228,24 +228,24 @@ _WITHOUT_MESSAGE = {
 
 
 def next_step_after(is_read: bool) -> str:
-    """Return the next step after a lost response: for a write, to check whether the change was made."""
+    """Return a sentence with the next step after a lost response."""
     return "Try again." if is_read else MAY_BE_DONE
 
 
-def too_slow(host: str, seconds: float, is_read: bool) -> str:
+def timeout_message(host: str, seconds: float, is_read: bool) -> str:
     return f"{host} did not respond within {seconds:g} s. {next_step_after(is_read)}"
 
 
-def redirected(host: str, elsewhere: str, status: int) -> str:
-    """Return the message for a refused redirect. `elsewhere` is the other host, or empty for the same host."""
-    if elsewhere:
-        return f"{host} redirects API requests to {elsewhere} ({status}). Octavo does not send your API key there. Check the base URL."
+def redirect_message(host: str, other_host: str, status: int) -> str:
+    """Return the message for a redirect that is not followed. `other_host` is empty for a redirect to the same host."""
+    if other_host:
+        return f"{host} redirects API requests to {other_host} ({status}). Octavo does not send your API key there. Check the base URL."
     return f"{host} redirects API requests ({status}). Octavo does not follow the redirect. Check the base URL."
 
 
-def refusal(host: str, status: int, message: str, retry_hint: str = "", *, is_read: bool = True) -> str:
-    """Return the message for an error status. `message` is the message of the server, which may be empty. `retry_hint` is a
-    sentence that says when to try again, for status 429."""
+def refusal_message(host: str, status: int, message: str, retry_hint: str = "", *, is_read: bool = True) -> str:
+    """Return the message for an error status. `message` is the server's message, or empty. `retry_hint` is a sentence
+    that says when to try again after status 429, or empty."""
     server_sentence = _with_full_stop(message)
     if status == 401:
         cause = f" The server says: {server_sentence}" if server_sentence else ""

@@ -1,10 +1,11 @@
-"""Reads and writes profiles, validates access tokens, and assigns storage names to accounts. A profile has the account, its
-origin and the place where its token is stored, but not the token. Cached responses, drafts and queued writes are stored
-under the storage name of the account.
+"""Reads and writes profiles, checks access tokens, and assigns a storage name to each account.
 
-The token of a profile belongs to the account that signed in. For any other token, such as a token from the environment,
-only the server knows the account. Until the server names the account, such a token has its own storage name. An account
-that has no storage name yet then gets the storage name of the token.
+A profile has the account, its origin, and the store of its token, but not the token. Cached responses, drafts and
+queued writes are stored under the storage name of the account.
+
+The token of a profile belongs to the account that signed in. For another token, such as a token from the environment,
+only the server knows the account. Such a token has its own storage name until the server names the account. If the
+account has no storage name yet, it then gets the storage name of the token.
 """
 
 from __future__ import annotations
@@ -34,58 +35,61 @@ ACCOUNTS_FILE = "accounts.json"
 
 
 class AccountNames:
-    """The storage names of all accounts: the names under which their data is stored. The names are in a private file, which
-    has salted digests in place of tokens. If the file cannot be written, the names are valid for this run only."""
+    """The storage names of all accounts, under which their data is stored.
+
+    They are in a private file, with salted digests instead of tokens. If the file cannot be written, the names are
+    valid for this run only.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / ACCOUNTS_FILE
         self._salt = secrets.token_hex(32)
-        self._keys: dict[str, str] = {}
-        """Storage names of accounts with an API key, by the salted digest of the origin and the key."""
-        self._users: dict[str, str] = {}
-        """Storage names by user and origin."""
+        self._names_by_token: dict[str, str] = {}
+        """Storage names by the salted digest of the origin and the token."""
+        self._names_by_user: dict[str, str] = {}
+        """Storage names by origin and user."""
         self._earlier_names: dict[str, list[str]] = {}
-        """Earlier storage names by the current storage name of the account. Data may still be stored under them."""
+        """Earlier storage names of an account, by its current name. There may still be data under these names."""
         self._is_stored = self._read()
 
     def name_of(self, access: Access) -> str:
         """Return the storage name of an account."""
-        if access.key is not None:
+        if access.token is not None:
             if not self._is_stored:
-                self._change(lambda: None)  # stores the salt, so that the next run computes the same digests
+                self._change(lambda: None)  # stores the salt, with which the next run computes the same digests
             digest = self._digest(access)
-            return self._keys.get(digest, f"{access.origin} key {digest}")
+            return self._names_by_token.get(digest, f"{access.origin} key {digest}")
         if access.profile is None or not access.profile.user_id:
             return f"{access.origin} {access.name}"
         user = _user_key(access, access.profile.user_id)
-        if user not in self._users:
-            self._change(lambda: self._users.setdefault(user, user))
-        return self._users[user]
+        if user not in self._names_by_user:
+            self._change(lambda: self._names_by_user.setdefault(user, user))
+        return self._names_by_user[user]
 
     def earlier_names_of(self, name: str) -> tuple[str, ...]:
         """Return the earlier storage names of the account with this storage name."""
         return tuple(self._earlier_names.get(name, ()))
 
     def record_user(self, access: Access, user_id: str) -> None:
-        """Store which user a token belongs to, after the server has named the user."""
-        if access.key is None or not user_id:
+        """Store the user of a token after the server has named the user."""
+        if access.token is None or not user_id:
             return
         user, digest, current_name = _user_key(access, user_id), self._digest(access), self.name_of(access)
-        if self._keys.get(digest) == self._users.get(user, ""):
+        if self._names_by_token.get(digest) == self._names_by_user.get(user, ""):
             return
 
         def record() -> None:
-            is_of_another = current_name in (name for each, name in self._users.items() if each != user)
-            name = self._users.setdefault(user, user if is_of_another else current_name)
-            self._keys[digest] = name
+            is_of_another = current_name in (name for each, name in self._names_by_user.items() if each != user)
+            name = self._names_by_user.setdefault(user, user if is_of_another else current_name)
+            self._names_by_token[digest] = name
             if name != current_name and not is_of_another:
                 self._earlier_names[name] = [*self._earlier_names.get(name, ()), current_name]
 
         self._change(record)
 
     def _digest(self, access: Access) -> str:
-        assert access.key is not None
-        text = f"{access.origin} {access.key.get_secret_value()}".encode()
+        assert access.token is not None
+        text = f"{access.origin} {access.token.get_secret_value()}".encode()
         return hashlib.blake2b(text, key=bytes.fromhex(self._salt), digest_size=16).hexdigest()
 
     def _read(self) -> bool:
@@ -98,7 +102,7 @@ class AccountNames:
                 return False
         except (OSError, ValueError, TypeError, KeyError):
             return False
-        self._salt, self._keys, self._users, self._earlier_names = salt, keys, users, earlier_names
+        self._salt, self._names_by_token, self._names_by_user, self._earlier_names = salt, keys, users, earlier_names
         return True
 
     def _change(self, change: Callable[[], object]) -> None:
@@ -108,14 +112,19 @@ class AccountNames:
                 lock_file = os.open(self._path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
                 lock.callback(os.close, lock_file)
                 fcntl.flock(lock_file, fcntl.LOCK_EX)
-                # Read again, because another process may have changed the file.
+                # Another process may have changed the file, so it is read again.
                 if not self._read() and self._path.exists():
                     os.replace(self._path, self._path.with_suffix(".unreadable"))
             except OSError:
-                change()  # not written: the names are valid for this run only
+                change()  # not written, so the names are valid for this run only
                 return
             change()
-            record = {"salt": self._salt, "keys": self._keys, "users": self._users, "left": self._earlier_names}
+            record = {
+                "salt": self._salt,
+                "keys": self._names_by_token,
+                "users": self._names_by_user,
+                "left": self._earlier_names,
+            }
             with suppress(OSError):
                 write_private(self._path, json.dumps(record))
                 self._is_stored = True
@@ -130,30 +139,30 @@ _BEARER = re.compile(r"bearer\s+", re.IGNORECASE)
 
 
 def parse_token(text: str) -> SecretStr:
-    """Return the token in a pasted text, without white space and `Bearer`. All later output redacts the token.
+    """Return the token in a pasted text, without white space and without `Bearer`. The token is redacted from then on.
 
-    Raises ValueError with a sentence that does not contain the text.
+    Raises ValueError with a sentence that does not show the text.
     """
-    key = _BEARER.sub("", text.strip(), count=1)
-    if not key:
+    token = _BEARER.sub("", text.strip(), count=1)
+    if not token:
         raise ValueError("The API key is empty. Paste the whole API key that the server displayed.")
-    if not _TOKEN_PATTERN.fullmatch(key):
+    if not _TOKEN_PATTERN.fullmatch(token):
         raise ValueError(
             "This is not an API key: an API key has 8 to 512 letters, digits, and symbols, without spaces or line breaks. "
             "Copy the whole API key again, then paste it."
         )
-    redaction.remember_token(key)
-    return SecretStr(key)
+    redaction.remember_token(token)
+    return SecretStr(token)
 
 
-def fingerprint(key: SecretStr) -> str:
-    """Return eight hexadecimal digits that identify a token but do not reveal it."""
-    return hashlib.sha256(key.get_secret_value().encode()).hexdigest()[:8]
+def fingerprint(token: SecretStr) -> str:
+    """Return eight hexadecimal digits that identify a token without revealing it."""
+    return hashlib.sha256(token.get_secret_value().encode()).hexdigest()[:8]
 
 
-def ending(key: SecretStr) -> str:
-    """Return the last four characters, by which a user recognizes the token. Empty for a short token."""
-    text = key.get_secret_value()
+def ending(token: SecretStr) -> str:
+    """Return the last four characters of a token, by which the user recognizes the token. Empty for a short token."""
+    text = token.get_secret_value()
     return text[-4:] if len(text) >= 20 else ""
 
 
@@ -162,7 +171,7 @@ KEY_VARIABLE = "OCTAVO_API_KEY"
 BASE_URL_VARIABLE = "OCTAVO_BASE_URL"
 
 StoreName = Literal["keyring", "file", "env", "session"]
-"""Store of a token. `env` and `session` mean that the token is not stored."""
+"""Where a token is stored. `env` (environment) and `session` mean that it is not stored."""
 Source = Literal["keyring", "file", "env", "session", "none"]
 
 _TOP_LEVEL_NAMES = ("current", "profiles")
@@ -175,7 +184,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 @dataclass(frozen=True)
 class Profile:
-    """One account at one origin."""
+    """An account of a server."""
 
     name: str
     origin: str
@@ -183,13 +192,13 @@ class Profile:
     user_id: str = ""
     user_name: str = ""
     fingerprint: str = ""
-    """Digits that identify the token but do not reveal it. Empty if unknown."""
+    """Digits that identify the token without revealing it. Empty if unknown."""
     read_only: bool = False
-    """True if the profile must not send changes."""
+    """True if this profile may not change data on the server."""
 
     @property
     def why_read_only(self) -> str:
-        """Sentence that says why changes are not sent. Empty if they are sent."""
+        """Sentence that says why changes are not allowed. Empty if they are allowed."""
         if not self.read_only:
             return ""
         cause = f"profile {self.name} has read_only = true in {FILE}"
@@ -201,25 +210,24 @@ _FIELDS = tuple(each.name for each in fields(Profile) if each.name != "name")
 
 @dataclass(frozen=True)
 class Profiles:
-    """All profiles, and the current profile."""
+    """All profiles, with the name of the current profile."""
 
     current: str = ""
     entries: Mapping[str, Profile] = field(default_factory=dict)
     problem: str = ""
-    """Sentences about errors in the file, with the next step. Empty if the file is valid."""
+    """Sentences about errors in the file, and the next step. Empty if there are none."""
 
     def at(self, origin: str) -> Profile | None:
-        """Return the current profile if it has this origin, else the first profile with this origin. None if there is
-        none."""
+        """Return a profile with this origin, preferably the current profile. None if there is none."""
         of_origin = [entry for entry in self.entries.values() if entry.origin == origin]
         return next((each for each in of_origin if each.name == self.current), of_origin[0] if of_origin else None)
 
     def with_current(self, profile: Profile) -> Profiles:
-        """Return a copy with `profile` added or replaced as the current profile."""
+        """Return a copy in which `profile` is current. It replaces the profile of the same name."""
         return replace(self, current=profile.name, entries={**self.entries, profile.name: profile})
 
     def without(self, name: str) -> Profiles:
-        """Return a copy without the profile `name`. If that profile was current, another profile is current in the copy."""
+        """Return a copy without the profile `name`. If it was current, another profile becomes current."""
         entries = {each: profile for each, profile in self.entries.items() if each != name}
         current = next(iter(entries), "") if self.current == name else self.current
         return replace(self, current=current, entries=entries)
@@ -232,24 +240,24 @@ class Access:
     origin: str
     profile: Profile | None
     source: Source
-    key: SecretStr | None = None
-    """The token from the environment. None if it must be read from its store."""
+    token: SecretStr | None = None
+    """The token from the environment. None if the token must be read from its store."""
     problem: str = ""
-    """Sentences about unreadable profiles, if there is neither a profile nor a token. Otherwise empty."""
+    """Sentences about unreadable profiles. Empty if there is a profile or a token."""
 
     @property
     def name(self) -> str:
-        """Return the name of the profile, or the host if there is no profile."""
+        """Name of the profile. Without a profile, the host."""
         return self.profile.name if self.profile else host_of(self.origin)
 
     @property
     def why_read_only(self) -> str:
-        """Sentence that says why changes are not sent. Empty if they are sent."""
+        """Sentence that says why changes are not allowed. Empty if they are allowed."""
         return self.profile.why_read_only if self.profile else ""
 
 
 def check_name(name: str) -> str:
-    """Return `name` if it is a valid profile name. Raises ValueError with a sentence."""
+    """Return `name`. Raises ValueError with a sentence if it is not a valid profile name."""
     if not _NAME.fullmatch(name):
         raise ValueError(
             f"{safe_line(name)!r} is not a valid profile name: use up to 32 lowercase letters, digits, - and _."
@@ -290,7 +298,7 @@ def read(path: Path) -> Profiles:
 
 
 def write(path: Path, profiles: Profiles) -> None:
-    """Write the profiles file. If the old file is unreadable, keep a copy of it. Raises OSError."""
+    """Write the profiles file. An unreadable old file is kept as a copy. Raises OSError."""
     lines = [f"current = {toml_of(profiles.current)}"]
     for profile in profiles.entries.values():
         lines += ["", f"[profiles.{toml_of(profile.name)}]"]
@@ -298,7 +306,7 @@ def write(path: Path, profiles: Profiles) -> None:
         lines += [f"{key} = {toml_of(value)}" for key, value in settings.items()]
     unreadable = path.read_bytes() if profiles.problem and path.exists() else None
     if unreadable is not None:
-        # copied and not renamed, so that the old file stays until the new file is complete
+        # copied and not renamed, so that there is a file until the new file is complete
         write_private(path.with_suffix(".unreadable"), unreadable)
     write_private(path, "\n".join(lines) + "\n")
 
@@ -306,10 +314,11 @@ def write(path: Path, profiles: Profiles) -> None:
 def resolve(
     profiles: Profiles, environ: Mapping[str, str], *, profile: str | None = None, base_url: str | None = None
 ) -> Access:
-    """Return the server, the account and the source of the token. `profile` and `base_url` are options of the command line.
+    """Return the server, the account and the source of the token for a session. `profile` and `base_url` are options of
+    the command line.
 
-    A token in the environment is sent only to the base URL of the option or of the environment. Without a base URL, it is
-    sent only to the origin of the profile, or to the default origin. Raises ValueError with a sentence.
+    A token from the environment is sent only to the base URL of the option or the environment. Without a base URL, it
+    is sent only to the origin of the profile, or to the default origin. Raises ValueError with a sentence.
     """
     named_profile = profile_named(profiles, profile) if profile else None
     chosen_url = base_url or environ.get(BASE_URL_VARIABLE) or ""
@@ -325,7 +334,7 @@ def resolve(
         chosen = named_profile or profiles.entries.get(profiles.current)
         origin = chosen.origin if chosen else DEFAULT_ORIGIN
         if chosen is None and profiles.problem and environ.get(KEY_VARIABLE, "").strip():
-            # The token may belong to an unreadable profile. So do not send it to the default server.
+            # The token may belong to an unreadable profile, so it is not sent to the default server.
             raise ValueError(
                 f"{profiles.problem} Or use --base-url or {BASE_URL_VARIABLE} to name the server that {KEY_VARIABLE} belongs to."
             )
@@ -344,7 +353,7 @@ def profile_named(profiles: Profiles, name: str) -> Profile:
     named_profile = profiles.entries.get(name)
     if named_profile is None:
         names = ", ".join(profiles.entries) or "none yet"
-        # The unreadable file may contain the profile, so do not suggest to sign in.
+        # The profile may be in an unreadable part of the file, so signing in is not suggested.
         step = profiles.problem or "Sign in to create a profile."
         raise ValueError(
             f"The profile {safe_line(name)!r} does not exist.{did_you_mean(name, profiles.entries)} Profiles: {names}. {step}"
@@ -356,7 +365,7 @@ def _read_profile(name: str, values: Mapping[str, Any]) -> Profile:
     if not isinstance(values, dict):
         raise TypeError("it must be a section with settings, such as [profiles.work].")
     for unknown in values.keys() - set(_FIELDS):
-        if meant := did_you_mean(unknown, _FIELDS):  # an error, because a misspelled `read_only` must not be ignored
+        if meant := did_you_mean(unknown, _FIELDS):  # otherwise, a misspelled `read_only` would be ignored
             raise ValueError(f"there is no setting {safe_line(unknown)!r}.{meant}")
     store = values.get("store")
     if store is None or store not in get_args(StoreName):
@@ -364,7 +373,7 @@ def _read_profile(name: str, values: Mapping[str, Any]) -> Profile:
     texts = {key: safe_line(str(values.get(key, ""))) for key in ("user_id", "user_name", "fingerprint")}
     read_only = values.get("read_only", False)
     if not isinstance(read_only, bool):
-        # Do not read an invalid value as False, because the user may have meant True.
+        # An invalid value is not read as False, because the user may have meant True.
         raise TypeError("read_only must be true or false.")
     if not isinstance(values.get("origin"), str):
         raise TypeError("origin must be the URL of a server.")

@@ -1,5 +1,5 @@
-"""Reads, decompresses and parses the bodies of responses, up to a limit. Start at `read_body`. Also declares the interface
-`Carrier` for sending a request once, and has the carrier to an ASGI application in the same process."""
+"""Reads, decompresses and parses the bodies of responses (`read_body`), up to a limit. Declares the interface
+`Carrier`, and has the carrier to an application in the same process."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from octavo.redaction import redact
 
 
 @dataclass(frozen=True)
-class Outgoing:
-    """A request without the token. Only the carrier has the token, and adds it for the origin of the token."""
+class OutgoingRequest:
+    """An HTTP request without the token. A carrier adds the token if the request goes to the token's origin."""
 
     method: str
     target: str
-    """Path and query of the URL. Never a full URL."""
+    """Path and query of the URL, such as `/v1/user?x=1`."""
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | AsyncIterable[bytes] | None = None
-    """Request body. If it is an iterable, it can be sent only once, and its length is in the headers."""
+    """The request body. An iterable body can be sent only once, and its length is in the headers."""
     changes_nothing: bool = False
-    """True if the operation is a read, even with the method POST, as the search of a site. False for a raw request."""
+    """True for an operation that only reads, even with the method POST. False for a raw request."""
 
     @property
     def is_read(self) -> bool:
-        """True if the operation or the method is a read. The request can then be sent again."""
+        """True if the request only reads, so that it can be sent again."""
         return self.changes_nothing or self.method in READS
 
 
@@ -49,15 +49,16 @@ class StreamedResponse:
 
     status: int
     headers: Mapping[str, str]
-    """Headers by lower-case name. Repeated headers are joined by a comma."""
+    """Headers by lower-case name. A comma joins the values of a repeated header."""
     chunks: AsyncIterator[bytes]
-    """The body as sent, not decompressed."""
+    """The body as it was sent, not decompressed."""
 
 
 class Carrier(Protocol):
-    def send(self, outgoing: Outgoing) -> AbstractAsyncContextManager[StreamedResponse]:
-        """Send the request once. Redirects are not followed, and nothing is retried. Raises ApiError, also while the
-        chunks are read."""
+    """Sends requests to one origin. Adds the token if it has one."""
+
+    def send(self, outgoing: OutgoingRequest) -> AbstractAsyncContextManager[StreamedResponse]:
+        """Send a request once, without redirects and retries. Raises ApiError, also while the chunks are read."""
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -65,11 +66,11 @@ class Carrier(Protocol):
 
 @dataclass(frozen=True)
 class RawRequest:
-    """A request whose response is returned as JSON. It is made from an operation, or from a method and a path."""
+    """A request for `Client.raw`."""
 
-    sent: Outgoing
+    sent: OutgoingRequest
     route: str
-    """Path with parameter names, for logs and errors."""
+    """Path with names instead of ids, for logs and errors."""
 
     def for_page(self, cursor: str) -> RawRequest:
         """Return the request for another page of the same list."""
@@ -94,21 +95,21 @@ Message = MutableMapping[str, Any]
 Application = Callable[
     [Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]
 ]
-"""An ASGI application."""
+"""An ASGI application, as in the ASGI specification."""
 
 
 class InProcessCarrier:
-    """Sends requests to `application`. An error raised inside the application is a bug, and is raised unchanged."""
+    """A carrier to an ASGI application. An error inside the application is a bug, and is raised unchanged."""
 
-    def __init__(self, origin: str, key: SecretStr | None, application: Application) -> None:
+    def __init__(self, origin: str, token: SecretStr | None, application: Application) -> None:
         self._scheme, self._host, self._port = split_origin(origin)
-        self._key = key
+        self._token = token
         self._application = application
 
     @asynccontextmanager
-    async def send(self, outgoing: Outgoing) -> AsyncIterator[StreamedResponse]:
-        """Send the request to the application. Raises Lost if the application returns without a response, and
-        Unsendable if the target is not a path."""
+    async def send(self, outgoing: OutgoingRequest) -> AsyncIterator[StreamedResponse]:
+        """Send a request to the application. Raises Lost if there is no response, and Unsendable if the target is not a
+        path."""
         if not outgoing.target.startswith("/") or outgoing.target.startswith("//"):
             raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
         status = 0
@@ -146,15 +147,15 @@ class InProcessCarrier:
         yield StreamedResponse(status, headers, _iterate(body_chunks))
 
     async def aclose(self) -> None:
-        """Do nothing, because there are no connections."""
+        """Do nothing: there are no connections."""
 
-    def _scope(self, outgoing: Outgoing) -> Message:
+    def _scope(self, outgoing: OutgoingRequest) -> Message:
         path, _, query = outgoing.target.partition("?")
         headers = {"host": f"{self._host}:{self._port}", **outgoing.headers}
         if isinstance(outgoing.content, bytes):
             headers["content-length"] = str(len(outgoing.content))
-        if self._key is not None:
-            headers["authorization"] = f"Bearer {self._key.get_secret_value()}"
+        if self._token is not None:
+            headers["authorization"] = f"Bearer {self._token.get_secret_value()}"
         return {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},
@@ -181,41 +182,41 @@ LIST_CAP = 8 * MIB
 PAGE_CAP = 16 * MIB
 ERROR_CAP = 64 * 1024
 LARGE_BODY_BYTES = 2 * MIB
-"""Number of bytes above which a body is large. A client reads only one large body at a time, because parsing needs many
-times that size in memory."""
+"""A larger body is a large body. A client reads only one large body at a time, because parsing needs a multiple of its
+size in memory."""
 _DECOMPRESSION_STEP = MIB
-"""Number of bytes that are decompressed in one step, so that the event loop is not blocked."""
+"""Number of bytes that are decompressed before other tasks may run."""
 _GZIP_WBITS = 31
-"""The `wbits` of zlib for gzip with the largest window."""
+"""Value of `wbits` with which zlib reads gzip."""
 THREAD_PARSING_BYTES = 256 * 1024
-"""Body size in bytes from which parsing runs in a background thread, because it would block the event loop."""
+"""A larger body is parsed in a thread, because parsing would block the event loop."""
 
 
-class LargeTurn:
-    """The right of an exchange to have a large body in memory. Only one exchange of a client has it at a time. Each
-    exchange has its own `LargeTurn`, with the lock of the client."""
+class LargeBodyTurn:
+    """The turn of a request to have a large body in memory. Only one request with the same `lock` has a turn at a
+    time."""
 
     def __init__(self, lock: asyncio.Lock) -> None:
         self._lock = lock
         self._has = False
 
     async def take(self) -> None:
-        """Wait until no other exchange has a large body in memory."""
+        """Wait until no other request has a turn."""
         if not self._has:
             await self._lock.acquire()
             self._has = True
 
     def give_back(self) -> None:
-        """Let another exchange have a large body in memory."""
+        """End the turn, so that another request can take a turn. Do nothing without a turn."""
         if self._has:
             self._has = False
             self._lock.release()
 
 
-async def read_body(response: StreamedResponse, cap: int, host: str, turn: LargeTurn) -> bytes:
-    """Return the decompressed body. A large body takes `turn`, which the caller must give back. Raises BadResponse if the
-    body is damaged, in an unsupported encoding, or larger than `cap` bytes."""
-    chunks = limited_chunks(response, cap, _too_large(host, cap))
+async def read_body(response: StreamedResponse, max_bytes: int, host: str, turn: LargeBodyTurn) -> bytes:
+    """Return the decompressed body. A large body takes `turn`, and the caller must give `turn` back. Raises BadResponse
+    if the body is damaged, has an unsupported encoding, or is larger than `max_bytes`."""
+    chunks = limited_chunks(response, max_bytes, _too_large(host, max_bytes))
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding in ("identity", ""):
         decoded = chunks
@@ -227,9 +228,9 @@ async def read_body(response: StreamedResponse, cap: int, host: str, turn: Large
     size = 0
     async for part in decoded:
         size += len(part)
-        if size > cap:
-            parts.clear()  # free the memory now, because the traceback of the error keeps this frame alive
-            raise _too_large(host, cap)
+        if size > max_bytes:
+            parts.clear()  # frees the memory, because the traceback of the error keeps this function's variables
+            raise _too_large(host, max_bytes)
         if size > LARGE_BODY_BYTES:
             await turn.take()
         parts.append(part)
@@ -239,7 +240,7 @@ async def read_body(response: StreamedResponse, cap: int, host: str, turn: Large
 async def limited_chunks(
     response: StreamedResponse, max_bytes: int, too_large: BadResponse
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the body as sent, not decompressed. Raises `too_large` if the body or its declared length exceeds
+    """Yield the chunks of the body, not decompressed. Raises `too_large` if the body or its declared length exceeds
     `max_bytes`."""
     declared = response.headers.get("content-length", "")
     if declared.isascii() and declared.isdecimal() and (len(declared) > 15 or int(declared) > max_bytes):
@@ -253,8 +254,7 @@ async def limited_chunks(
 
 
 async def discard(response: StreamedResponse) -> None:
-    """Read a body that is not needed, so that the connection can be reused. Stop after ERROR_CAP bytes, or at an
-    error."""
+    """Read and drop a body, so that the connection can be reused. Stop after `ERROR_CAP` bytes, and at an error."""
     size = 0
     try:
         async for chunk in response.chunks:
@@ -262,20 +262,20 @@ async def discard(response: StreamedResponse) -> None:
             if size > ERROR_CAP:
                 return
     except ApiError:
-        return  # ignored, because the body is not needed
+        return  # the body is not needed
 
 
 async def error_message(response: StreamedResponse, host: str) -> str:
-    """Return the sanitized error message of a response. Empty if it has no message."""
+    """Return the error message in a response, sanitized. Empty if there is none."""
     try:
-        return message_in(await read_body(response, ERROR_CAP, host, LargeTurn(asyncio.Lock())), response.headers)
+        return message_in(await read_body(response, ERROR_CAP, host, LargeBodyTurn(asyncio.Lock())), response.headers)
     except ApiError:
         return ""
 
 
 def message_in(body: bytes, headers: Mapping[str, str]) -> str:
-    """Return the message in an error body. Empty if the body has no message. The body may have the form
-    `{"error": {"message"}}`, or a form that other servers use."""
+    """Return the error message in a body such as `{"error": {"message": "Not found"}}`, sanitized. Some forms of other
+    servers are read too. Empty if there is no message."""
     if "html" in headers.get("content-type", "").lower():
         return ""
     try:
@@ -308,9 +308,9 @@ async def _decompress(chunks: AsyncIterator[bytes], host: str) -> AsyncGenerator
         raise TruncatedResponse(f"The response from {host} is incomplete. Try again.")
 
 
-def _too_large(host: str, cap: int) -> BadResponse:
+def _too_large(host: str, max_bytes: int) -> BadResponse:
     return BadResponse(
-        f"The response from {host} is larger than {cap // MIB or 1} MiB and was not read. Request fewer items at a time."
+        f"The response from {host} is larger than {max_bytes // MIB or 1} MiB and was not read. Request fewer items at a time."
     )
 
 
@@ -319,7 +319,7 @@ def has_no_body(spec: Spec) -> bool:
     return spec.response_type in (None, type(None))
 
 
-def cap(spec: Spec) -> int:
+def max_body_bytes(spec: Spec) -> int:
     """Return the maximum size of the response body in bytes. 0 if the operation has no response body."""
     kind = spec.response_type
     if has_no_body(spec):
@@ -328,7 +328,7 @@ def cap(spec: Spec) -> int:
 
 
 async def parse_response(spec: Spec, body: bytes | None, host: str) -> Any:
-    """Return the body parsed as the type that `spec` declares. Raises BadResponse."""
+    """Return the value of a body, in the type that `spec` declares. Raises BadResponse."""
     if has_no_body(spec):
         return None
     if not body:
@@ -344,7 +344,7 @@ async def parse_response(spec: Spec, body: bytes | None, host: str) -> Any:
 
 
 async def parse_body(body: bytes, host: str) -> Any:
-    """Parse `body` as JSON. None if it is empty. Raises BadResponse."""
+    """Return the JSON value of a body. None if the body is empty. Raises BadResponse."""
     if not body:
         return None
     try:
@@ -356,7 +356,7 @@ async def parse_body(body: bytes, host: str) -> Any:
 
 
 def items_of(page: Any, host: str) -> tuple[list[Any], object]:
-    """Return the items and the next cursor of a list page in JSON. Raises BadResponse."""
+    """Return the items of a page of a list, and the cursor of the next page. Raises BadResponse."""
     if not isinstance(page, dict) or not isinstance(page.get("items"), list):
         raise BadResponse(f"{host} did not return a list. Check the base URL.")
     following = page.get("next")

@@ -1,4 +1,4 @@
-"""Signs in and out, returns the sign-in status, and switches between accounts."""
+"""Signs in and out, and returns and changes the current account."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from octavo.client.profiles import KEY_VARIABLE, Access, Profile, Profiles
 from octavo.concurrency import run_in_thread
 
 MAX_ORGANIZATIONS = 100
-"""Maximum number of organizations read at sign-in."""
+"""Maximum number of organizations that are loaded at sign-in."""
 
 KEY_NOT_STORED = (
     "{cause} Set OCTAVO_API_KEY to the API key, or run octavo auth login --insecure-storage to store the API key unencrypted "
@@ -38,14 +38,14 @@ class Identity:
     user: User
     organizations: tuple[Organization, ...] = ()
     facts: tuple[str, ...] = ()
-    """Sentences about what the token gives access to."""
+    """Sentences about what the token allows."""
     missing: tuple[str, ...] = ()
     """Sentences about what the token does not allow."""
 
 
 @dataclass(frozen=True)
 class Home:
-    """The file of the profiles, and the token stores."""
+    """The profiles file and the token stores."""
 
     profiles: Path
     keyring: Keyring
@@ -56,8 +56,7 @@ class Home:
         return cls(config_folder / profiles.FILE, keyring or Keyring(), KeyFiles(data_folder / "keys"))
 
     def with_longer_timeout(self, report: Callable[[str], object] | None = None) -> Home:
-        """Return a copy whose keyring waits longer, so that the user can enter its password
-        (`Keyring.with_longer_timeout`)."""
+        """Return a copy whose keyring waits longer, so that the user can enter the password of the keyring."""
         return replace(self, keyring=self.keyring.with_longer_timeout(report))
 
     def read(self) -> Profiles:
@@ -67,33 +66,33 @@ class Home:
         profiles.write(self.profiles, changed)
 
     def store_of(self, profile: Profile) -> Store | None:
-        """Return the store of a profile's token. None if the token is not stored."""
+        """Return the store with the token of a profile. None if the token is not stored."""
         stores: dict[str, Store] = {each.name: each for each in (self.keyring, self.files)}
         return stores.get(profile.store)
 
 
 @dataclass(frozen=True)
 class SignedIn:
-    """Result of a sign-in. `profile` is now the current profile."""
+    """Result of signing in. `profile` is now current."""
 
     profile: Profile
     identity: Identity
     notice: str = ""
-    """Why the keyring did not store the token, and how to store it, in sentences. Empty if the token was stored."""
-    key_left: str = ""
-    """Sentences that say why the earlier token of the profile could not be deleted from another store, and how to
-    delete it. Empty if it was deleted."""
+    """Sentences that say why the token was not stored, and how to store it. Empty if it was stored."""
+    deletion_problem: str = ""
+    """Sentences that say why the old token could not be deleted from another store, and how to delete it. Empty if
+    there was no problem."""
 
 
 @dataclass(frozen=True)
 class SignedOut:
-    """Result of a sign-out. `profile` was removed. The caller must delete its cached responses and drafts."""
+    """Result of signing out. `profile` is removed. The caller must delete its cached responses and drafts."""
 
     profile: Profile
     current_profile: str
-    """Name of the profile that is now current. Empty if there is none."""
-    key_left: str = ""
-    """Sentences that say why the token could not be deleted, and how to delete it. Empty if no deletion failed."""
+    """Name of the profile that is current now. Empty if there is none."""
+    deletion_problem: str = ""
+    """Sentences that say why the token could not be deleted, and how to delete it. Empty if there was no problem."""
 
 
 @dataclass(frozen=True)
@@ -106,14 +105,14 @@ class Status:
     is_current: bool
     fingerprint: str = ""
     ending: str = ""
-    """The last four characters of the token. Empty if there is no token, or if the token is short."""
+    """Last four characters of the token. Empty for no token and for a short token."""
     problem: str = ""
-    """Sentence that says why the token cannot be read, or why there is no token. Empty if the token can be read."""
+    """Sentence that says why there is no readable token. Empty if there is a token."""
 
 
 async def check(client: Client) -> Identity:
-    """Ask the server for the user of the client's token. Raises ApiError if the request fails, for example because the
-    token is not accepted."""
+    """Load the user and the organizations of the client's token. Raises ApiError, for example because the server does
+    not accept the token."""
     user, loaded = await asyncio.gather(client(users.Me()), _organizations(client))
     accessible, problem = loaded
     name = f"{user.name}, {user.email}" if user.email and user.email != user.name else user.name
@@ -135,22 +134,23 @@ async def check(client: Client) -> Identity:
 async def login(
     home: Home,
     origin: str,
-    key: SecretStr,
+    token: SecretStr,
     *,
     name: str | None = None,
     insecure_storage: bool = False,
     connect: Callable[[str, SecretStr], Client] = Client,
 ) -> SignedIn:
-    """Check the token, store it, and make its profile current. The token is stored in the keyring, or with
-    `insecure_storage` unencrypted in a file. If the keyring cannot store the token, it is valid only for this session,
-    and `notice` says how to store it.
+    """Check a token, store it, and make its profile current.
+
+    The token is stored in the keyring, or with `insecure_storage` in a file without encryption. If the keyring cannot
+    store it, the token is valid for this session, and `SignedIn.notice` says how to store it.
 
     Raises ApiError if the check fails, and ValueError if `name` is invalid or belongs to another account. Raises
     StoreTimeout if the keyring does not respond, StoreUnavailable if the file cannot be written, and OSError if the
-    profile cannot be written.
+    profiles cannot be written.
     """
-    redaction.remember_token(key.get_secret_value())
-    client = connect(origin, key)
+    redaction.remember_token(token.get_secret_value())
+    client = connect(origin, token)
     try:
         identity = await check(client)
     finally:
@@ -163,36 +163,36 @@ async def login(
         raise ValueError(
             f"Profile {chosen} belongs to {who} at {host_of(before.origin)}. Choose another name, or sign out of that profile first."
         )
-    store, notice = await run_in_thread(lambda: _store_token(home, origin, chosen, key, insecure=insecure_storage))
+    store, notice = await run_in_thread(lambda: _store_token(home, origin, chosen, token, insecure=insecure_storage))
     profile = Profile(
         chosen,
         origin,
         store,
         identity.user.id,
         identity.user.name,
-        profiles.fingerprint(key),
+        profiles.fingerprint(token),
         read_only=before is not None and before.read_only,
     )
-    # Read again, because another process may have changed the profiles while the keyring asked for its password.
+    # Another process may have changed the profiles while the keyring waited for its password, so they are read again.
     await run_in_thread(lambda: home.write(home.read().with_current(profile)))
-    key_left = ""
+    deletion_problem = ""
     if before is not None and before.store != store:
-        key_left = await run_in_thread(lambda: _delete_key(home, before))
-    return SignedIn(profile, identity, notice, key_left)
+        deletion_problem = await run_in_thread(lambda: _delete_token(home, before))
+    return SignedIn(profile, identity, notice, deletion_problem)
 
 
 def logout(home: Home, name: str | None = None) -> SignedOut:
-    """Delete a profile and its token, by default of the current profile. If the token cannot be deleted, `key_left` says
-    why.
+    """Remove a profile and delete its token. `name` is by default the current profile. `SignedOut.deletion_problem`
+    says why the token was not deleted.
 
     Raises ValueError if there is no such profile, and OSError if the profiles cannot be written.
     """
     saved = home.read()
     profile = _existing_profile(saved, name or saved.current)
-    key_left = _delete_key(home, profile)
+    deletion_problem = _delete_token(home, profile)
     remaining = home.read().without(profile.name)
     home.write(remaining)
-    return SignedOut(profile, remaining.current, key_left)
+    return SignedOut(profile, remaining.current, deletion_problem)
 
 
 def switch(home: Home, name: str) -> Profile:
@@ -204,8 +204,8 @@ def switch(home: Home, name: str) -> Profile:
 
 
 def status(home: Home, access: Access) -> list[Status]:
-    """Return the status of the current profile first, then of all other profiles. A status contains at most the last
-    four characters of a token."""
+    """Return the status of all profiles, the current profile first. It shows at most the last four characters of a
+    token."""
     saved = home.read()
     others = [entry for entry in saved.entries.values() if entry != access.profile]
     return [_status(home, access, is_current=True)] + [
@@ -215,31 +215,31 @@ def status(home: Home, access: Access) -> list[Status]:
 
 def token_of(home: Home, access: Access) -> SecretStr | None:
     """Return the token for `access`. None if there is none. Raises StoreUnavailable if the token cannot be read, or if
-    it is not the token of the sign-in."""
-    key = access.key
-    if key is None and access.problem:
+    it is not the token with which the user signed in."""
+    token = access.token
+    if token is None and access.problem:
         raise StoreUnavailable(access.problem)
-    if key is None and access.profile is not None and (store := home.store_of(access.profile)):
+    if token is None and access.profile is not None and (store := home.store_of(access.profile)):
         try:
-            key = store.get(access.origin, access.profile.name)
+            token = store.get(access.origin, access.profile.name)
         except StoreUnavailable as error:
             step = f"Set {KEY_VARIABLE} to the API key{f', or {_as_clause(error.step)}' if error.step else '.'}"
             raise type(error)(
                 f"Could not read the API key of {_profile_phrase(access.profile, 'from')}: {_as_clause(error.cause)}",
                 step,
             ) from None
-        if key is not None and access.profile.fingerprint not in ("", profiles.fingerprint(key)):
-            # The token was replaced, and may belong to another account than the data stored for this profile.
+        if token is not None and access.profile.fingerprint not in ("", profiles.fingerprint(token)):
+            # The stored token was replaced. It may belong to another account than the stored data.
             raise StoreUnavailable(
                 f"The stored API key of {access.name} is not the API key that you signed in with. Sign in again: octavo auth login"
             )
-    if key is not None:
-        redaction.remember_token(key.get_secret_value())
-    return key
+    if token is not None:
+        redaction.remember_token(token.get_secret_value())
+    return token
 
 
 def no_token_reason(access: Access) -> str:
-    """Return sentences that say why there is no token, and what to do."""
+    """Return sentences that say why there is no token, and how to get one."""
     next_step = "Run octavo auth login."
     if access.profile is None:
         return f"You are not signed in to {access.origin}. Run octavo auth login, or set {KEY_VARIABLE}."
@@ -252,21 +252,21 @@ def no_token_reason(access: Access) -> str:
 _STORES = {"keyring": "the keyring", "file": "its file"}
 
 
-def _profile_phrase(profile: Profile, way: str = "in") -> str:
-    """Return a phrase with the name of a profile, its server and the store of its token. `way` is the preposition
-    before the store."""
+def _profile_phrase(profile: Profile, preposition: str = "in") -> str:
+    """Return a phrase such as `profile work (api.gitbook.com) in the keyring`. `preposition` is the word before the
+    store."""
     store = _STORES.get(profile.store)
-    return f"profile {profile.name} ({host_of(profile.origin)}){f' {way} {store}' if store else ''}"
+    return f"profile {profile.name} ({host_of(profile.origin)}){f' {preposition} {store}' if store else ''}"
 
 
 def _as_clause(sentence: str) -> str:
-    """Return a sentence with its first letter in lower case, for use after a colon."""
+    """Return a sentence with its first letter in lower case, to follow a colon."""
     return sentence[:1].lower() + sentence[1:]
 
 
 async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]:
-    """Return the organizations that the token can read. If they could not be loaded, return none, and a sentence that
-    says why."""
+    """Return the organizations that the token can read, and a sentence that says why they could not be loaded. The
+    sentence is empty if they were loaded."""
     readable_organizations: list[Organization] = []
     try:
         async with aclosing(client.pages(organizations.List(limit=MAX_ORGANIZATIONS))) as pages:
@@ -284,7 +284,7 @@ async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]
 
 
 def _free_name(saved: Profiles, origin: str, user: User) -> str:
-    """Return the name of the profile of `user` at `origin`. If there is no such profile, return an unused name."""
+    """Return the name of the user's profile at `origin`. If there is none, return an unused name."""
     for profile in saved.entries.values():
         if (profile.origin, profile.user_id) == (origin, user.id):
             return profile.name
@@ -292,30 +292,29 @@ def _free_name(saved: Profiles, origin: str, user: User) -> str:
 
 
 def _store_token(
-    home: Home, origin: str, name: str, key: SecretStr, *, insecure: bool
+    home: Home, origin: str, name: str, token: SecretStr, *, insecure: bool
 ) -> tuple[profiles.StoreName, str]:
-    """Store the token, and return its store. If no keyring stores the token, also return a sentence that says why and
-    how to store it."""
+    """Store a token, and return its store. Also return sentences that say why it was not stored, or an empty text."""
     if insecure:
-        home.files.put(origin, name, key)
+        home.files.put(origin, name, token)
         return "file", ""
     try:
-        home.keyring.with_longer_timeout().put(origin, name, key)
+        home.keyring.with_longer_timeout().put(origin, name, token)
     except StoreTimeout:
         raise
     except StoreUnavailable as error:
-        return "session", why_not_kept(error)
+        return "session", why_not_stored(error)
     return "keyring", ""
 
 
-def why_not_kept(error: StoreUnavailable) -> str:
-    """Return sentences that say why the keyring cannot store the API key, and how to store it otherwise."""
+def why_not_stored(error: StoreUnavailable) -> str:
+    """Return sentences that say why the keyring cannot store the token, and how to store it otherwise."""
     return KEY_NOT_STORED.format(cause=error.cause, step=_as_clause(error.step or "use a computer that has a keyring."))
 
 
-def _delete_key(home: Home, profile: Profile) -> str:
-    """Delete the token of a profile from its store. If that fails, return sentences that say why, and how to delete the
-    token. Otherwise return an empty text."""
+def _delete_token(home: Home, profile: Profile) -> str:
+    """Delete the token of a profile. Return sentences that say why it could not be deleted, and how to delete it, or an
+    empty text."""
     store = home.store_of(profile)
     try:
         if store is not None:
@@ -328,8 +327,7 @@ def _delete_key(home: Home, profile: Profile) -> str:
 
 
 def _existing_profile(saved: Profiles, name: str) -> Profile:
-    """Return the profile `name`. Raises ValueError with a sentence if it does not exist, or if `name` is empty because no
-    profile is current."""
+    """Return the profile `name`. Raises ValueError with a sentence if it does not exist, or if `name` is empty."""
     if name and (saved.entries or saved.problem):
         return profiles.profile_named(saved, name)
     names = ", ".join(saved.entries)
@@ -339,12 +337,12 @@ def _existing_profile(saved: Profiles, name: str) -> Profile:
 
 def _status(home: Home, access: Access, *, is_current: bool) -> Status:
     problem = ""
-    key = None
+    token = None
     try:
-        key = token_of(home, access)
+        token = token_of(home, access)
     except StoreUnavailable as error:
         problem = str(error)
-    if key is None and not problem:
+    if token is None and not problem:
         problem = no_token_reason(access)
-    shown = (profiles.fingerprint(key), profiles.ending(key)) if key else ("", "")
+    shown = (profiles.fingerprint(token), profiles.ending(token)) if token else ("", "")
     return Status(access.profile, access.origin, access.source, is_current, *shown, problem)

@@ -9,7 +9,14 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual.color import Color
 
-from octavo.tui.terminal.display import ASCII_SYMBOLS, AsciiSymbols, can_paint, may_show, query_terminal, simplify_emoji
+from octavo.tui.terminal.display import (
+    ASCII_SYMBOLS,
+    AsciiSymbols,
+    can_paint_pictures,
+    may_support_pictures,
+    query_terminal,
+    simplify_emoji,
+)
 
 
 @pytest.mark.parametrize(
@@ -26,13 +33,13 @@ from octavo.tui.terminal.display import ASCII_SYMBOLS, AsciiSymbols, can_paint, 
     ],
 )
 def test_only_terminals_that_can_show_images_are_queried(environment: dict[str, str], expected: bool) -> None:
-    assert may_show(environment) is expected
+    assert may_support_pictures(environment) is expected
 
 
 def test_image_library_is_not_loaded_in_other_terminals() -> None:
     query_terminal({"TERM": "xterm-256color"})
     assert "textual_image" not in sys.modules
-    assert not can_paint()
+    assert not can_paint_pictures()
 
 
 @pytest.mark.parametrize(

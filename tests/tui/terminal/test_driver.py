@@ -209,19 +209,19 @@ def test_error_is_reported_and_other_work_continues() -> None:
 
 
 def test_work_waits_for_the_frame_after_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polite_thread, "_LONGEST_WAIT", 30.0)
+    monkeypatch.setattr(polite_thread, "_MAX_FRAME_WAIT", 30.0)
     thread, done = PoliteThread(), list[str]()
     steps = StepwiseWork("a", done)
     steps.allowed.release(3)
     polite_thread.expect_frame()
     thread.begin(iter(steps), steps.errors.append)
     assert not steps.started.acquire(timeout=0.05)
-    polite_thread.frame_written()
+    polite_thread.on_frame_written()
     assert steps.ended.wait(30)
 
 
 def test_key_without_a_frame_delays_work_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polite_thread, "_LONGEST_WAIT", 0.01)
+    monkeypatch.setattr(polite_thread, "_MAX_FRAME_WAIT", 0.01)
     thread, done = PoliteThread(), list[str]()
     steps = StepwiseWork("a", done, count=100_000)
     steps.allowed.release(100_000)
@@ -233,7 +233,7 @@ def test_key_without_a_frame_delays_work_only_once(monkeypatch: pytest.MonkeyPat
 
 def test_work_that_the_event_loop_waits_for_does_not_wait_for_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polite_thread, "THREAD_WAIT", 10.0)
-    monkeypatch.setattr(polite_thread, "_LONGEST_WAIT", 60.0)
+    monkeypatch.setattr(polite_thread, "_MAX_FRAME_WAIT", 60.0)
     thread, done = PoliteThread(), list[str]()
     steps = StepwiseWork("a", done)
     steps.allowed.release(3)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from octavo.tui.editing.page_drafts import restore_line_endings
-from octavo.tui.terminal.external_editor import LARGEST, Edited, NotEdited, run_editor
+from octavo.tui.terminal.external_editor import MAX_TEXT_BYTES, Edited, NotEdited, run_editor
 from octavo.tui.terminal.limited_programs import BoundedOutput, run_bounded
 from tests.benchmarks.terminal import THIS_TREE, Terminal
 
@@ -75,7 +75,7 @@ def test_text_that_cannot_be_saved_stays_in_its_file(tmp_path: Path, private: Pa
 
 def test_text_too_large_to_read_back_is_not_opened(tmp_path: Path, private: Path) -> None:
     result = run_editor(
-        "x" * (LARGEST + 1), private, environment_with_editor(tmp_path, "sys.exit(1)"), save_text=accept
+        "x" * (MAX_TEXT_BYTES + 1), private, environment_with_editor(tmp_path, "sys.exit(1)"), save_text=accept
     )
     assert isinstance(result, NotEdited)
     assert "larger than 1 MiB" in result.sentence
@@ -113,7 +113,7 @@ def test_failed_editor_keeps_the_file_and_names_it(tmp_path: Path, private: Path
 @pytest.mark.parametrize(
     ("script", "message"),
     [
-        (f"path.write_bytes(b'x' * {LARGEST + 1})", "larger than 1 MiB"),
+        (f"path.write_bytes(b'x' * {MAX_TEXT_BYTES + 1})", "larger than 1 MiB"),
         ("path.write_bytes(bytes([255, 254, 0]))", "not valid UTF-8"),
         ("path.write_bytes(bytes([97, 0]))", "NUL characters"),
         ("path.unlink(); path.symlink_to('/etc/passwd')", "Could not read"),

@@ -181,7 +181,7 @@ async def test_replaced_worker_that_never_started_is_closed() -> None:
 
 
 def test_installed_textual_has_all_known_parts() -> None:
-    assert set() == replaced_parts.OTHER_PARTS
+    assert set() == replaced_parts.UNREPLACED_PARTS
 
 
 CHANGED_TEXTUAL = """
@@ -197,14 +197,14 @@ for each in sys.argv[2:]:
         setattr(kind, part, other)
     found[each] = kind, part, vars(kind).get(part)
 from octavo.tui.terminal import replaced_parts, textual_internals
-assert len(replaced_parts.OTHER_PARTS) == len(found), replaced_parts.OTHER_PARTS
+assert len(replaced_parts.UNREPLACED_PARTS) == len(found), replaced_parts.UNREPLACED_PARTS
 assert all(vars(kind).get(part) is was for kind, part, was in found.values())
 """
 
 
 @pytest.mark.parametrize("change", ["other", "gone"])
 def test_changed_parts_of_textual_are_not_replaced(change: str) -> None:
-    named = [f"{kind.__module__}:{kind.__name__}:{name}" for kind, name in replaced_parts.PARTS]
+    named = [f"{kind.__module__}:{kind.__name__}:{name}" for kind, name in replaced_parts.REPLACED_PARTS]
     subprocess.run([sys.executable, "-c", CHANGED_TEXTUAL, change, *named], check=True)
 
 

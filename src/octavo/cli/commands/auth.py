@@ -160,8 +160,8 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
     _require_stored(signed)
     _print_line(f"Signed in to {access.origin} as profile {signed.profile.name}.")
     _print_line(f"The API key is stored {STORE_NAMES[signed.profile.store]}.")
-    if signed.key_left:
-        _print_line(signed.key_left)
+    if signed.deletion_problem:
+        _print_line(signed.deletion_problem)
     return 0
 
 
@@ -170,7 +170,7 @@ def _check_keyring(home: signing_in.Home) -> None:
     try:
         home.keyring.title()
     except StoreUnavailable as error:
-        raise Failure(f"Could not sign in: {signing_in.why_not_kept(error)}") from error
+        raise Failure(f"Could not sign in: {signing_in.why_not_stored(error)}") from error
 
 
 def _show_token_page(origin: str, *, open_page: bool) -> None:
@@ -249,7 +249,7 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
     accounts = AccountNames(settings.state_folder)
     name = accounts.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
     remains: LocalRemains = _sign_out(settings, name, *accounts.earlier_names_of(name), drafts=options.drafts)
-    deleted = "cached pages" if signed_out.key_left else "API key and cached pages"
+    deleted = "cached pages" if signed_out.deletion_problem else "API key and cached pages"
     _print_line(
         f"Signed out of {signed_out.profile.origin} (profile {signed_out.profile.name}). Deleted the {deleted}."
     )
@@ -259,8 +259,8 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
         _print_line("To delete the drafts too, run: octavo auth logout --drafts")
     if signed_out.current_profile:
         _print_line(f"The current profile is now {signed_out.current_profile}.")
-    if signed_out.key_left:
-        raise Failure(signed_out.key_left)
+    if signed_out.deletion_problem:
+        raise Failure(signed_out.deletion_problem)
     return 0
 
 

@@ -36,7 +36,7 @@ from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import View, current_view
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.crash_report import report_crash
-from octavo.tui.terminal.display import filters
+from octavo.tui.terminal.display import line_filters
 from octavo.tui.terminal.driver import EscapeOrAlt, TerminalDriver
 from octavo.tui.terminal.polite_thread import thread
 from octavo.tui.terminal.textual_internals import CachedStylesheet
@@ -220,7 +220,7 @@ class Octavo(Shell):
         self.workspace.connection.key_rejected.add(partial(sign_in_after_rejection, self))
         self._unsaved_report = ""
         """Sentences about the drafts that could not be saved. Empty if all were saved."""
-        self._line_filters = tuple(filters(settings))
+        self._line_filters = tuple(line_filters(settings))
         self.crash_report = partial(_crash_report, self)
         if not settings.motion:
             self.animation_level = "none"

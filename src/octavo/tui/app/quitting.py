@@ -199,7 +199,7 @@ class UnsentFile:
         """Sentences that say why the draft was not sent, and how to open or delete the file."""
         result = read_back(self.path)
         left = _WRITTEN if self.is_unsaved_draft else _LEFT_OPEN
-        why = self.note.why or (result.sentence if isinstance(result, NotEdited) else left)
+        why = self.note.reason or (result.sentence if isinstance(result, NotEdited) else left)
         return f"{why} Press enter to open the draft in your editor, or X to delete the file {self.path}."
 
 
@@ -213,7 +213,7 @@ def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
             if kind == "page":
                 continue  # The editor finds the file of a page by this name when the user edits the page again.
             note = FileNote(_TITLES.get(kind, "A draft"), "", app.session.state.namespace)
-        if note.of == app.session.state.namespace and not is_other_process(note.process) and path.is_file():
+        if note.namespace == app.session.state.namespace and not is_other_process(note.process_id) and path.is_file():
             files.append(UnsentFile(path, note, datetime.fromtimestamp(path.stat().st_mtime, UTC)))
     return tuple(sorted(files, key=lambda each: each.saved_at, reverse=True))
 
@@ -221,7 +221,7 @@ def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
 def open_in_editor(app: Shell, file: UnsentFile) -> None:
     """Open the file in the editor. Save the result as the draft of its thread, page or form. If none is known, copy the
     result to the clipboard."""
-    draft_key = file.note.place
+    draft_key = file.note.draft_key
 
     def save_text(text: str) -> str:
         if draft_key:
@@ -263,8 +263,8 @@ async def recover_drafts(app: Shell) -> None:
     unused = []
     for file in unsent_files(app):
         result = read_back(file.path)
-        if isinstance(result, Edited) and not file.note.why and file.note.place:
-            is_file_of_page = file.note.place.startswith("page ") and not file.is_unsaved_draft
+        if isinstance(result, Edited) and not file.note.reason and file.note.draft_key:
+            is_file_of_page = file.note.draft_key.startswith("page ") and not file.is_unsaved_draft
             if is_file_of_page or _recover_draft(app, file, result.text):
                 continue
         unused.append(file)
@@ -288,7 +288,7 @@ def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
     try:
         if not file.is_unsaved_draft:
             _save_draft(app, file.note, text)
-        elif not DialogDraft(app, file.note.place).save_newer(text, file.saved_at):
+        elif not DialogDraft(app, file.note.draft_key).save_newer(text, file.saved_at):
             return False
     except NotSaved as error:
         app.say(str(error), tone="failed")
@@ -327,10 +327,10 @@ def _save_draft(app: Shell, note: FileNote, text: str) -> None:
     if note.place.startswith("page "):
         DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.place)).stored_key).save_now(text)
         return
-    draft = DialogDraft(app, note.place)
+    draft = DialogDraft(app, note.draft_key)
     text = text.replace("\r\n", "\n").removesuffix("\n")
     before = draft.text
-    if before not in ("", text) and note.place.startswith("form "):
+    if before not in ("", text) and note.draft_key.startswith("form "):
         raise NotSaved("The form has a newer draft. Send it or clear its fields, then open this file again.")
     draft.save_now(text if before in text else f"{before}\n\n{text}")
 
@@ -339,7 +339,7 @@ def _show_draft(app: Shell, note: FileNote) -> None:
     if not note.place.startswith("page "):
         app.say(f"Saved your text as a draft: “{note.title}”.", seconds=NOTICE_SECONDS)
         return
-    key = parse_draft_key(note.place)
+    key = parse_draft_key(note.draft_key)
     space, current = SpaceRef(space_id=key.space), app.screen
 
     def on_edit_ended(change_request: ChangeRequest | None) -> None:

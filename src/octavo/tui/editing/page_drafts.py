@@ -147,7 +147,7 @@ async def recover_drafts(app: Shell, space: str, page: str) -> None:
     for path, key in files:
         result, note = read_back(path), read_note(path)
         # A note with `why` means that the text was rejected. Its file stays, and the activity list shows it.
-        if isinstance(result, Edited) and not (note and note.why):
+        if isinstance(result, Edited) and not (note and note.reason):
             if result.text.strip() and (key in draft_keys or not await _is_unchanged(app, key, result.text)):
                 # Two processes may have edited the page at the same time. Each text is kept under a key of its own.
                 free_key = unused_key(app.session.drafts, key) if key in saved_keys else key

@@ -39,7 +39,7 @@ from octavo.tui.render.layout_context import path_to_block, tab_slug
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.tables import copied_text
 from octavo.tui.render.threads import keep_quoted_lines
-from octavo.tui.terminal.display import FROM_RIGHT
+from octavo.tui.terminal.display import RIGHT_TO_LEFT_LETTER
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -266,7 +266,7 @@ class PageView(Reader):
     @property
     def more_help(self) -> str:
         """Help about right-to-left text. Empty if the page has none."""
-        if self.document is None or not FROM_RIGHT.search(self.document.source):
+        if self.document is None or not RIGHT_TO_LEFT_LETTER.search(self.document.source):
             return ""
         turns = "Octavo reorders" if self.app.settings.reorders_right_to_left else "The terminal reorders"  # type: ignore[attr-defined]  # Every app with a page view has settings.
         return f"{turns} right-to-left text. To change this, set right_to_left in the settings."

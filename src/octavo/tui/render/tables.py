@@ -49,7 +49,7 @@ from octavo.tui.render.styled_lines import (
     wrap_items,
 )
 from octavo.tui.render.styles import PLAIN, Styles
-from octavo.tui.terminal.display import reads_from_right
+from octavo.tui.terminal.display import is_text_right_to_left
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
@@ -496,7 +496,7 @@ def grid_by_width(
 
 def _reads_from_right(rows: Sequence[Sequence[list[Piece]]], position: int) -> bool:
     texts = [text for row in rows if (text := cell_text(row[position])) and not text.isascii()]
-    return 2 * sum(map(reads_from_right, texts)) > len(rows) if texts else False
+    return 2 * sum(map(is_text_right_to_left, texts)) > len(rows) if texts else False
 
 
 def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]:

@@ -31,7 +31,7 @@ from octavo.tui.render.styled_lines import (
     wrap_text,
 )
 from octavo.tui.render.styles import PLAIN, Styles, icon_sign
-from octavo.tui.terminal.display import reads_from_right
+from octavo.tui.terminal.display import is_text_right_to_left
 
 _format_inline = lazy("octavo.tui.render.formulas:format_inline")
 _format_stacked = lazy("octavo.tui.render.formulas:format_stacked")
@@ -82,7 +82,7 @@ def render_paragraph(context: LayoutContext, block: Block, width: int) -> list[L
 
 def is_right_to_left(block: Block) -> bool:
     """Return True if the text of a block reads from right to left."""
-    return reads_from_right(plain_text(block.runs))
+    return is_text_right_to_left(plain_text(block.runs))
 
 
 def _align(lines: list[Line], block: Block, width: int) -> list[Line]:
@@ -106,7 +106,7 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     lines: list[Line] = []
     context.list_depth = level + 1
     # All bullets of a list are on the same side, even if some items are Latin words.
-    from_right = reads_from_right(" ".join(map(_first_paragraph_text, whole.children[:_SAMPLE_ITEMS])))
+    from_right = is_text_right_to_left(" ".join(map(_first_paragraph_text, whole.children[:_SAMPLE_ITEMS])))
     for position, item in enumerate(block.children, first):
         list_item, is_continued = whole_block(item), not has_start(item)
         mark = item_marker(whole, position, level, styles)
@@ -153,7 +153,7 @@ def _first_paragraph_text(item: Block) -> str:
 
 
 def _starts_right_to_left(item: Block) -> bool:
-    return reads_from_right(_first_paragraph_text(item))
+    return is_text_right_to_left(_first_paragraph_text(item))
 
 
 def is_loose(block: Block) -> bool:

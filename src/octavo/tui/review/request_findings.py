@@ -55,7 +55,7 @@ from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import LinkContext, app_origins
 from octavo.tui.review.changed_pages import ComparedSides
 from octavo.tui.review.merge_effects import MAX_CHECKED_PAGES, MergeTrees, list_first_names
-from octavo.tui.terminal.limited_programs import MAX_AT_ONCE, ProgramFailed, run_linter
+from octavo.tui.terminal.limited_programs import MAX_LINTERS, ProgramFailed, run_linter
 from octavo.tui.widgets.short_texts import Fact, plural
 
 MAX_TEXT = 400_000
@@ -289,11 +289,11 @@ _SAFE_FILE_NAME = "page.md"
 
 
 class LinterRuns:
-    """Runs linters, at most `MAX_AT_ONCE` at a time. Used in one event loop only."""
+    """Runs linters, at most `MAX_LINTERS` at a time. Used in one event loop only."""
 
     def __init__(self, linters: Sequence[Linter]) -> None:
         self._linters = linters
-        self._slots = asyncio.Semaphore(MAX_AT_ONCE)
+        self._slots = asyncio.Semaphore(MAX_LINTERS)
 
     async def findings(self, page: LintedPage) -> PageFindings:
         """Return the findings of all linters on a page, by block. `failures` of the result has a sentence for each

@@ -1,4 +1,4 @@
-"""Reports of crashes, and of errors that did not end the app, as files without local variables and API keys."""
+"""Writes reports of crashes and of other errors to files. A report has no local variables and no tokens."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ from octavo.redaction import redact
 
 
 def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
-    """Write a report of an error to a new file in `folder`, and return the text that is printed when the app ends.
-    `unsaved` is a sentence about the drafts that could not be saved, or empty."""
+    """Write a report of an error to a new file, and return the text that is printed when the app ends.
+
+    `unsaved` is a sentence about drafts that could not be saved. If it is empty, the text says that all drafts are
+    saved.
+    """
     while isinstance(error, WorkerFailed):
-        error = error.error  # The traceback of `WorkerFailed` does not contain the lines that raised the error.
+        error = error.error  # the traceback of `WorkerFailed` does not show where the error was raised
     summary = safe_line(redact(f"{type(error).__name__}: {error}"))
     try:
         location = (
@@ -34,12 +37,12 @@ def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
 
 
 class FaultLog(logging.Handler):
-    """A log handler that writes a report file for each logged error. Errors from the same line are written once."""
+    """A log handler that writes a report file for each logged error. Later errors at the same line are skipped."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self.reports: list[Path] = []
-        """Report files, in the order in which they were written."""
+        """Paths of the report files, the oldest first."""
         self._folder = folder
         self._reported: set[tuple[type[BaseException], str, int]] = set()
 
@@ -52,7 +55,7 @@ class FaultLog(logging.Handler):
         if place not in self._reported:
             self._reported.add(place)
             report = f"{record.getMessage()}\n{''.join(traceback.format_exception(error))}"
-            with suppress(OSError):  # The app can go on without the report.
+            with suppress(OSError):  # the app can continue without the report
                 self.reports.append(_write(self._folder, safe_text(redact(report))))
 
 
@@ -68,7 +71,6 @@ def fault_reports(folder: Path) -> Iterator[FaultLog]:
 
 
 def _write(folder: Path, report: str) -> Path:
-    """Write a report to a new file that only the user can read."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor, path = mkstemp(prefix=f"crash-{os.getpid()}-", suffix=".txt", dir=folder)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:

@@ -1,7 +1,7 @@
-"""Pictures in the terminal, emoji in terminal output, and filters that change each line before it is painted.
+"""Shows pictures in the terminal, simplifies emoji, and changes lines before they are painted.
 
-Pictures use kitty's protocol or sixels, and need the optional extra `images`. The filters are for ASCII symbols and for
-right-to-left text. Start at `filters`.
+Pictures need the extra `images`, and a terminal with kitty's protocol or sixels. `line_filters` returns the filters for
+ASCII symbols and for right-to-left text.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 CELL = 10, 20
-"""Assumed width and height of a cell in pixels."""
+"""Width and height of a cell in pixels. This is an assumption."""
 _TERMS = ("xterm-kitty", "xterm-ghostty", "foot", "mlterm", "contour", "rio", "yaft")
 _PROGRAMS = frozenset({"WezTerm", "iTerm.app", "ghostty", "mintty", "contour", "rio", "Black Box"})
 _MARKS = ("KITTY_WINDOW_ID", "KONSOLE_VERSION", "WEZTERM_PANE")
-"""Environment variables that are set by terminals with support for pictures."""
+"""Environment variables that are set by terminals that support pictures."""
 
 
 @dataclass(frozen=True)
 class ScaledPicture:
-    """A picture scaled down to fit the cells of a terminal, and the size and format of its file."""
+    """A picture that fits into the cells of a terminal, with the size and format of its file."""
 
     columns: int = 0
     rows: int = 0
     pixels: bytes = b""
-    """Three bytes for each of `columns` times `rows` pixels. Empty if the picture could not be read."""
+    """Three bytes for each of `columns` times `rows` pixels. Empty if there is a `problem`."""
     format: str = ""
     width: int = 0
     height: int = 0
     frames: int = 1
     problem: str = ""
-    """Reason why the picture could not be read. Empty if it could be read."""
+    """Reason why the picture could not be read. Empty if there is none."""
 
 
-def may_show(environment: Mapping[str, str]) -> bool:
-    """Return True if the terminal may support pictures. tmux and screen do not pass pictures on."""
+def may_support_pictures(environment: Mapping[str, str]) -> bool:
+    """Return whether the terminal may support pictures. False in tmux and screen, which do not show pictures."""
     if environment.get("TMUX") or environment.get("STY") or environment.get("NO_COLOR") is not None:
         return False
     return (
@@ -61,20 +61,20 @@ def may_show(environment: Mapping[str, str]) -> bool:
 
 
 def query_terminal(environment: Mapping[str, str]) -> None:
-    """Ask the terminal for the kinds of pictures that it supports. Call this only before the app reads keys."""
-    if may_show(environment):
+    """Ask the terminal which kinds of pictures it supports. Call this before the app reads keys."""
+    if may_support_pictures(environment):
         with suppress(ImportError):
             import textual_image.widget  # noqa: F401  # lazy: its import queries the terminal
 
 
-def can_paint() -> bool:
-    """Return True if `query_terminal` found out that the terminal supports pictures."""
+def can_paint_pictures() -> bool:
+    """Return whether the terminal has said that it supports pictures. Call `query_terminal` before."""
     library: Any = sys.modules.get("textual_image.widget")
     return library is not None and library.AutoRenderable in (library.SixelRenderable, library.TGPRenderable)
 
 
 def picture_widget(picture: ScaledPicture) -> Widget:
-    """Return a widget with the picture. Call it only if the terminal `can_paint`."""
+    """Return a widget that shows the picture. Call this only if `can_paint_pictures` returns True."""
     from PIL import Image  # lazy: slow to load
 
     library: Any = sys.modules["textual_image.widget"]
@@ -118,24 +118,24 @@ ASCII_SYMBOLS = str.maketrans(
         "▲": "^",
     }
 )
-"""The ASCII character for each symbol of Octavo. Both take one cell."""
+"""The ASCII character for each symbol of Octavo, as a table for `str.translate`. Both are one cell wide."""
 
 FLAG_LETTERS: Mapping[int, str] = MappingProxyType({0x1F1E6 + at: chr(ord("A") + at) for at in range(26)})
-"""Letter for each character of which flags consist."""
+"""The letter for each half of a flag emoji, by code point."""
 _EMOJI, _MODIFIER = "[#*0-9©®\u203c-\u3299\U0001f000-\U0001faff]", "[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]"
 _COMBINED_EMOJI = re.compile(f"[\U0001f1e6-\U0001f1ff]{{1,2}}|{_EMOJI}(?:{_MODIFIER}|\u200d{_EMOJI})+")
 _MARKS_OF_EMOJI = re.compile("[\u200d\u20e3\ufe0e\ufe0f\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
-FROM_RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-"""Letters of scripts that are written from right to left."""
+RIGHT_TO_LEFT_LETTER = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+"""A letter of a script that is written from right to left."""
 _LETTER = re.compile(r"[^\W\d_]")
 _DECORATION = re.compile(r"[\s•◦▪‣☐☑▸▾↳▌●○]*|\s*\d{1,4}\.\s*")
-"""A bullet, a marker or the number of a list item."""
+"""A bullet, a marker, or a number in front of a list item."""
 _BORDER = re.compile(r"[\u2500-\u259f]|\s{2,}")
 """A border of a table, or the gap between two columns."""
 
 
-def filters(settings: Settings) -> Iterator[LineFilter]:
-    """Yield the line filters that the settings ask for, in the order in which Textual applies them."""
+def line_filters(settings: Settings) -> Iterator[LineFilter]:
+    """Yield the line filters for the settings, in the order in which Textual applies them."""
     if settings.ascii:
         yield AsciiSymbols()
     if settings.reorders_right_to_left:
@@ -143,8 +143,8 @@ def filters(settings: Settings) -> Iterator[LineFilter]:
 
 
 def simplify_emoji(text: str) -> str:
-    """Return terminal output in which joined and modified emoji, whose width differs between terminals, are replaced by
-    their first emoji, and flags by letters. The width of the text stays."""
+    """Return the text with simple emoji: a joined or modified emoji becomes its first emoji, and a flag becomes two
+    letters. The width stays the same. Terminals disagree about the width of joined and modified emoji."""
     return _COMBINED_EMOJI.sub(_simple_emoji, text) if _MARKS_OF_EMOJI.search(text) else text
 
 
@@ -153,17 +153,20 @@ def _simple_emoji(regex_match: re.Match[str]) -> str:
     return set_cell_size(text.translate(FLAG_LETTERS) if ord(text[0]) in FLAG_LETTERS else text[0], cell_len(text))
 
 
-def reads_from_right(text: str) -> bool:
-    """Return True if more than half of the letters of a text are right-to-left letters. If the first letter is one, more
-    than a third are enough. The first letter alone does not decide, because the first word may be foreign."""
-    if text.isascii() or not FROM_RIGHT.search(text):
+def is_text_right_to_left(text: str) -> bool:
+    """Return whether a text is mainly right-to-left.
+
+    More than half of its letters must be right-to-left letters, or more than a third if the first letter is one. A
+    first word in another language thus does not decide.
+    """
+    if text.isascii() or not RIGHT_TO_LEFT_LETTER.search(text):
         return False
-    sides = [FROM_RIGHT.match(letter) is not None for letter in _LETTER.findall(text)]
+    sides = [RIGHT_TO_LEFT_LETTER.match(letter) is not None for letter in _LETTER.findall(text)]
     return bool(sides) and sum(sides) > len(sides) * (1 / 3 if sides[0] else 1 / 2)
 
 
 class AsciiSymbols(LineFilter):
-    """A filter that replaces the symbols of Octavo by ASCII characters. All other characters stay."""
+    """A line filter that replaces the symbols of Octavo by ASCII characters."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [
@@ -180,13 +183,13 @@ class _Letter(NamedTuple):
 
 
 class RightToLeft(LineFilter):
-    """A filter that puts right-to-left letters in visual order, for terminals that do not do so.
+    """A line filter that puts right-to-left letters in visual order, because some terminals do not.
 
-    Table cells, and the texts between bullets and borders, are ordered separately.
+    Table cells, and texts between bullets and borders, are ordered separately.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        if not any(FROM_RIGHT.search(segment.text) for segment in segments):
+        if not any(RIGHT_TO_LEFT_LETTER.search(segment.text) for segment in segments):
             return segments
         ordered: list[Segment] = []
         for run in _runs(segments):
@@ -199,7 +202,7 @@ class RightToLeft(LineFilter):
 
 
 def _runs(segments: Sequence[Segment]) -> Iterator[list[_Letter]]:
-    """Yield the letters of a line in runs, each of which is ordered separately."""
+    """Yield the parts of a line whose letters are ordered separately."""
     run: list[_Letter] = []
     for segment in segments:
         start, text = 0, segment.text
@@ -229,12 +232,12 @@ def _letters(text: str, style: Style | None) -> list[_Letter]:
 
 def _in_visual_order(run: list[_Letter]) -> list[_Letter]:
     text = "".join(letter.text[0] for letter in run)
-    if not FROM_RIGHT.search(text):
+    if not RIGHT_TO_LEFT_LETTER.search(text):
         return run
     first, last = len(text) - len(text.lstrip()), len(text.rstrip())
     if (first, last) != (0, len(text)):
         return [*run[:first], *_in_visual_order(run[first:last]), *run[last:]]
-    from_right = reads_from_right(text)
+    from_right = is_text_right_to_left(text)
     from bidi import algorithm  # lazy: in the optional extra `bidi`
 
     storage = algorithm.get_empty_storage()

@@ -1,4 +1,5 @@
-"""The terminal driver. It stops faster than Textual's driver, and keeps the picture that was shown while Octavo loaded."""
+"""The terminal driver. It stops faster than Textual's driver. It keeps the first picture on the screen until the app
+paints."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Key
 
 from octavo.tui.terminal.display import simplify_emoji
-from octavo.tui.terminal.polite_thread import expect_frame, frame_written
+from octavo.tui.terminal.polite_thread import expect_frame, on_frame_written
 from octavo.tui.terminal.textual_internals import ParseError, XTermParser, key_events
 
 if TYPE_CHECKING:
@@ -27,17 +28,16 @@ _ESCAPE, _PASTE_START, _PASTE_END = "\x1b", "\x1b[200~", "\x1b[201~"
 _UNFINISHED = re.compile(
     r"\x1b(\[(20{0,2}|[?>][\d;]*|[468](;\d*){0,2})?|[O\]P_^X]|(\]\d|_G|P[\d>+!|])[^\x07\x1b]{0,4000}\x1b?)?"
 )
-"""Beginnings of sequences. The rest of a sequence arrives sooner than the next key."""
+"""An incomplete escape sequence. Its rest arrives sooner than the next key."""
 _SEQUENCE = re.compile(r"\x1b[\[O\]P_^X][^\x1b]*", re.DOTALL)
-"""An escape sequence of several characters, such as a key or a movement of the mouse, and the text after it."""
+"""An escape sequence of several characters, such as a key or a mouse move, and the text after it."""
 _RESPONSE = re.compile(r"\x1b((\]\d|_G|P[\d>+!|])[^\x07\x1b]*(\x07|\x1b\\)|\[([?>][\d;]*[cu]|[468];\d+;\d+t))")
-"""A response of the terminal, such as its colors, or whether it shows pictures. Over a slow connection, it arrives after
-Octavo has stopped waiting for it, and Textual would read it as keys."""
+"""A response of the terminal, such as its colors. Over a slow connection, it arrives after Octavo has stopped waiting,
+and Textual would read it as keys."""
 
 
 class EscapeOrAlt(Key):
-    """Alt+key, or escape and then a key: terminals send the same bytes for both. tmux sends the two keys together,
-    because it waits after an escape."""
+    """Either Alt and a key, or escape and then a key. Terminals send the same bytes for both."""
 
     def __init__(self, with_alt: Key, plain: Key) -> None:
         super().__init__(with_alt.key, with_alt.character)
@@ -48,31 +48,31 @@ class EscapeOrAlt(Key):
 class KeyReader:
     """Converts the input of a terminal to messages.
 
-    Textual's parser reads escape and a key as alt+key, or as the key only. It also reads an escape in pasted text as the
-    start of a key.
+    Textual's parser reads escape and a key as alt and the key, or drops the escape. It also reads an escape in pasted
+    text as the beginning of a key.
     """
 
     def __init__(self, parser: XTermParser) -> None:
         self._parser = parser
         self._incomplete = ""
-        """Input that may be incomplete: more of the same sequence may follow."""
+        """The end of the input, if it may be an incomplete sequence."""
         self._is_pasting = False
 
     def feed(self, text: str) -> Iterator[Message]:
-        """Yield the messages of the next input. The end of the input may be kept until the next call."""
+        """Yield the messages for new input. An incomplete sequence is kept for the next call."""
         text, self._incomplete = self._incomplete + text, ""
         while text:
             text = yield from self._paste(text) if self._is_pasting else self._next_key(text)
 
     def tick(self) -> Iterator[Message]:
-        """Yield the messages of incomplete input after nothing followed it in time."""
+        """Yield the messages for incomplete input, because nothing has followed it in time."""
         if self._incomplete and not self._is_pasting:
             text, self._incomplete = self._incomplete, ""
             yield from self._escape_and_key(text) if len(text) < 3 else self._parser.feed(text)
         yield from self._parser.tick()
 
     def _paste(self, text: str) -> Generator[Message, None, str]:
-        """Yield the messages of pasted text, and return the input after the paste."""
+        """Yield the messages for pasted text. Return the input after the paste."""
         pasted, end, rest = text.partition(_PASTE_END)
         if not end:
             sizes = range(len(_PASTE_END) - 1, 0, -1)
@@ -84,7 +84,7 @@ class KeyReader:
         return rest
 
     def _next_key(self, text: str) -> Generator[Message, None, str]:
-        """Yield the messages of the next key or text, and return the input after it."""
+        """Yield the messages for the next key or text. Return the rest of the input."""
         before, escape, after = text.partition(_ESCAPE)
         if before:
             yield from self._parser.feed(before)
@@ -110,7 +110,8 @@ class KeyReader:
         return sequence[2:]
 
     def _escape_and_key(self, keys: str) -> Iterator[Message]:
-        """Yield the messages of `keys`: an escape, or an escape and another key. The two may mean `alt` and the key."""
+        """Yield the messages for `keys`: an escape, or an escape and another key. The latter may also mean alt and the
+        key."""
         plain = key_events(self._parser, keys[1:]) if keys[1:] else []
         with_alt = [*key_events(self._parser, keys), *key_events(self._parser, keys[1:], alt=True)] if plain else []
         if plain and with_alt and with_alt[0].key != plain[0].key:
@@ -121,26 +122,29 @@ class KeyReader:
 
 
 _ALTERNATE_SCREEN = "\x1b[?1049h"
-_EXPLICIT, _IMPLICIT = "\x1b[8l", "\x1b[8h"
-"""Sequences that disable and enable the reordering of right-to-left words in the terminal."""
+_DISABLE_REORDERING = "\x1b[8l"
+"""Sequence after which the terminal no longer reorders right-to-left words."""
+_ENABLE_REORDERING = "\x1b[8h"
+"""Sequence after which the terminal reorders right-to-left words."""
 
 
 class TerminalDriver(LinuxDriver):
-    """A driver with an input thread that a pipe wakes when the thread must stop.
+    """A terminal driver whose input thread stops at once: a pipe wakes the thread.
 
-    Textual's thread checks every tenth of a second, which delays quitting, and starting an editor, by a fifth of a second.
+    Textual's thread checks every tenth of a second whether it must stop, which delays the end of the app and the start
+    of an editor.
     """
 
     ESCAPE_DELAY = 0.1
-    """Seconds after which an escape character without a following character is the escape key."""
+    """Seconds after which an escape character is the escape key, if no character has followed."""
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
         self.app = app
         self._pipe: tuple[int, int] | None = None
-        """Read and write end of the pipe that wakes the thread. None while no keys are read."""
+        """Read end and write end of the pipe. None while no keys are read."""
         self._has_picture = False
-        """True if the first picture is on the alternate screen already."""
+        """True while the first picture is on the alternate screen."""
 
     def start_application_mode(self) -> None:
         self._pipe = os.pipe()
@@ -150,15 +154,15 @@ class TerminalDriver(LinuxDriver):
         if settings is not None:
             self.attrs_before = settings
         if self._reorders_right_to_left:
-            self.write(_EXPLICIT)
+            self.write(_DISABLE_REORDERING)
 
     def stop_application_mode(self) -> None:
         if self._reorders_right_to_left:
-            self.write(_IMPLICIT)
+            self.write(_ENABLE_REORDERING)
         super().stop_application_mode()
 
     def resume_application_mode(self) -> None:
-        # A terminal that closes sends SIGHUP and then SIGCONT. Textual would start to use the closed terminal again.
+        # A terminal that closes sends SIGHUP and then SIGCONT. Textual would then use the closed terminal.
         if self._pipe is None:
             super().resume_application_mode()
 
@@ -169,11 +173,11 @@ class TerminalDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         if self._has_picture and data == _ALTERNATE_SCREEN:
-            # Many terminals would clear the picture if they switched to the alternate screen again.
+            # Many terminals clear the picture if they switch to the alternate screen twice.
             self._has_picture = False
             return
         super().write(data if data.isascii() else simplify_emoji(data))
-        frame_written()
+        on_frame_written()
 
     def disable_input(self) -> None:
         if self._pipe is not None:
@@ -206,9 +210,9 @@ class TerminalDriver(LinuxDriver):
 
     def _read_input(self, selector: selectors.BaseSelector, timeout: float, keys: KeyReader, decoder: Any) -> None:
         if any(key.fd == self.fileno for key, _ in selector.select(timeout)):
-            expect_frame()  # Called before the read, because the background thread would continue during the read.
+            expect_frame()  # called before the read, because the background thread continues during the read
             text = decoder.decode(self._read_bytes(selector))
-            messages = keys.feed(text) if text else iter(())  # An empty text would end the parser.
+            messages = keys.feed(text) if text else iter(())  # an empty text would end the parser
         else:
             messages = keys.tick()
         for message in messages:
@@ -221,7 +225,7 @@ class TerminalDriver(LinuxDriver):
             data = b""
         if not data:
             # The terminal was closed. The system sends SIGHUP only to processes that the terminal controls, so Octavo
-            # sends the signal to itself.
+            # sends SIGHUP to itself.
             selector.unregister(self.fileno)
             os.kill(os.getpid(), signal.SIGHUP)
         return data

@@ -1,6 +1,7 @@
-"""Starts the user's editor and the web browser. An edited text is never lost. Start at `edit_text` and `find_browser`.
+"""Starts the user's editor (`edit_text`) and web browser (`find_browser`). Edited text is never lost.
 
-Python's `webbrowser` is not used: it opens any URL scheme, and passes the terminal and API keys on to the browser.
+Python's `webbrowser` is not used: it opens all kinds of URLs, and gives the browser the terminal and the tokens in the
+environment.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 from pathlib import Path, PurePath
 from subprocess import DEVNULL, Popen
@@ -37,13 +38,13 @@ _TERMINAL_BROWSERS = frozenset({"w3m", "lynx", "links", "links2", "elinks", "www
 
 
 def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment without the variables that contain API keys."""
+    """Return the environment without variables that contain tokens."""
     return {name: value for name, value in environment.items() if name not in _SECRETS}
 
 
 @dataclass(frozen=True)
 class Browser:
-    """A command that opens a URL. The URL replaces `%s` in its words. Without `%s`, the URL is the last word."""
+    """A command that opens a URL. The URL replaces `%s` in an argument, or is the last argument."""
 
     arguments: tuple[str, ...]
 
@@ -52,8 +53,8 @@ class Browser:
         return PurePath(self.arguments[0]).name
 
     def start(self, url: str, environment: Mapping[str, str]) -> Popen[bytes]:
-        """Open an http or https URL in a process without access to the terminal. Raises ValueError for other URLs, OSError
-        if the program cannot be started."""
+        """Open a URL in a process without access to the terminal. Raises ValueError if the URL is not an http or https
+        URL, and OSError if the program cannot be started."""
         if not url.startswith(_WEB_SCHEMES) or not url.isprintable():
             raise ValueError("Octavo opens only http and https links in a browser.")
         words = [word.replace("%s", url) for word in self.arguments]
@@ -68,8 +69,8 @@ class Browser:
 
 
 def find_browser(url: str, environment: Mapping[str, str]) -> Browser | str:
-    """Return the first installed program of the variable BROWSER, else the program with which the desktop opens URLs. If
-    `url` cannot be opened, return the reason as a sentence."""
+    """Return the browser for a URL: the first installed program in the variable BROWSER, or else the desktop's program.
+    Return a sentence with the reason if there is no browser for the URL."""
     if not url.startswith(_WEB_SCHEMES):
         return "Octavo opens only web links in a browser."
     if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):
@@ -85,7 +86,7 @@ def find_browser(url: str, environment: Mapping[str, str]) -> Browser | str:
 
 
 def _commands_in(setting: str) -> list[tuple[str, ...]]:
-    """Return the commands in a value of BROWSER, which are separated by colons. A final `&` is ignored."""
+    """Return the commands in a value of the variable BROWSER. Colons separate commands, and a final `&` is ignored."""
     commands = []
     for each in setting.split(":"):
         try:
@@ -147,22 +148,24 @@ _WAIT = {
     **dict.fromkeys(("kate", "kwrite"), "--block"),
     **dict.fromkeys(("gvim", "mvim"), "--nofork"),
 }
-"""Editors that exit immediately after they open a window, with the option that makes them wait."""
+"""Options that make editors wait until the file is closed. Without the option, these editors exit when they have opened
+a window."""
 
 
 def option_to_wait(program: Sequence[str]) -> str:
-    """Return the option that makes an editor wait until the file is closed. Empty if the option is set or unknown."""
+    """Return the option that makes an editor wait until the file is closed. Empty if the command has such an option, or
+    if no option is known."""
     option = _WAIT.get(PurePath(program[0]).name.lower().removesuffix(".exe"), "")
     return "" if {option, "-w", "-b", "-f"} & set(program[1:]) else option
 
 
 def command_at_line(program: Sequence[str], path: str, line: int) -> list[str]:
-    """Return the command that opens a file at a line, counted from 1. If the editor is unknown, it opens the file at
-    the top."""
+    """Return the command that opens a file at a line, counted from 1. An unknown editor opens the file at its
+    beginning."""
     name = PurePath(program[0]).name.lower().removesuffix(".exe").removesuffix(".appimage")
-    # After --, an editor reads every argument as a file.
+    # after `--`, every argument is a file
     if line > 1 and "--" not in program:
-        if name in _PLUS or name.partition(".")[0] in _PLUS:  # The name may have a suffix, as in `vim.tiny`.
+        if name in _PLUS or name.partition(".")[0] in _PLUS:  # such as `vim.tiny`
             return [*program, f"+{line}", path]
         if name in _COLON:
             return [*program, f"{path}:{line}"]
@@ -174,51 +177,53 @@ def command_at_line(program: Sequence[str], path: str, line: int) -> list[str]:
 
 
 QUICK_EXIT = 0.5
-"""Minimum number of seconds of an edit. An editor that exits sooner may have passed the file to another process."""
-LARGEST = 1024 * 1024
-"""Largest file that is read back from an editor, in bytes."""
+"""Seconds. An editor that exits sooner may have given the file to another process."""
+MAX_TEXT_BYTES = 1024 * 1024
+"""Maximum size of an edited file in bytes."""
 
 OPENS_AGAIN = "Press ! to open your saved text."
 
 _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
 _KEYBOARD_SIGNALS = (signal.SIGINT, signal.SIGQUIT)
-"""Signals that ctrl+c and ctrl+\\ send to all processes in the foreground."""
+"""Signals that the keys ctrl+c and ctrl+\\ send."""
 
 
 @dataclass(frozen=True)
 class Edited:
-    """A text that was saved in an editor."""
+    """The text that the user has saved in the editor."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class NotEdited:
-    """The reason why there is no new text, as a sentence, and the file of the editor if it still exists."""
+    """The reason why there is no new text, as a sentence. `kept` is the file with the text, or None if the file was
+    deleted."""
 
     sentence: str
     kept: Path | None = None
 
     @property
     def message(self) -> str:
-        """The sentence, and how to open the file if it was kept."""
+        """The sentence for the user. If the file was kept, it also says how to open the file."""
         return f"{self.sentence} {OPENS_AGAIN}" if self.kept is not None else self.sentence
 
 
 @dataclass(frozen=True)
 class FileNote:
-    """Purpose of a file that is open in an editor. The note is saved next to the file, to be found after a crash."""
+    """Describes a file that is open in an editor. It is saved beside the file, so that Octavo finds the file after a
+    crash."""
 
     title: str
     """Title of the draft, such as `Comment on Welcome`, or the title of a page."""
-    place: str
-    """Key under which the draft is saved."""
-    of: str
-    """Namespace of the session."""
-    why: str = ""
-    """Reason why the text was not used, as a sentence. Empty if there is none yet."""
-    process: int = 0
-    """Process id of the Octavo that waits for the editor. 0 if none waits."""
+    draft_key: str
+    """Key of the draft that the text belongs to. Empty if there is none."""
+    namespace: str
+    """Namespace of the profile in `state.db`."""
+    reason: str = ""
+    """Sentence that says why the text was not used. Empty if Octavo does not know yet."""
+    process_id: int = 0
+    """Id of the Octavo process that waits for the editor. 0 if no process waits."""
 
 
 def edit_text(
@@ -232,10 +237,10 @@ def edit_text(
     line: int = 1,
     suffix: str = ".md",
 ) -> Edited | NotEdited:
-    """Suspend `app`, open a text in the editor of its settings, and return the saved text.
+    """Suspend `app`, open a text in an editor, and return the text that the user saves.
 
-    `folder` gets the mode 0700. The editor opens the file at `line` if it supports that. Editors choose the syntax by
-    `suffix`. The other parameters are those of `run_editor`.
+    The editor comes from the settings of `app`. `folder` gets the mode 0700. Editors choose the syntax by `suffix`.
+    `name`, `save_text` and `note` are passed to `run_editor`.
     """
     run = partial(
         run_editor, text, folder, os.environ, name=name, save_text=save_text, note=note, line=line, suffix=suffix
@@ -244,7 +249,7 @@ def edit_text(
 
 
 def reopen_file(app: App[Any], path: Path, save_text: Callable[[str], str]) -> Edited | NotEdited:
-    """Open a file that was kept after an earlier edit, as `edit_text` does."""
+    """Open a file that an earlier edit has kept, as `edit_text` does."""
 
     def run(command: Sequence[str]) -> Edited | NotEdited:
         program = list(command) or _editor(os.environ)
@@ -259,7 +264,7 @@ def _run_suspended(app: App[Any], run: Callable[[Sequence[str]], Edited | NotEdi
     settings: Settings | None = getattr(app, "settings", None)
     command = settings.editor if settings is not None else ()
     try:
-        # Ignore the signals first and restore them last, so that no ctrl+c reaches Octavo in between.
+        # ctrl+c must not reach Octavo before or after the app is suspended
         with ignored_keyboard_signals(), app.suspend():
             return run(command)
     except SuspendNotSupported:
@@ -268,11 +273,11 @@ def _run_suspended(app: App[Any], run: Callable[[Sequence[str]], Edited | NotEdi
 
 @contextmanager
 def ignored_keyboard_signals() -> Iterator[None]:
-    """Ignore ctrl+c and ctrl+\\ while another program uses the terminal."""
+    """Ignore the keys ctrl+c and ctrl+\\ while another program uses the terminal."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # Only the main thread can set signal handlers, and only the main thread runs them.
+        yield  # signals concern only the main thread
         return
-    # A child process would inherit SIG_IGN, but not a handler.
+    # a child process inherits SIG_IGN, but not a handler
     before = {each: signal.signal(each, lambda *_: None) for each in _KEYBOARD_SIGNALS}
     try:
         yield
@@ -293,19 +298,21 @@ def run_editor(
     line: int = 1,
     suffix: str = ".md",
 ) -> Edited | NotEdited:
-    """Run an editor on a new private file with `text`, and return the saved text. The editor is `command`, else the
-    editor of `environment`. The file name begins with `name`. If anything fails, the file is kept with `note`.
+    """Run an editor on a new private file with `text`, and return the text that the user saves.
 
-    `save_text` saves the text before the file is deleted. If that fails, it returns the reason as a sentence, else "".
-    The result has the line ends and the byte order mark of `text`.
+    The editor is `command`, or else the editor of `environment`. The name of the file begins with `name`. If the edit
+    fails, the file is kept with `note`.
+
+    `save_text` saves the text before the file is deleted. It returns a sentence if saving fails, otherwise "". The
+    returned text has the line ends and the byte order mark of `text`.
     """
     program = list(command) or _editor(environment)
     if isinstance(program, NotEdited):
         return program
-    if len(text.encode(errors="surrogatepass")) > LARGEST:
+    if len(text.encode(errors="surrogatepass")) > MAX_TEXT_BYTES:
         return NotEdited("Could not open the editor: the text is larger than 1 MiB.")
     try:
-        path = write_file(text, folder, name, suffix, note and replace(note, process=os.getpid()))
+        path = write_file(text, folder, name, suffix, note and replace(note, process_id=os.getpid()))
     except OSError as error:
         return NotEdited(f"Could not create a file in {folder}: {error.strerror}.")
     return _run(command_at_line(program, str(path), line), path, environment, text, save_text)
@@ -318,8 +325,11 @@ def _run(
     before: str | None,
     save_text: Callable[[str], str],
 ) -> Edited | NotEdited:
-    """Run an editor on a file. `before` is the text of the file if this text is also saved elsewhere. If `before` is
-    None, even an unchanged file is kept after a failure."""
+    """Run an editor on a file, and return the text that the user saves.
+
+    `before` is the text of the file, if it is also saved elsewhere. The file is then deleted if the edit fails without
+    a change.
+    """
     start, text = time.monotonic(), before if before is not None else _text_of(path)
     try:
         ended = subprocess.run(words, env=without_secrets(environment), check=False)
@@ -348,8 +358,8 @@ def _run(
         _note_path(path).unlink(missing_ok=True)
         return result
     if (note := read_note(path)) is not None:
-        with suppress(OSError):  # Without the reason, the file can still be opened again.
-            _write_note(path, replace(note, why=result.sentence, process=0))
+        with suppress(OSError):  # the file can be opened again without the reason
+            _write_note(path, replace(note, reason=result.sentence, process_id=0))
     return result
 
 
@@ -359,8 +369,8 @@ def _text_of(path: Path) -> str | None:
 
 
 def _ask_for_enter(words: Sequence[str], path: Path, before: str | None) -> None:
-    """Wait until the user presses enter, because the file may still be open in another window. Print a message each time
-    the file is saved."""
+    """Wait until the user presses enter, because the file may be open in another window. Say so each time the file is
+    saved."""
     name, option = PurePath(words[0]).name, option_to_wait(words)
     sys.stdout.write(
         f"\n{name} exited immediately, and the file has not changed. Is the file open in another window?\n"
@@ -376,11 +386,11 @@ def _ask_for_enter(words: Sequence[str], path: Path, before: str | None) -> None
                 sys.stdout.flush()
         os.read(sys.stdin.fileno(), 4096)
     except OSError:
-        return  # The terminal was closed. The text saved until now is used.
+        return  # The terminal was closed. The text that is saved by now is used.
 
 
 def with_line_ends_of(before: str, after: str) -> str:
-    """Return `after` with the line ends and the byte order mark of `before`. Some editors write line ends of Windows."""
+    """Return `after` with the line ends and the byte order mark of `before`, because some editors change them."""
     if before.startswith("\ufeff") and not after.startswith("\ufeff"):
         after = f"\ufeff{after}"
     if after.replace("\r\n", "\n") == before.replace("\r\n", "\n"):
@@ -416,7 +426,7 @@ def _editor(environment: Mapping[str, str]) -> list[str] | NotEdited:
 
 
 def write_file(text: str, folder: Path, name: str, suffix: str, note: FileNote | None = None) -> Path:
-    """Write a text to a new private file in `folder`, and its note next to the file. Raises OSError."""
+    """Write a text to a new private file in `folder`, and the note beside the file. Raises OSError."""
     if not folder.is_dir():
         folder.mkdir(mode=0o700, parents=True)
     if folder.stat().st_uid == os.getuid() and not folder.stat().st_mode & stat.S_ISVTX:
@@ -444,13 +454,14 @@ def _note_path(path: Path) -> Path:
 def _write_note(path: Path, note: FileNote) -> None:
     new = _note_path(path).with_suffix(".new")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    names = ("title", "place", "of", "why", "process")
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(asdict(note), file)
+        json.dump(dict(zip(names, astuple(note), strict=True)), file)
     new.replace(_note_path(path))
 
 
 def read_note(path: Path) -> FileNote | None:
-    """Return the note that was saved next to a file. None if there is no valid note."""
+    """Return the note beside a file. None if there is no valid note."""
     try:
         fields = parse_json(_note_path(path).read_text(encoding="utf-8"))
         texts = [fields[name] for name in ("title", "place", "of", "why")]
@@ -463,32 +474,32 @@ def read_note(path: Path) -> FileNote | None:
 
 
 def delete_file(path: Path) -> None:
-    """Delete a file that was open in an editor, and its note. Raises OSError."""
+    """Delete the file of an editor and its note. Raises OSError."""
     path.unlink(missing_ok=True)
     _note_path(path).unlink(missing_ok=True)
 
 
 def read_back(path: Path) -> Edited | NotEdited:
-    """Return the exact text of a file that was open in an editor."""
-    # Opened by its path: editors replace the old file by a new one.
+    """Return the text of a file that an editor has saved."""
+    # Editors replace the file by a new file, so it is opened by its path.
     try:
-        # O_NONBLOCK: opening a pipe would wait for its writer.
+        # without O_NONBLOCK, opening a pipe would block
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return NotEdited(f"Could not read {path}: it is not a regular file.")
             with open(descriptor, "rb", closefd=False) as file:
-                raw = file.read(LARGEST + 1)
+                raw = file.read(MAX_TEXT_BYTES + 1)
         finally:
             os.close(descriptor)
     except FileNotFoundError:
         return NotEdited("Could not read the text: the editor deleted the file.")
     except OSError as error:
         return NotEdited(f"Could not read {path}: {error.strerror}.", path if _is_regular(path) else None)
-    if len(raw) > LARGEST:
+    if len(raw) > MAX_TEXT_BYTES:
         return NotEdited("Could not send the text: it is larger than 1 MiB.", path)
     try:
-        text = raw.decode("utf-8-sig")  # Some editors write a byte order mark.
+        text = raw.decode("utf-8-sig")  # some editors write a byte order mark
     except UnicodeDecodeError:
         return NotEdited("Could not send the text: it is not valid UTF-8.", path)
     if "\0" in text:

@@ -1,7 +1,8 @@
-"""Runs programs of the user, such as linters, and the programs of `bounded/`, which read untrusted input.
+"""Runs programs with limits: programs of the user, such as linters, and programs of `bounded/`, which read untrusted
+input.
 
-Each program runs without a shell in its own process group. Its time and output are limited, and its environment has no
-API key.
+Each program runs in its own process group, without a shell. Its time and its output are limited, and its environment
+has no token.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from octavo.settings.programs import Linter
 T = TypeVar("T")
 
 MAX_OUTPUT = 4 << 20
-"""Output limit of a program in bytes."""
-_MAX_FILE = 64 << 20
-"""Size limit of the files that a program writes, in bytes, where the system supports such a limit."""
+"""Maximum size of a program's output in bytes."""
+_MAX_FILE_BYTES = 64 << 20
+"""Maximum size of a file that a program writes, in bytes. Not all systems support this limit."""
 _MAX_ERRORS = 4096
-"""Number of bytes of standard error that are kept for a message."""
+"""Number of bytes of standard error that are kept."""
 _CHUNK = 1 << 16
 _DRAIN_SECONDS = 1.0
-"""Seconds after the end of a program for which output is read, because a child can keep the pipe open."""
+"""Seconds to read output after the end of a program. A child of the program may keep its pipe open."""
 _TICK_SECONDS = 0.05
 _BOUNDED = Path(__file__).parent / "bounded"
 _VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR")
@@ -46,22 +47,22 @@ class ProgramFailed(Exception):
     """A program could not run, or exceeded a limit. The message is `Could not run NAME: cause. Next step.`"""
 
     output = b""
-    """Output before the program exceeded the limit."""
+    """Output of the program before the limit was exceeded."""
 
 
 @dataclass(frozen=True)
 class ProgramOutput:
-    """Output and exit code of a program."""
+    """Output and exit code of a program that has ended."""
 
     output: bytes
     errors: bytes
-    """The beginning of standard error."""
+    """Beginning of standard error."""
     exit_code: int
-    """Exit code. If a signal ended the program, the negative number of the signal."""
+    """Exit code, or the negative number of the signal that ended the program."""
 
 
 def program_environment(environment: Mapping[str, str], more_names: Collection[str] = ()) -> dict[str, str]:
-    """Return the environment variables that a program gets: a few common ones, and `more_names`."""
+    """Return the environment variables for a program: a few common variables, and `more_names`."""
     wanted = {*_VARIABLES, *more_names}
     return {name: value for name, value in environment.items() if name in wanted or name.startswith("LC_")}
 
@@ -75,13 +76,14 @@ def run_limited(
     environment: Mapping[str, str],
     deadline: float,
     cancelled: Event,
-    when_late: str = "",
+    timeout_hint: str = "",
     max_output: int = MAX_OUTPUT,
 ) -> ProgramOutput:
-    """Run a program and return its output. Blocks until the program has ended.
+    """Run a program, and return its output. Blocks until the program has ended.
 
-    `data` is the standard input, or None. `deadline` is a time of `monotonic`. If the program runs longer, the error ends
-    with the sentence `when_late`. Raises ProgramFailed if a limit was exceeded, OSError if the program cannot be started.
+    `data` is the standard input, or None. `deadline` is a time of `monotonic`. `timeout_hint` is a sentence at the end
+    of the error message after the deadline. Raises ProgramFailed if a limit is exceeded or `cancelled` is set, and
+    OSError if the program cannot be started.
     """
     child = Popen(
         command,
@@ -94,7 +96,7 @@ def run_limited(
         bufsize=0,
     )
     _limit_files(child.pid)
-    exchange = _Exchange(name, child, data or b"", deadline, cancelled, when_late, max_output)
+    exchange = _Exchange(name, child, data or b"", deadline, cancelled, timeout_hint, max_output)
     try:
         return exchange.run()
     except ProgramFailed as failure:
@@ -114,8 +116,8 @@ def run_on_item(
     seconds: float,
     cancelled: Event,
 ) -> ProgramOutput:
-    """Run a program that gets an item: `facts` as JSON on standard input, `values` in placeholders such as `{ref}`, and
-    `variables` in its environment. Raises ProgramFailed or OSError."""
+    """Run a program of the user for an item, such as a thread. The program gets `facts` as JSON on standard input,
+    `values` in placeholders such as `{ref}`, and `variables` in its environment. Raises ProgramFailed and OSError."""
     placeholders = {f"{{{key}}}": value for key, value in values.items()}
     return run_limited(
         name,
@@ -129,22 +131,25 @@ def run_on_item(
 
 
 async def run_cancellable(work: Callable[[Event], T]) -> T:
-    """Run `work` in a thread and return its result. `work` gets an event that is set when the calling task is canceled.
-    A canceled task still waits for the end of `work`, so that no program runs longer than Octavo."""
+    """Return the result of `work`, which runs in a thread. `work` gets an event that is set when this task is canceled.
+
+    A canceled task still waits for the end of `work`, so that no program runs longer than Octavo.
+    """
     cancelled = Event()
     running = asyncio.get_running_loop().run_in_executor(None, work, cancelled)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
         cancelled.set()
-        # Retrieve the error of the cancelled program. Otherwise asyncio would report it, and the app would crash.
+        # The error is read here, because asyncio would report an error that nobody reads, and the app would crash.
         running.add_done_callback(lambda ended: None if ended.cancelled() else ended.exception())
         await asyncio.wait({running})
         raise
 
 
 def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
-    """Return an argument with its placeholder replaced by a value. A value that looks like an option gets `./`."""
+    """Return an argument in which a value replaces a placeholder. `./` is put before a value that looks like an
+    option."""
     head, mark, last = argument.rpartition("=")
     if last not in values:
         return argument
@@ -153,27 +158,29 @@ def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
 
 
 def start_failure(name: str, program: str, error: OSError, step: str) -> ProgramFailed:
-    """Return the error for a program that cannot be started. `name` is the user's name for it. If the file `program` was
-    not found, the error says to do `step`, such as `Set linter.command`."""
+    """Return the error for a program that cannot be started. `name` is the user's name for the program.
+
+    If `program` was not found, the message says to do `step`, such as `Set linter.command`.
+    """
     if isinstance(error, FileNotFoundError):
         return ProgramFailed(f"Could not run {name}: {program} was not found. {step}, or install it.")
     return ProgramFailed(f"Could not run {name}: {(error.strerror or 'unknown cause').lower()}.")
 
 
 def _limit_files(pid: int) -> None:
-    """Limit the size of the files that a process and its children can write, if the system can set limits of another
-    process."""
+    """Limit the size of the files that a process and its children write. Do nothing on a system that cannot limit
+    another process."""
     try:
         from resource import RLIM_INFINITY, RLIMIT_FSIZE, prlimit  # lazy: Linux only
     except ImportError:
         return
     with suppress(OSError, ValueError):
         if prlimit(pid, RLIMIT_FSIZE)[1] == RLIM_INFINITY:
-            prlimit(pid, RLIMIT_FSIZE, (_MAX_FILE, _MAX_FILE))
+            prlimit(pid, RLIMIT_FSIZE, (_MAX_FILE_BYTES, _MAX_FILE_BYTES))
 
 
 class _Exchange:
-    """Writes the input of a program and reads its output until it ends or exceeds a limit."""
+    """Writes the input of a program, and reads its output until it ends or exceeds a limit."""
 
     def __init__(
         self,
@@ -182,17 +189,17 @@ class _Exchange:
         data: bytes,
         deadline: float,
         cancelled: Event,
-        when_late: str,
+        timeout_hint: str,
         max_output: int,
     ) -> None:
         self._name, self._child, self._rest = name, child, memoryview(data)
-        self._deadline, self._cancelled, self._when_late = deadline, cancelled, when_late
+        self._deadline, self._cancelled, self._timeout_hint = deadline, cancelled, timeout_hint
         self._max_output = max_output
         self.output, self._errors = bytearray(), bytearray()
         self._selector = selectors.DefaultSelector()
 
     def run(self) -> ProgramOutput:
-        """Return the output of the program. Raises ProgramFailed if a limit was exceeded."""
+        """Return the output of the program. Raises ProgramFailed if a limit is exceeded."""
         child, ended_at = self._child, 0.0
         with self._selector:
             self._add(child.stdin, selectors.EVENT_WRITE)
@@ -222,7 +229,7 @@ class _Exchange:
         if self._cancelled.is_set():
             raise ProgramFailed(f"Could not run {name}: it was cancelled.")
         if monotonic() > self._deadline:
-            raise ProgramFailed(f"Could not run {name}: it did not end in time. {self._when_late}".rstrip())
+            raise ProgramFailed(f"Could not run {name}: it did not end in time. {self._timeout_hint}".rstrip())
         if len(self.output) > self._max_output:
             raise ProgramFailed(f"Could not run {name}: it printed more than {self._max_output >> 20} MiB.")
 
@@ -242,14 +249,14 @@ class _Exchange:
         try:
             self._rest = self._rest[os.write(key.fd, self._rest[:_CHUNK]) :]
         except BrokenPipeError:
-            self._rest = self._rest[:0]  # The program does not read its input.
+            self._rest = self._rest[:0]  # the program does not read its input
         if not self._rest and self._child.stdin is not None:
             self._selector.unregister(key.fileobj)
             self._child.stdin.close()
 
 
 def _end(child: Popen[bytes]) -> None:
-    """Kill a program with all processes of its group, and free its pipes."""
+    """Kill the process group of a program, and close its pipes."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
     for pipe in (child.stdin, child.stdout, child.stderr):
@@ -261,20 +268,20 @@ def _end(child: Popen[bytes]) -> None:
 
 @dataclass(frozen=True)
 class BoundedOutput:
-    """The output of a program of `bounded/` that has ended or was killed."""
+    """Output of a program of `bounded/`."""
 
     output: bytes
     exceeded: bool
-    """True if the program exceeded its time or its output limit."""
+    """True if the program was killed because of its time or its output."""
 
 
 async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int, max_bytes: int) -> BoundedOutput:
-    """Run a program of `bounded/` with `data` as its input, and return its output. It has no environment.
+    """Run a program of `bounded/` with `data` as its input, and return its output. The program gets no environment.
 
-    The program is killed after `seconds`, after `max_bytes` bytes of output, or when the caller is cancelled. It can
-    use `memory` bytes, if the system supports such limits. Raises OSError if no process can be started.
+    The program is killed after `seconds`, after `max_bytes` of output, or if this task is canceled. It can use `memory`
+    bytes, on systems that support this limit. Raises OSError if no process can be started.
     """
-    # The program limits its own processor time too, in case Octavo is killed.
+    # The program limits its processor time too, for the case that Octavo is killed.
     limits = str(memory), str(int(seconds) + 1)
     command = (sys.executable, "-I", "-X", "utf8", str(_BOUNDED / "__main__.py"), program, *limits)
     run = partial(run_limited, program, command, data, folder=Path("/"), environment={}, max_output=max_bytes)
@@ -286,29 +293,30 @@ async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int,
     return BoundedOutput(ended.output, exceeded=False)
 
 
-SECONDS = 20.0
-"""Time limit of a linter."""
-MAX_AT_ONCE = 2
-"""Maximum number of linters that run at the same time."""
+LINTER_SECONDS = 20.0
+"""Maximum seconds of a linter."""
+MAX_LINTERS = 2
+"""Maximum number of linters at the same time."""
 
 
 @dataclass(frozen=True)
 class LinterOutput:
-    """Output of a linter: printed, or written to the file `{output}`."""
+    """Output of a linter, from standard output or from the file `{output}`."""
 
     output: bytes
     errors: str
-    """The beginning of standard error as one line, safe to show."""
+    """Beginning of standard error, as one sanitized line."""
 
 
-async def run_linter(linter: Linter, path: str, text: str, seconds: float = SECONDS) -> LinterOutput:
-    """Run a linter on a page. `path` is the path of the file that it gets. Raises ProgramFailed."""
+async def run_linter(linter: Linter, path: str, text: str, seconds: float = LINTER_SECONDS) -> LinterOutput:
+    """Run a linter on a page with the Markdown `text`. `path` is the path of the page's file inside a temporary folder.
+    Raises ProgramFailed."""
     return await run_cancellable(partial(_run_in_temporary_folder, linter, path, text, seconds))
 
 
 def _run_in_temporary_folder(linter: Linter, path: str, text: str, seconds: float, cancelled: Event) -> LinterOutput:
     try:
-        # With mode 0700: others cannot read the folder.
+        # the folder has mode 0700
         with tempfile.TemporaryDirectory(prefix="octavo-linter-", ignore_cleanup_errors=True) as folder:
             return _run(linter, Path(folder), path, text, monotonic() + seconds, cancelled)
     except OSError as error:
@@ -339,7 +347,7 @@ def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, ca
         environment=program_environment(os.environ, linter.environment),
         deadline=deadline,
         cancelled=cancelled,
-        when_late="To see why, run it on a single page.",
+        timeout_hint="To see why, run it on a single page.",
     )
     has_file = any("{output}" in each for each in linter.command)
     output = _read_output(linter, output_file) if has_file else ended.output
@@ -347,7 +355,7 @@ def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, ca
 
 
 def _read_output(linter: Linter, file: Path) -> bytes:
-    """Return the content of the file that a linter wrote. Raises ProgramFailed if the file is missing or too large."""
+    """Return the content of the file `{output}`. Raises ProgramFailed if the file is missing or too large."""
     try:
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
             data = opened.read(MAX_OUTPUT + 1)

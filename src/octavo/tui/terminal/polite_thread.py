@@ -1,4 +1,4 @@
-"""The thread for long work, which pauses until the screen has shown the effect of the last key."""
+"""A background thread for long work. The thread pauses after each key until the screen shows the effect of the key."""
 
 from __future__ import annotations
 
@@ -7,30 +7,32 @@ from collections.abc import Callable, Iterator
 from contextvars import copy_context
 
 THREAD_WAIT = 0.02
-"""Seconds that the event loop waits for the background thread before it paints without the result."""
-_LONGEST_WAIT = 0.1
-"""Longest time for which work waits for a frame, in seconds."""
+"""Seconds that the event loop waits for the background thread. After that, the app paints without the result."""
+_MAX_FRAME_WAIT = 0.1
+"""Maximum seconds that the background thread waits for a frame."""
 _is_written = threading.Event()
 _is_written.set()
 
 
 def expect_frame() -> None:
-    """Return at once, but let the background thread pause before its next step, until a frame is written or for
-    `_LONGEST_WAIT`. Called when a frame is expected soon: when a key is read, or when the first screen of a page is
-    ready."""
+    """Let the background thread pause before its next step, until `on_frame_written` is called or `_MAX_FRAME_WAIT` is
+    over.
+
+    Call this when a frame will soon be written: when a key is read, or when the first screen of a page is ready.
+    """
     _is_written.clear()
 
 
-def frame_written() -> None:
-    """Let the background thread continue after `expect_frame`. Called when a frame is written to the terminal."""
+def on_frame_written() -> None:
+    """Let the background thread continue. Called when a frame is written to the terminal."""
     _is_written.set()
 
 
 class Work:
-    """A piece of work for the thread: its steps run one after the other, until the work is stopped."""
+    """Work for the background thread, which runs its steps one after the other."""
 
     def __init__(self, steps: Iterator[object], on_error: Callable[[Exception], object]) -> None:
-        """`on_error` is called in the thread with an error that ends the steps."""
+        """`on_error` gets the error of a step, after which no more steps run. It is called in the thread."""
         self._steps, self._on_error = steps, on_error
         self._context = copy_context()
         self.is_stopped = False
@@ -40,9 +42,9 @@ class Work:
         self.is_stopped = True
 
     def step(self) -> bool:
-        """Run one step, after the next frame if a frame is expected. Return False after the last step."""
-        if not _is_written.wait(_LONGEST_WAIT):
-            _is_written.set()  # No frame came in time: the last key probably changed nothing on the screen.
+        """Run one step. If a frame is expected, wait for the frame before. Return False after the last step."""
+        if not _is_written.wait(_MAX_FRAME_WAIT):
+            _is_written.set()  # no frame was written, so the last key probably changed nothing on the screen
         if self.is_stopped:
             return False
         try:
@@ -56,7 +58,7 @@ class Work:
 
 
 class PoliteThread:
-    """A thread that does the newest work first. It is started when the first work begins."""
+    """A background thread. It starts at the first work, and runs the newest work first."""
 
     def __init__(self) -> None:
         self._works: list[Work] = []
@@ -69,7 +71,8 @@ class PoliteThread:
         return not self._works
 
     def begin(self, steps: Iterator[object], on_error: Callable[[Exception], object], *, soon: bool = True) -> Work:
-        """Run steps in the thread: before all other work if `soon`, else after it. The caller can stop the returned work."""
+        """Run steps in the thread, and return the work, which can be stopped. With `soon`, the work runs before all
+        other work, otherwise after it."""
         work = Work(steps, on_error)
         with self._has_work:
             self._works.insert(len(self._works) if soon else 0, work)
@@ -80,9 +83,11 @@ class PoliteThread:
         return work
 
     def wait(self, is_done: threading.Event) -> bool:
-        """Block the event loop until work sets `is_done`, for at most `THREAD_WAIT`. Return True if it is set. The work
-        does not wait for a frame meanwhile, because a blocked event loop cannot write one."""
-        frame_written()
+        """Block the event loop until `is_done` is set, for at most `THREAD_WAIT` seconds. Return whether it is set.
+
+        The thread does not wait for a frame, because a blocked event loop writes no frame.
+        """
+        on_frame_written()
         return is_done.wait(THREAD_WAIT)
 
     def _run(self) -> None:
@@ -94,7 +99,7 @@ class PoliteThread:
             if not work.step():
                 with self._has_work:
                     self._works.remove(work)
-                del work  # Otherwise its page stays in memory until the next work.
+                del work  # otherwise, the page of this work stays in memory until the next work
 
 
 thread = PoliteThread()

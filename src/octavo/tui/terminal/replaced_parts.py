@@ -1,4 +1,5 @@
-"""Replaces methods and properties of Textual. A part that changed since its replacement was written is left alone."""
+"""Replaces methods and properties of Textual. A method or property that has changed since its replacement was written
+is not replaced."""
 
 from __future__ import annotations
 
@@ -9,20 +10,21 @@ from types import CodeType
 from typing import Any
 from zlib import crc32
 
-PARTS: dict[tuple[type, str], int] = {}
-"""The parts of Textual that are replaced. Each has the fingerprint of the part for which its replacement was written."""
-OTHER_PARTS: set[tuple[type, str]] = set()
-"""The parts that are different in the installed Textual. They are left alone."""
+REPLACED_PARTS: dict[tuple[type, str], int] = {}
+"""The replaced methods and properties, by class and name. The value is the fingerprint of the original for which the
+replacement was written."""
+UNREPLACED_PARTS: set[tuple[type, str]] = set()
+"""Methods and properties that are not replaced, because they are different in the installed version of Textual."""
 
 
 def _names_in(code: CodeType) -> set[str]:
-    """Return all names in a function and its inner functions. The names are the same in every version of Python."""
+    """Return all names in a function and in the functions inside it. They do not depend on the version of Python."""
     names = {*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars}
     return names.union(*(_names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)))
 
 
 def fingerprint(kind: type, name: str) -> int:
-    """Return a hash of the names in the code of a method or property. 0 if the class has no such part."""
+    """Return a hash of the names that a method or property uses. 0 if the class has no such method or property."""
     part = getattr_static(kind, name, None)
     function = getattr(part, "fget", part)
     code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
@@ -31,13 +33,16 @@ def fingerprint(kind: type, name: str) -> int:
 
 
 def replaces(kind: type, name: str, expected: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that replaces a method or property. The replacement gets the original as its first argument. A
-    part whose fingerprint is not `expected` is not replaced."""
+    """Return a decorator that replaces the method or property `name` of a class. The replacement gets the original as
+    its first argument.
+
+    Nothing is replaced if the fingerprint of the original is not `expected`.
+    """
 
     def replace(replacement: Callable[..., Any]) -> Callable[..., Any]:
-        PARTS[kind, name] = expected
+        REPLACED_PARTS[kind, name] = expected
         if fingerprint(kind, name) != expected:
-            OTHER_PARTS.add((kind, name))
+            UNREPLACED_PARTS.add((kind, name))
         else:
             part = getattr_static(kind, name)
             original = getattr(part, "fget", part)

@@ -1,7 +1,8 @@
-"""All uses and replacements of private parts of Textual, each with its reason. Tried with Textual 8.2.8.
+"""All uses of private parts of Textual, and all replacements of its methods, each with its reason. Tested with Textual
+8.2.8.
 
-No other module uses or overrides a private name of Textual; a test checks that. `replaced_parts.py` checks that the
-installed Textual has the part that a replacement was written for.
+No other module uses a private name of Textual, as a test checks. `replaced_parts.py` checks that the installed Textual
+still fits a replacement.
 """
 
 from __future__ import annotations
@@ -32,17 +33,18 @@ from octavo.tui.terminal.replaced_parts import replaces
 
 
 class CachedStylesheet(Stylesheet):
-    """A stylesheet that parses each CSS source once for each theme.
+    """A stylesheet that parses each CSS source only once for each theme.
 
-    Textual parses all sources again for each screen that has a source of its own, which takes 25 to 90 ms.
+    Textual parses all sources again for each screen with a source of its own, which takes 25 to 90 ms.
     """
 
     is_frozen = False
-    """True while no styles are computed for changed widgets: before the first paint, and after the app has ended."""
+    """True if no styles are computed for changed widgets, which saves time before the first paint and after the end of
+    the app."""
 
     def __init__(self, *, variables: dict[str, str]) -> None:
         super().__init__(variables=variables)
-        self._parse_cache = LRUCache(1000)  # Textual keeps 64 sources, and Octavo has more.
+        self._parse_cache = LRUCache(1000)  # Textual would keep 64 parsed sources, but Octavo has more
 
     def set_variables(self, variables: dict[str, str]) -> None:
         if variables != self._variables:
@@ -57,8 +59,8 @@ class CachedStylesheet(Stylesheet):
 
 
 def is_being_removed(node: DOMNode) -> bool:
-    """Return True if a node is being removed or was removed. Its children and its key bindings may be gone already."""
-    return node._pruning or node._closing  # Textual sets only `_closing` for scroll bars.
+    """Return whether a node is being removed or was removed. It may have lost its children and key bindings."""
+    return node._pruning or node._closing  # for a scroll bar, Textual sets only `_closing`
 
 
 @replaces(MessagePump, "set_timer", 0xEE6ACDA5)
@@ -66,11 +68,11 @@ def is_being_removed(node: DOMNode) -> bool:
 def _start_for_target(
     original: Callable[..., Timer], target: DOMNode, delay: float, callback: TimerCallback | None = None, **options: Any
 ) -> Timer:
-    """Start a timer that runs in the context of its target, and that calls nothing if its target is being removed or if
-    the app has ended.
+    """Start a timer in the context of its target. The timer calls nothing if the target is being removed or the app has
+    ended.
 
-    A busy widget handles a timer late, maybe after its children are removed. Textual runs a timer in the context of its
-    creator: the timer of a notification that a dialog shows would keep the closed dialog in memory.
+    A busy widget may handle a timer after its children are removed. Textual uses the context of the code that starts
+    the timer: a timer of a notification would then keep a closed dialog in memory.
     """
 
     def call_unless_removed() -> Any:
@@ -83,25 +85,25 @@ def _start_for_target(
 
 @replaces(Worker, "cancel", 0xC3902025)
 def _close_unstarted_work(original: Callable[..., None], worker: Worker[Any]) -> None:
-    """Cancel a worker. If it has not started, close its coroutine, because Python warns of coroutines that are never
-    awaited."""
+    """Cancel a worker, and close its coroutine if it has not started. Otherwise, Python would warn that the coroutine
+    was never awaited."""
     original(worker)
     if iscoroutine(work := worker._work) and getcoroutinestate(work) == CORO_CREATED:
         work.close()
 
 
 def is_whole(widget: Widget) -> bool:
-    """Return True if a widget has its children and is not being removed.
+    """Return whether a widget has its children and is not being removed.
 
-    Check this after each `await` and in each callback. Textual's `is_mounted` and `is_attached` are also true for a widget
-    that is being removed.
+    Check this after each `await` and in each callback, because Textual's `is_mounted` and `is_attached` are also True
+    for a widget that is being removed.
     """
     return widget.is_mounted and not is_being_removed(widget)
 
 
 @replaces(Widget, "on_event", 0xC90C9A86)
 async def _skip_late_mount(original: Callable[..., Any], widget: Widget, event: Event) -> None:
-    """Do not send `Mount` to a widget that is being removed, or while the app exits, because the widget has no children."""
+    """Do not send `Mount` to a widget that is being removed, or while the app ends. The widget has no children then."""
     if not (isinstance(event, Mount) and (is_being_removed(widget) or widget.app._exit)):
         await original(widget, event)
 
@@ -110,8 +112,8 @@ async def _skip_late_mount(original: Callable[..., Any], widget: Widget, event: 
 def _forget_size(original: Callable[..., Widget], widget: Widget, *regions: Region, **options: bool) -> Widget:
     """Forget the size of a widget at each `refresh(layout=True)`.
 
-    Textual does so only at the first refresh after a layout, and never before the widget is mounted. If it computed a size
-    between two refreshes, the widget would be cut off.
+    Textual forgets the size only at the first refresh after a layout, and not before the widget is mounted. If Textual
+    has computed the size between two refreshes, the widget would be cut off.
     """
     if options.get("layout"):
         if widget._layout_required:
@@ -124,16 +126,16 @@ def _forget_size(original: Callable[..., Widget], widget: Widget, *regions: Regi
 
 @replaces(Compositor, "visible_widgets", 0x4AFE78A0)
 def _attached_widgets(original: Callable[..., Any], compositor: Compositor) -> dict[Widget, tuple[Region, Region]]:
-    """Do not paint removed widgets. Textual paints them until the next layout, and they have no screen any more."""
+    """Leave out removed widgets, which have no screen. Textual would paint them until the next layout."""
     return {widget: regions for widget, regions in original(compositor).items() if widget.parent is not None}
 
 
 @replaces(Compositor, "reflow", 0x4C993E47)
 def _compare_with_last_layout(original: Callable[..., Any], compositor: Compositor, parent: Widget, size: Size) -> Any:
-    """Compare a layout with the previous layout to find the widgets that become visible.
+    """Compare a layout with the previous layout, to find the widgets that have become visible.
 
-    Textual would compare it with the newest map of regions. After a scroll, that map already has the widgets that became
-    visible, so Textual would not send them their size.
+    Textual compares it with the regions after the last scroll. Widgets that became visible by the scroll would not get
+    their size.
     """
     compositor._full_map = getattr(compositor, "_octavo_last_map", {})
     result = original(compositor, parent, size)
@@ -142,12 +144,12 @@ def _compare_with_last_layout(original: Callable[..., Any], compositor: Composit
 
 
 def update_scroll_bars(widget: Widget, size: Size) -> None:
-    """Show the size of the content in the scroll bars of a widget, without a layout."""
+    """Set the size of the content that the scroll bars of a widget show, without a layout."""
     widget._scroll_update(size)
 
 
 def use_as_lines(wrapped: Any) -> None:
-    """Let a `TextArea` find lines by their number in `wrapped`, an object that replaces a `WrappedDocument`."""
+    """Let a `TextArea` find its lines in `wrapped`, which is used in place of a `WrappedDocument`."""
     wrapped._offset_to_line_info = wrapped
 
 
@@ -156,7 +158,7 @@ def use_as_lines(wrapped: Any) -> None:
 
 @replaces(App, "_fatal_error", 0xB2320153)
 def _report_crash(original: Callable[..., None], app: App[Any]) -> None:
-    """Print what the app's function `crash_report` returns for its first error. Textual would print local variables."""
+    """Print the report that `App.crash_report` returns for the first error. Textual would print local variables."""
     report: Callable[[Exception | None], Any] | None = getattr(app, "crash_report", None)
     if report is None:
         original(app)
@@ -168,19 +170,19 @@ def _report_crash(original: Callable[..., None], app: App[Any]) -> None:
 
 @replaces(App, "_close_all", 0x0B2D4406)
 async def _keep_widgets_at_end(original: Callable[..., Any], app: App[Any]) -> None:
-    """If the app's attribute `ends_process` is true, remove no widgets, to quit faster."""
+    """Remove no widgets if `App.ends_process` is True, so that the app ends faster."""
     if not getattr(app, "ends_process", False):
         await original(app)
 
 
 def crash(app: App[Any], error: Exception) -> None:
-    """End an app as if one of its event handlers had raised `error`."""
+    """End an app with `error`, as if an event handler had raised it."""
     app._handle_exception(error)
 
 
 @replaces(App, "_prune", 0x516B9499)
 def _notify_before_removal(original: Callable[..., Any], app: App[Any], *nodes: Widget, **options: Any) -> Any:
-    """Call the app's method `before_removal`, if there is one, with the nodes to remove. Textual sends its events later."""
+    """Call `App.before_removal` with the nodes that will be removed. Textual sends its events only later."""
     notify: Callable[[set[DOMNode]], None] | None = getattr(app, "before_removal", None)
     if notify is not None:
         notify({each for node in nodes for each in node.walk_children(with_self=True)})
@@ -188,34 +190,35 @@ def _notify_before_removal(original: Callable[..., Any], app: App[Any], *nodes: 
 
 
 def message_pumps(app: App[Any]) -> Iterable[MessagePump]:
-    """Return the app, and all screens and widgets that receive messages now."""
+    """Return the app, and all its screens and widgets that receive messages."""
     return app._registry
 
 
 def watchers_of(app: App[Any]) -> Iterable[list[tuple[DOMNode, object]]]:
-    """Return the lists of watchers of the app's reactive attributes, each with the node that watches."""
+    """Return the watchers of the app's reactive attributes: a list for each attribute, with the node of each
+    watcher."""
     watchers: dict[str, list[tuple[DOMNode, object]]] = app.__dict__.get("__watchers", {})
     return watchers.values()
 
 
 @replaces(Screen, "_compositor_refresh", 0xEA0E41F0)
 def _paint_unless_batched(original: Callable[..., None], screen: Screen[Any]) -> None:
-    """Paint nothing while the app batches updates. Textual would render and discard the frame, and the changes would not
-    be painted after the batch either."""
+    """Paint nothing while the app batches updates. Textual would lose the frame, and would not paint the changes after
+    the batch."""
     if not screen.app._batch_count:
         original(screen)
 
 
 def add_bindings(node: DOMNode, bindings: Iterable[Binding]) -> None:
-    """Add key bindings to a widget, screen or app. Its own bindings come first."""
+    """Add key bindings to a widget, screen or app. Its own bindings have priority."""
     node._bindings = BindingsMap.merge([node._bindings, BindingsMap(bindings)])
 
 
 @replaces(Screen, "_binding_chain", 0x93FD9604)
 def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) -> list[tuple[DOMNode, BindingsMap]]:
-    """Add the key bindings of the screen's `fallback_pane`, if it has one, after those of the screen.
+    """Add the key bindings of `Screen.fallback_pane` after the bindings of the screen.
 
-    Textual uses only the bindings of the focused widget and of its ancestors.
+    Textual uses only the bindings of the focused widget and of the widgets that contain it.
     """
     chain: list[tuple[DOMNode, BindingsMap]] = original(screen)
     pane: Widget | None = getattr(screen, "fallback_pane", None)
@@ -227,19 +230,19 @@ def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) ->
 
 
 def nodes_with_priority(screen: Screen[Any], key: str) -> list[DOMNode]:
-    """Return the screen, the app, or both: those with a command that a key runs before the focused widget receives the
+    """Return the screen, the app, or both, if they have a command that the key runs before the focused widget gets the
     key."""
     chain = ((node, bindings.key_to_bindings.get(key, ())) for node, bindings in screen._binding_chain)
     return [node for node, bindings in chain if any(binding.priority for binding in bindings)]
 
 
 def drop_rendered_lines(widget: Widget, regions: Iterable[Region]) -> None:
-    """Render `regions` of a widget anew when it is painted next, or the whole widget if there are none. Starts no painting."""
+    """Render the `regions` of a widget again when it is painted next. Without regions, render the whole widget."""
     widget._set_dirty(*regions)
 
 
 def painted_rows(screen: Screen[Any]) -> list[Strip]:
-    """Return the rows of the terminal as the current `screen` paints them now."""
+    """Return the rows of the terminal, as the current `screen` would paint them now."""
     return screen._compositor.render_strips(screen.size)
 
 
@@ -247,7 +250,8 @@ def painted_rows(screen: Screen[Any]) -> list[Strip]:
 
 
 class XTermParser(TextualParser):
-    """A parser of terminal input that ignores keys with impossible numbers. In Textual, they end the app."""
+    """A parser of terminal input that ignores keys with impossible numbers. With Textual's parser, such a key ends the
+    app."""
 
     def _parse_extended_key(self, sequence: str) -> list[Key] | None:  # type: ignore[override]  # Textual caches it
         try:
@@ -257,11 +261,12 @@ class XTermParser(TextualParser):
 
 
 def key_events(parser: XTermParser, sequence: str, *, alt: bool = False) -> list[Key]:
-    """Return the key events for an escape sequence. Empty if it is unknown. `alt` is True if alt is pressed, too."""
+    """Return the key events for an escape sequence. Empty if the sequence is unknown. `alt` means that the alt key is
+    pressed too."""
     return list(parser._sequence_to_key_events(sequence, alt=alt))
 
 
 def write_to_terminal(app: App[Any], text: str) -> None:
-    """Write an escape sequence to the terminal of an app. Does nothing if the app has no terminal."""
+    """Write an escape sequence to the terminal. Do nothing if the app has no terminal."""
     if app._driver is not None:
         app._driver.write(text)

@@ -1,6 +1,7 @@
-"""Runs a program of this folder with limits: `python -I __main__.py draw_diagram MEMORY SECONDS`.
+"""Runs a program of this folder with limits: `python -I __main__.py PROGRAM MEMORY SECONDS`, such as PROGRAM
+`draw_diagram`.
 
-MEMORY is in bytes. SECONDS limits the processor time, also if Octavo has ended and cannot kill the program.
+MEMORY is in bytes. SECONDS limits the processor time, so that the program ends even if Octavo was killed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(ValueError, OSError):  # Not all systems support this limit.
+    with suppress(ValueError, OSError):  # some systems do not support this limit
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     runpy.run_path(str(Path(__file__).with_name(f"{program}.py")), run_name="__main__")
 

@@ -1,8 +1,9 @@
-"""Decodes a picture and scales it down.
+"""Decodes a picture, and scales the picture to fit an area.
 
-Input: a line of JSON with the largest `width` and `height` and the background color `background`, then the bytes of the file.
-Output: a line of JSON with `format`, `width`, `height` and `frames` of the file and the scaled `size`, then three bytes for
-each pixel. If the picture cannot be read, the line has the reason as `problem`.
+Input: a line of JSON with `width` and `height` of the area in pixels, and the color `background`, then the bytes of the
+file.
+Output: a line of JSON with `format`, `width`, `height` and `frames` of the file, and the scaled `size`, then three
+bytes for each pixel. If the picture cannot be read, `problem` in the line says why.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import sys
 import warnings
 from typing import Any
 
-MOST_PIXELS = 24_000_000
-LARGEST_SCALE = 4
+MAX_PIXELS = 24_000_000
+MAX_SCALE = 4
 """Maximum factor by which a small picture is enlarged."""
 _EXTERNAL_LINK = re.compile(rb"""href\s*=\s*(?:"(?!#|data:)[^"]*"|'(?!#|data:)[^']*')""", re.IGNORECASE)
-"""A link in an SVG file to another file, which the program must not read. It is replaced by another attribute, because the
-text before and after a deleted link could form a new link."""
+"""A link to another file in an SVG file. Octavo must not read that file. The link is replaced by another attribute: if
+it were deleted, the text around it could form a new link."""
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "AVIF", "ICO", "TIFF")
 
 
@@ -39,15 +40,15 @@ def main() -> None:
 def _decode_image(data: bytes, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     from PIL import Image, ImageOps, UnidentifiedImageError
 
-    Image.MAX_IMAGE_PIXELS = None  # `MOST_PIXELS` is checked below instead, with a message for the user.
+    Image.MAX_IMAGE_PIXELS = None  # `MAX_PIXELS` replaces this limit, so that the user gets a message.
     warnings.simplefilter("ignore")
     try:
         image = Image.open(io.BytesIO(data), formats=FORMATS)
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError):
         return {"problem": "the image format is not supported"}, b""
     width, height = image.size
-    if width * height > MOST_PIXELS:
-        problem = f"the image has {width:,} × {height:,} pixels; the limit is {MOST_PIXELS // 1_000_000} million pixels"
+    if width * height > MAX_PIXELS:
+        problem = f"the image has {width:,} × {height:,} pixels; the limit is {MAX_PIXELS // 1_000_000} million pixels"
         return {"problem": problem, "width": width, "height": height}, b""
     info = {
         "format": image.format,
@@ -71,11 +72,11 @@ def _decode_svg(data: bytes, request: dict[str, Any]) -> tuple[dict[str, Any], b
 
     try:
         if b"<!entity" in data.lower():
-            raise ValueError  # Entities could hide links from the pattern above.
+            raise ValueError  # entities could hide links from `_EXTERNAL_LINK`
         text = _EXTERNAL_LINK.sub(b"none=''", data).decode("utf-8", "replace")
         png = resvg_py.svg_to_bytes(svg_string=text, width=min(4_000, request["width"] * 2))
         image = Image.open(io.BytesIO(png), formats=("PNG",))
-        if image.width * image.height > MOST_PIXELS:
+        if image.width * image.height > MAX_PIXELS:
             raise ValueError
         return _scale_down(image, request, {"format": "SVG", "frames": 1})
     except (ValueError, OSError, RuntimeError):
@@ -87,7 +88,7 @@ def _scale_down(image: Any, request: dict[str, Any], info: dict[str, Any]) -> tu
 
     scale = min(request["width"] / image.width, request["height"] / image.height)
     if scale > 1:
-        scale = min(int(scale), LARGEST_SCALE)
+        scale = min(int(scale), MAX_SCALE)
     size = max(1, round(image.width * scale)), max(1, round(image.height * scale))
     has_alpha = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
     image = image.convert("RGBA" if has_alpha else "RGB")

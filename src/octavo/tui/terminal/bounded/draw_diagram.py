@@ -1,6 +1,6 @@
 """Draws a diagram as text.
 
-Input: JSON with `source` and `ascii`. Output: lines of JSON, each with a drawing, the widest first.
+Input: JSON with `source` and `ascii`. Output: a line of JSON for each drawing, the widest first.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import sys
 import termaid
 
 SPACINGS = ((3, 2, None), (1, 1, None), (1, 1, 14), (1, 1, 9))
-"""The spacings to try, the widest first: cells between boxes, cells around a label, and maximum cells of a label (None
-if unlimited)."""
+"""Spacings of the drawings, the widest first: cells between boxes, cells around a label, and maximum cells of a label.
+None for no maximum."""
 NARROW = 48
-"""Width in cells. After a drawing of at most this width, no narrower ones are made."""
+"""Width in cells. If a drawing is not wider, no more drawings are made."""
 
 
 def main() -> None:

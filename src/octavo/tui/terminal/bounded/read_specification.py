@@ -1,7 +1,7 @@
 """Reads an OpenAPI specification.
 
-Input: JSON or YAML. Output: lines of JSON, each with the path of a value as a list of names, and the value. If the
-specification cannot be read, one line with the reason as a sentence.
+Input: JSON or YAML. Output: a line of JSON for each value: its path, which is a list of names, and the value. If the
+specification cannot be read, there is one line, with the reason as a sentence.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 from octavo.documents.openapi import SpecificationError, read_value
 
-DEEPEST = 3
-"""Maximum number of names in the path of a value. Three names identify an operation: `paths`, a URL and a method. Each
-operation is a line of its own, which Octavo parses quickly."""
+MAX_DEPTH = 3
+"""Maximum number of names in a path. A path of three names leads to an operation: `paths`, a URL, and a method. So each
+operation has its own line, which Octavo parses quickly."""
 
 
 def main() -> None:
@@ -29,8 +29,8 @@ def main() -> None:
 
 
 def parts(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the values inside a value, with their paths."""
-    if not isinstance(value, dict) or not value or len(place) == DEEPEST:
+    """Yield the paths and values inside `value`. A value whose path has `MAX_DEPTH` names is not split."""
+    if not isinstance(value, dict) or not value or len(place) == MAX_DEPTH:
         yield place, value
         return
     for name, each in value.items():
