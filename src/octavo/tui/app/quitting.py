@@ -324,8 +324,8 @@ def _save_draft(app: Shell, note: FileNote, text: str) -> None:
     """Save a text as a draft of its page, thread or form. A page gets another draft. In a thread, the text replaces an
     existing draft that it contains, and is appended to any other draft. Raises NotSaved, also if a form has another
     draft."""
-    if note.place.startswith("page "):
-        DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.place)).stored_key).save_now(text)
+    if note.draft_key.startswith("page "):
+        DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.draft_key)).stored_key).save_now(text)
         return
     draft = DialogDraft(app, note.draft_key)
     text = text.replace("\r\n", "\n").removesuffix("\n")
@@ -336,7 +336,7 @@ def _save_draft(app: Shell, note: FileNote, text: str) -> None:
 
 
 def _show_draft(app: Shell, note: FileNote) -> None:
-    if not note.place.startswith("page "):
+    if not note.draft_key.startswith("page "):
         app.say(f"Saved your text as a draft: “{note.title}”.", seconds=NOTICE_SECONDS)
         return
     key = parse_draft_key(note.draft_key)
