@@ -286,7 +286,9 @@ class ActivityScreen(Dialog[None]):
             case str() as text:
                 pass
             case OfflineSpace() as item:
-                failed = "; ".join(f"{each.label}: {as_clause(each.reason)}" for each in item.failed[:_MOST_NAMED_CHANGES])
+                failed = "; ".join(
+                    f"{each.label}: {as_clause(each.reason)}" for each in item.failed[:_MOST_NAMED_CHANGES]
+                )
                 text = f"{item.title}: {offline_summary(item)}." + (f" {failed}." if failed else "")
             case Activity() as item:
                 text = item.error
