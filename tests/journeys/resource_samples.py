@@ -190,10 +190,10 @@ class Forms:
         tags = {each.name: each.choices[0] for each in fields if each.is_required and each.kind == "choice"}
         least = [{**begin, **tags}]
         for field in fields:
-            if field.is_required and field.name not in tags and field.is_active(least[0]):
+            if field.is_required and field.name not in tags and field.is_shown(least[0]):
                 values = await self.values(kind, known, field)
                 least = [{**written, field.name: value} for written in least for value in values]
-        optional = [each for each in fields if not each.is_required and each.is_active(least[0])]
+        optional = [each for each in fields if not each.is_required and each.is_shown(least[0])]
         more = [{**least[0], each.name: (await self.values(kind, known, each))[0]} for each in optional]
         places = [each for each in optional if self._lists_places(kind, known, each)]
         outside = [each for each in (least[0], *more) if not any(each[place.name] for place in places)]
@@ -214,7 +214,7 @@ class Forms:
         fields = fields_of(kind.update, leave_out=frozenset(here))
         begin = initial_texts(fields, kind.as_update(thing))
         for field in fields:
-            if not field.is_active(begin):
+            if not field.is_shown(begin):
                 continue
             for fits in await self.values(kind, here, field):
                 value = another(field, fits, begin[field.name])

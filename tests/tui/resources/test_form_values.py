@@ -122,7 +122,7 @@ def filled_texts(
     begin = initial_texts(fields, None)
     written: dict[str, str | None] = dict(begin)
     for field in fields:
-        if field.is_active(written) and field.name not in ONE_OF.get(SPECS[kind].name, ()):
+        if field.is_shown(written) and field.name not in ONE_OF.get(SPECS[kind].name, ()):
             written[field.name] = valid_text(field)
     written |= other
     return build_request(kind, fields, arguments_of(kind), begin, written, is_new=True), written
@@ -142,7 +142,7 @@ def test_every_request_can_be_filled_in_completely(kind: type[Operation[Any]]) -
     # A form that starts with this model has nothing to send.
     begin = initial_texts(fields, made.operation)
     for field in fields:
-        if field.is_active(written) and field.kind != "date":
+        if field.is_shown(written) and field.kind != "date":
             assert yaml_or_text(field, begin[field.name]) == yaml_or_text(field, written[field.name])
     again = build_request(kind, fields, arguments_of(kind), begin, begin, is_new=False)
     assert (again.operation, again.changed_fields, again.errors) == (None, frozenset(), {})
@@ -199,7 +199,7 @@ def test_violated_limit_of_a_path_parameter_is_reported(kind: type[Operation[Any
 
 def texts_of_choices(kind: type[Operation[Any]], tags: dict[str, str]) -> dict[str, str]:
     """Return valid text for the fields that belong to the given choices."""
-    return {each.name: valid_text(each) for each in form_fields(kind) if each.conditions and each.is_active(tags)}
+    return {each.name: valid_text(each) for each in form_fields(kind) if each.conditions and each.is_shown(tags)}
 
 
 # An operation with one field of each kind.
@@ -318,7 +318,7 @@ def test_declared_field_of_an_operation_is_in_its_form() -> None:
     assert (by_name["stations"].item_kind, by_name["pages"].item_kind) == ("reference", "line")
     assert (by_name["key"].is_masked, by_name["headers"].is_masked, by_name["gauges"].is_masked) == (True, True, False)
     assert (by_name["place.below"].group, by_name["place.below"].hint) == ("Place", "Id of the parent.")
-    assert [each.name for each in ALL_FIELDS if each.is_active({"place.kind": "shore"})].count("place.below") == 0
+    assert [each.name for each in ALL_FIELDS if each.is_shown({"place.kind": "shore"})].count("place.below") == 0
 
 
 class LimitedToOne(Operation[None], put="/single", repeats_request=True):
@@ -451,7 +451,7 @@ def test_form_as_yaml_keeps_all_texts(kind: type[Operation[Any]]) -> None:
     begin, (_, written) = initial_texts(fields, None), filled_texts(kind)
     for texts in (begin, written):
         back = yaml_to_texts(form_to_yaml("A form", fields, begin, texts), fields, begin)
-        active = {each.name for each in fields if each.is_active(texts)}
+        active = {each.name for each in fields if each.is_shown(texts)}
         assert {
             name: text for name, text in back.items() if name in active and not is_same_text(text, texts[name])
         } == {}
@@ -463,8 +463,8 @@ def test_form_as_yaml_keeps_emptied_fields(kind: type[Operation[Any]]) -> None:
     begin = {**initial_texts(fields, None), **filled_texts(kind)[1]}
     texts = {each.name: "" if each.kind != "choice" else begin[each.name] for each in fields}
     back = yaml_to_texts(form_to_yaml("A form", fields, begin, texts), fields, begin)
-    assert {each.name: back[each.name] for each in fields if each.is_active(texts)} == {
-        each.name: texts[each.name] for each in fields if each.is_active(texts)
+    assert {each.name: back[each.name] for each in fields if each.is_shown(texts)} == {
+        each.name: texts[each.name] for each in fields if each.is_shown(texts)
     }
 
 

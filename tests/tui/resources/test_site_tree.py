@@ -83,7 +83,7 @@ def test_thousand_nested_groups_are_listed() -> None:
 )
 def test_part_moves_one_place_and_back(name: str, step: Any, after: str | None) -> None:
     moved = part(SITE, name)
-    position = site_tree.step_position(SITE, moved, step)
+    position = site_tree.position_after_step(SITE, moved, step)
     if after is None:
         assert position is None
         return
@@ -128,9 +128,9 @@ def test_only_one_sibling_is_the_default(
     structure: SiteStructure, name: str, before: str | None, defaults: str
 ) -> None:
     chosen = part(structure, name)
-    found = site_tree.sibling_default(structure, chosen)
+    found = site_tree.replaced_default(structure, chosen)
     assert (found.id if found else None) == before
-    after_move = site_tree.set_default(structure, chosen)
+    after_move = site_tree.with_default(structure, chosen)
     assert (
         " ".join(each.id for each, _ in site_tree.walk_parts(after_move) if getattr(each, "default", False)) == defaults
     )

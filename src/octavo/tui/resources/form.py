@@ -42,7 +42,7 @@ _FILE_HINTS = {
     "customization_font": "press ctrl+f to add a font file · Octavo reads the weight from the file name",
 }
 _LONG_FORM = 4000
-"""Total number of characters above which the form is validated only after a pause in typing."""
+"""Number of characters in a form above which Octavo validates the form only after a pause in typing."""
 
 
 def open_form(request: FormRequest) -> None:
@@ -136,14 +136,12 @@ class FormDialog(Dialog[None]):
             self.query_one("#yes").focus()
 
     def on_screen_suspend(self) -> None:
-        """Save the draft now, because navigation may close the form."""
+        """Save the draft, because navigation may close the form."""
         if self._draft_delay.has_unsaved:
             self._save_draft()
 
     def on_unmount(self) -> None:
         self._shell.exit_callbacks.discard(self.state.save_draft_now)
-
-    # Text of the fields
 
     @on(Input.Changed)
     @on(TextArea.Changed)
@@ -176,7 +174,7 @@ class FormDialog(Dialog[None]):
         result = self._result = state.parse()
         errors = state.visible_errors(result)
         for name, row in self._rows.items():
-            row.display = row.field.is_active(state.texts)
+            row.display = row.field.is_shown(state.texts)
             row.show_state(errors.get(name, ""), changed=state.is_changed(name))
             if row.is_picked:
                 row.show_label(self._pickers.label_of(row.field))
@@ -192,7 +190,6 @@ class FormDialog(Dialog[None]):
 
     @property
     def _footer(self) -> str:
-        """Text below the form: the number of changed fields, and the main keys."""
         changed = sum(self.state.is_changed(name) for name in self._rows)
         count = [f"{plural(changed, 'field')} changed"] if changed else []
         return " · ".join([*count, f"ctrl+s {self.state.verb.lower()}", "ctrl+e edit as YAML"])
@@ -222,8 +219,6 @@ class FormDialog(Dialog[None]):
     def _leave_field(self) -> None:
         self.focus_next()
 
-    # Choices
-
     @on(TextButton.Pressed)
     async def _handle_button(self, message: TextButton.Pressed) -> None:
         button = message.button
@@ -239,15 +234,13 @@ class FormDialog(Dialog[None]):
         await self._pickers.load_labels()
         self._validate_form()
 
-    # Files
-
     @property
     def _file_rows(self) -> list[FieldRow]:
         return [row for row in self._rows.values() if row.field.upload_kind and row.display]
 
     @property
     def _file_row(self) -> FieldRow | None:
-        """The file field with the cursor, else the only file field. None if there is none, or several."""
+        """The file field with the cursor, else the only file field. None if there is no file field, or several."""
         rows, focused_row = self._file_rows, self._focused_row
         return focused_row if focused_row in rows else rows[0] if len(rows) == 1 else None
 
@@ -258,7 +251,7 @@ class FormDialog(Dialog[None]):
         return f"This field does not accept a file. These fields accept files: {labels}."
 
     def choose_file(self) -> None:
-        """Ask for a file and fill the field from it."""
+        """Ask for a file, and add its path to the field with the cursor or to the only file field."""
         if (row := self._file_row) is None:
             return
         field = row.field
@@ -271,10 +264,8 @@ class FormDialog(Dialog[None]):
 
         ask_for_file(self._shell, field.label, field.upload_kind, on_chosen)
 
-    # Hidden text and reset
-
     def toggle_hidden_text(self) -> None:
-        """Show hidden text, or hide it again."""
+        """Show or hide the secrets in all fields."""
         self._is_revealed = not self._is_revealed
         for row in self._rows.values():
             row.set_revealed(self._is_revealed)
@@ -286,13 +277,11 @@ class FormDialog(Dialog[None]):
         return None if self.state.is_changed(row.field.name) else f"{row.field.label} has not been changed."
 
     def reset_field(self) -> None:
-        """Reset the field with the cursor."""
+        """Give the field with the cursor its original text."""
         if (row := self._focused_row) is not None:
             previous = self.state.initial_texts[row.field.name]
             self._set_text(row.field, previous)
             row.set_text(previous)
-
-    # External editor
 
     def edit_as_yaml(self) -> None:
         """Edit the form as YAML in the user's editor."""
@@ -318,8 +307,6 @@ class FormDialog(Dialog[None]):
         else:
             self._message = f"{state.yaml_error} Press ctrl+e to correct the YAML. To discard the YAML, delete all text in the file."
         self._validate_form()
-
-    # Draft, sending, closing
 
     def _save_draft(self) -> None:
         self._draft_delay.mark_saved()
@@ -348,7 +335,7 @@ class FormDialog(Dialog[None]):
             self._show_message(NOTHING_CHANGED)
         else:
             self._save_draft()
-            self.state.is_sending = True  # Set before the task starts, because the key may be pressed twice.
+            self.state.is_sending = True  # Before the task starts, so that a second key press sends nothing.
             self._show_message(self.state.form.progress_notice)
             self._send_task = self._shell.background(self._send_and_report())
 
@@ -356,7 +343,7 @@ class FormDialog(Dialog[None]):
         started_at = monotonic()
         seconds_timer = self.set_interval(1.0, lambda: self._show_seconds(monotonic() - started_at))
         focused, fields_container = self.focused, self.query_one(".form--body")
-        fields_container.disabled = True  # Text that is typed while the form is sent would be lost.
+        fields_container.disabled = True  # Otherwise, text that is typed while the form is sent would be lost.
         try:
             outcome = await self.state.send(self._show_progress)
         except asyncio.CancelledError:
@@ -367,7 +354,7 @@ class FormDialog(Dialog[None]):
             seconds_timer.stop()
             fields_container.disabled = False
             if self.focused is None:
-                self.set_focus(focused, from_app_focus=True)  # does not select the text
+                self.set_focus(focused, from_app_focus=True)  # With this argument, Textual does not select the text.
         form = self.state.form
         if isinstance(outcome, SubmittedForm):
             self._draft_delay.mark_saved()
@@ -382,9 +369,8 @@ class FormDialog(Dialog[None]):
             self._focus_error(self._result)
 
     def _show_progress(self, message: str) -> None:
-        """Show the progress without validating all fields."""
         if self._progress.partition(":")[0] != message.partition(":")[0]:
-            self.refresh_bindings()  # During an upload, `esc` cancels it instead of closing the form.
+            self.refresh_bindings()  # The label of `esc` is “Cancel” during an upload.
         self._progress = message
         for message_line in self.query(".form--why").results(ChangingText):
             message_line.update(safe_lines(message))

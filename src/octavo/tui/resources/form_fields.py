@@ -45,7 +45,7 @@ FieldKind = Literal[
 """Kinds of form fields. `structure` is a value that is written as YAML, for example an object."""
 
 _MULTILINE_LENGTH = 1024
-"""A text that may have more characters than this, and has no pattern, is typed in an input with several lines."""
+"""Maximum length of the text in a one-line input, in characters. Fields for longer texts get an input of several lines."""
 _ID_PATTERN = next(argument.pattern for argument in get_args(Id) if isinstance(argument, StringConstraints))
 
 
@@ -68,14 +68,14 @@ class FormField:
     kind: FieldKind
     label: str = ""
     group: str = ""
-    """Label of the nested model that contains the field. Empty if there is none, or if it has only this field."""
+    """Heading of the form for the fields of a nested model. Empty if the field has no such heading."""
     hint: str = ""
     """Explanation for the user: the docstring of the field in the model."""
     is_required: bool = False
     is_nullable: bool = False
     """True if the API accepts null as a value of the field."""
     choices: tuple[str, ...] = ()
-    """Options of a field of the kind `choice` or `choices`. For a `list`, values that can be sent instead of the list."""
+    """Options of the kinds `choice` and `choices`. For the kind `list`, words that can replace the list, such as `all`."""
     min_length: int | None = None
     """Minimum number of characters, or of items in a list."""
     max_length: int | None = None
@@ -97,7 +97,7 @@ class FormField:
 
     @property
     def operation_field(self) -> str:
-        """Name of the field of the operation that contains this field."""
+        """Name of the operation's field that contains this value, such as `source` for `source.url`."""
         return self.name.partition(".")[0]
 
     @property
@@ -109,8 +109,8 @@ class FormField:
         """Return the label of a choice. Other text is returned unchanged."""
         return label(choice) if choice in self.choices else choice
 
-    def is_active(self, texts: Mapping[str, str | None]) -> bool:
-        """Return True if the texts of other fields meet the conditions for showing this field."""
+    def is_shown(self, texts: Mapping[str, str | None]) -> bool:
+        """Return True if the form shows this field, given the texts of the other fields."""
         return all(texts.get(condition.name) in condition.values for condition in self.conditions)
 
 
@@ -127,7 +127,6 @@ class _Annotation:
 
     @property
     def models(self) -> list[type[BaseModel]]:
-        """The types that are models."""
         kinds = (self.type, *self.other_types)
         return [each for each in kinds if isinstance(each, type) and issubclass(each, BaseModel)]
 
@@ -152,8 +151,8 @@ def fields_of(
 
 
 def constants_of(operation: type[BaseModel], name: str, texts: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
-    """Return the constants of the models nested in a field of an operation, such as the tag `url`, by JSON path. The models
-    depend on the choices in `texts`."""
+    """Return the constants in the value of an operation's field by JSON path, such as `"url"` for `("source", "type")`.
+    Constants of union members that `texts` does not choose are left out."""
     info = operation.model_fields[name]
     return dict(_constants((info.alias or camel(name),), name, _unwrap(info.annotation, info.metadata), texts))
 
@@ -238,7 +237,7 @@ def _list_field(field: FormField, annotation: _Annotation) -> FormField:
     item = _scalar_field(field, inner)
     item_kind: FieldKind = "line" if item.kind == "text" else item.kind
     if any(not (isinstance(other, type) and issubclass(other, str)) for other in inner.other_types):
-        item_kind = "line"  # Some items may be objects, so each item is typed as one line.
+        item_kind = "line"  # An item may be an object, which is typed as YAML on one line.
     elif inner.other_types:
         item_kind = "reference" if item.kind == "reference" else "line"
     return replace(
@@ -308,8 +307,8 @@ def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, .
 
 
 def _simplify(field: FormField, nested: list[FormField] | None) -> list[FormField] | None:
-    """Return the fields of the model in `field`. If its only field is in no inner group, that field gets the label of
-    `field`. None if there are no fields."""
+    """Return the fields `nested` of the model in `field`. A single field gets the label of `field` instead of a heading.
+    None without fields."""
     if not nested:
         return None
     if len(nested) > 1 or nested[0].group != field.label:
@@ -444,13 +443,13 @@ def _contains_secret(kinds: Sequence[Any]) -> bool:
     return any(isinstance(each, Secret) for each in annotation_parts(kinds))
 
 
-def upload_kind_of(kinds: Sequence[Any], *, deep: bool = True) -> str:
-    """Return the kind of the file that a field with these types accepts. Empty if it accepts no file. With `deep`, fields of
-    nested models count, too."""
-    for each in annotation_parts(kinds):
+def upload_kind_of(types: Sequence[Any], *, include_nested: bool = True) -> str:
+    """Return the kind of file that a field with these types accepts. Empty if the field accepts no file. With
+    `include_nested`, files in nested models count."""
+    for each in annotation_parts(types):
         if isinstance(each, FromFile):
             return each.kind
-        if deep and isinstance(each, type) and issubclass(each, BaseModel):
+        if include_nested and isinstance(each, type) and issubclass(each, BaseModel):
             parts = [part for info in each.model_fields.values() for part in (info.annotation, *info.metadata)]
             if kind := upload_kind_of(parts):
                 return kind
@@ -482,8 +481,7 @@ def hints_of(model: type[BaseModel]) -> Mapping[str, str]:
 
 @cache
 def _module_hints(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the docstrings of the fields in a module, by class. Cached, because `inspect` would read the module for
-    each class."""
+    """Return the docstrings of the fields in a module by class and field."""
     try:
         source = inspect.getsource(sys.modules[module])
     except (OSError, TypeError):

@@ -100,14 +100,13 @@ class MaskedEditor(TextEditor):
             super().action_cut()
 
     def set_revealed(self, is_revealed: bool) -> None:
-        """Show the values, or hide them again."""
+        """Show or hide the values."""
         self.is_masked = not is_revealed
-        self.notify_style_update()  # Clears the cache of rendered lines.
+        self.notify_style_update()  # Textual then clears its cache of rendered lines.
         self.refresh()
 
 
 def _move_to_end(editor: TextArea) -> TextArea:
-    """Move the cursor to the end of the text, as in an input of one line. Return the editor."""
     editor.cursor_location = editor.document.end
     return editor
 
@@ -154,15 +153,13 @@ class FieldRow(Vertical):
 
     @property
     def _input_text(self) -> str:
-        """The text in the input. Empty if the value is chosen from a list."""
         if isinstance(self.input, TextArea):
             return self.input.text
         return self.input.value if isinstance(self.input, Input) else ""
 
     @property
     def text(self) -> str:
-        """The text of the field. Until the user types, this is the original text, of which the input shows a sanitized
-        copy."""
+        """The typed text, else the original text. The input shows the original text sanitized."""
         return (self._original_text or "") if self._input_text == self._initial_input_text else self._input_text
 
     def set_text(self, text: str | None) -> None:
@@ -192,7 +189,7 @@ class FieldRow(Vertical):
         self.query_one(".form--label", ChangingText).update(sign + safe(self.field.label))
 
     def set_revealed(self, is_revealed: bool) -> None:
-        """Show hidden text, or hide it again."""
+        """Show or hide the text of a secret."""
         if isinstance(self.input, MaskedEditor):
             self.input.set_revealed(is_revealed)
         elif isinstance(self.input, SecretInput):
@@ -208,11 +205,10 @@ SearchOptions = Callable[[str], Awaitable[Sequence[Choice[str]]]]
 
 @dataclass
 class _PickerState:
-    """The picker of a form field, and the options that are loaded."""
+    """The picker of a form field and its loaded options."""
 
     options: LoadedItems
     is_loading: bool = False
-    """True if the list is still loading."""
     search: SearchOptions | None = None
     choices: Callable[[], Sequence[Choice[str]]] = tuple
     picker: Picker[str] | None = None
@@ -246,7 +242,7 @@ class FormPickers:
         return field.kind in ("choice", "choices", "yes or no") or is_reference
 
     def label_of(self, field: FormField) -> str:
-        """Return the text of the button of a field: the labels of the chosen values, or a text such as `not set`."""
+        """Return the text of a field's button: the labels of the chosen values, or for example `not set`."""
         text = self._state.texts[field.name]
         if text is None:
             return null_choice(field, self._state.form.operation)[0]
@@ -275,13 +271,13 @@ class FormPickers:
                 try:
                     self._add_labels(field, (await reference_list.load(self._shell, op)).choices)
                 except ApiError:
-                    continue  # The ID is shown instead.
+                    continue  # The form shows the ID instead of the label.
 
     def _add_labels(self, field: FormField, choices: Sequence[Choice[str]]) -> None:
         self._labels.setdefault(field.name, {}).update({choice.value: choice.title for choice in choices})
 
     def pick(self, field: FormField) -> None:
-        """Open the picker of a field. For a field of the kind `yes or no`, switch its value instead."""
+        """Open the picker of a field, or switch the value of a `yes or no` field."""
         text = self._state.texts[field.name] or ""
         if field.kind == "yes or no":
             switched = {"yes": "no", "no": "yes" if field.is_required or self._state.initial_texts[field.name] else ""}
@@ -316,7 +312,7 @@ class FormPickers:
             try:
                 choices = (await reference_list.load(self._shell, search(query))).choices
             except ApiError:
-                return ()  # The items loaded so far stay.
+                return ()  # The picker keeps the loaded items.
             self._add_labels(field, choices)
             return choices
 
@@ -396,7 +392,7 @@ class FormPickers:
                 ),
             ]
 
-        # Values that replace all items of the list.
+        # A word such as `all` replaces the items of a list.
         exclusive = field.choices if field.kind == "list" else ()
 
         def on_chosen(value: str) -> None:
@@ -407,7 +403,7 @@ class FormPickers:
             else:
                 new_values = [*(each for each in selected if each not in exclusive), value]
             self._set_text(field, "\n".join(new_values))
-            # Moving the cursor to the first item that can be added keeps the selected items above it visible.
+            # The cursor goes to the first item that can be added, so that the selected items stay visible above.
             addable = (choice.value for choice in state.options.choices if choice.value not in selected)
             self._choose_several(field, state, next((each for each in addable if each != value), None))
 

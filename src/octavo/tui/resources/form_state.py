@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
 
 PLACEHOLDER_URL = "https://file.invalid/"
-"""Beginning of a URL that stands for a file until the file is uploaded. No host has this name."""
+"""Start of the URL that stands for a file before its upload. No host has this name."""
 _FORMATS_BY_SUFFIX = {
     "md": "markdown",
     "markdown": "markdown",
@@ -75,16 +75,16 @@ def is_path(text: str | None) -> bool:
     return text is not None and _PATH.fullmatch(text) is not None
 
 
-def with_placeholder(field: FormField, text: str | None) -> str | None:
-    """Return the text to validate: where the API requires a URL, a path is replaced by a placeholder URL."""
+def text_to_validate(field: FormField, text: str | None) -> str | None:
+    """Return the text of a field for validation. For the file of an import, a placeholder URL replaces the path."""
     return (
         PLACEHOLDER_URL + quote(text.strip()) if field.upload_kind == "import_file" and text and is_path(text) else text
     )
 
 
 def text_after_choosing_file(field: FormField, text: str | None, path: str) -> str:
-    """Return the text of a field after the file `path` was chosen: the path, or for fonts the list of font faces with the
-    file added. If `text` is not a valid list of font faces, return it."""
+    """Return the new text of a field for which the file `path` was chosen: the path. For a font, the list of font faces in
+    `text` with the file added. An invalid list stays unchanged."""
     if field.upload_kind != "customization_font":
         return path
     try:
@@ -119,8 +119,8 @@ class FormUploads:
         """URL and storage key of each uploaded file."""
 
     async def upload_all(self, operation: Any, report_progress: ReportProgress) -> Any:
-        """Upload or read the files of an operation, and return the operation with the results instead of the paths.
-        `report_progress` is called with the progress. Raises ApiError or NotSendable."""
+        """Upload the files of an operation. Return the operation with URLs, storage keys or texts instead of the paths.
+        Raises ApiError or NotSendable."""
         replacements: dict[tuple[str, str], str] = {}
         paths = list(dict.fromkeys(_files_in(operation)))
         checked_files = {
@@ -155,7 +155,7 @@ class FormUploads:
         return self._uploaded[file]
 
     def clear(self) -> None:
-        """Forget the uploaded files, so that they are uploaded again. Called if the server has deleted or used them."""
+        """Forget the uploaded files, so that the next request uploads the files again."""
         self._uploaded.clear()
 
 
@@ -190,7 +190,7 @@ def _replace_paths(value: Any, replacements: dict[tuple[str, str], str]) -> Any:
 def _upload_kind(value: BaseModel, name: str) -> str:
     info = type(value).model_fields[name]
     annotations: Sequence[Any] = (info.annotation, *info.metadata)
-    return upload_kind_of(annotations, deep=False)
+    return upload_kind_of(annotations, include_nested=False)
 
 
 def _is_file(kind: str, text: str) -> bool:
@@ -225,7 +225,7 @@ class FormRequest:
     reference_lists: Mapping[str, ReferenceList] = field(default_factory=dict)
     """Lists to choose from, by field name."""
     verb: str = ""
-    """Label of the button that sends the form. Empty for “Create” or “Save”."""
+    """Label of the button that sends the form. If empty, the label is “Create” or “Save”."""
     intro: str = ""
     progress_notice: str = "Sending…"
     """Notice while the server works."""
@@ -244,11 +244,11 @@ class FormRequest:
 
 @dataclass(frozen=True)
 class SubmittedForm:
-    """A form that was sent."""
+    """The request of a form, and the response."""
 
     operation: Operation[Any]
     response: Any
-    """Response of the server. None if the response was lost, but the change was made."""
+    """Response of the server. None if the response was lost. The change was made in this case, too."""
     replaced: Model | None = None
     """The item just before the change. None if the form created an item."""
 
@@ -259,7 +259,6 @@ class FormState:
     def __init__(self, form: FormRequest) -> None:
         self.form = form
         self._item = form.item
-        """The item as it was before the change."""
         self.fields: tuple[FormField, ...] = fields_of(
             form.operation, leave_out=frozenset(form.arguments), required_fields=form.required_fields
         )
@@ -267,7 +266,7 @@ class FormState:
         self.unreported_fields = unreported_fields(self.fields, form.item)
         """Names of the fields whose current values are unknown, because the server does not send them."""
         if form.item is None and not self._is_creation:
-            # The item exists but is not loaded. Its fields start empty, and are sent only if the user fills them in.
+            # The values of the item are unknown, so only fields that the user fills in are sent.
             self.initial_texts = dict.fromkeys(self.initial_texts, "")
         self.texts: dict[str, str | None] = dict(self.initial_texts)
         self.server_errors: dict[str, str] = {}
@@ -279,7 +278,6 @@ class FormState:
         self.is_uploading = False
         """True if files are being uploaded. The user can cancel an upload."""
         self._was_sent = False
-        """True if the form was sent, so that its texts are no longer a draft."""
         self._uploads = FormUploads(form.shell)
         self.form_draft = DialogDraft(form.shell, form.draft_name)
         self.editor_draft = DialogDraft(form.shell, f"{form.draft_name} as YAML")
@@ -298,12 +296,10 @@ class FormState:
         spec = SPECS.get(self.form.operation)
         return self.form.item is None and (spec is None or not spec.changes)
 
-    # Texts of the fields
-
     def parse(self) -> FormResult:
         """Return the operation built from the texts of the fields, or the errors in the texts."""
         form = self.form
-        texts = {each.name: with_placeholder(each, self.texts[each.name]) for each in self.fields}
+        texts = {each.name: text_to_validate(each, self.texts[each.name]) for each in self.fields}
         return build_request(
             form.operation, self.fields, form.arguments, self.initial_texts, texts, is_new=self._is_creation
         )
@@ -320,7 +316,7 @@ class FormState:
         return not is_same_text(self.texts[name], self.initial_texts[name])
 
     def visible_errors(self, result: FormResult) -> dict[str, str]:
-        """Return the errors to show. Errors in unchanged fields are shown only after an attempt to send."""
+        """Return the errors to show by field name. Before the first attempt to send, unchanged fields have none."""
         visible_errors = {
             name: sentence
             for name, sentence in result.errors.items()
@@ -329,8 +325,6 @@ class FormState:
             or (name != FORM and self.is_changed(name))
         }
         return {**visible_errors, **self.server_errors}
-
-    # Draft
 
     def _load_draft(self) -> bool:
         """Load the saved draft. Return True if the form now has changes."""
@@ -347,7 +341,7 @@ class FormState:
 
     @property
     def draft_text(self) -> str:
-        """The changed fields as JSON. Empty without changes, and after the form was sent."""
+        """The changed fields as JSON. Empty if nothing has changed, or if the form was sent."""
         fields = () if self._was_sent else self.fields
         changed = {each.name: self.texts[each.name] for each in fields if self.is_changed(each.name)}
         return json.dumps(changed, ensure_ascii=False) if changed else ""
@@ -357,18 +351,16 @@ class FormState:
         self.form_draft.autosave(self.draft_text)
 
     def save_draft_now(self) -> None:
-        """Save the draft before returning, because Octavo quits or is suspended."""
+        """Save the draft before this function returns. Called when Octavo exits or is suspended."""
         self.form_draft.autosave_now(self.draft_text)
 
-    # External editor
-
     def to_yaml(self) -> str:
-        """Return the form as YAML. YAML that could not be read before is returned unchanged."""
+        """Return the form as YAML. If the user left an error in the YAML, return the text of the user."""
         return self.editor_draft.text or form_to_yaml(self.form.title, self.fields, self.initial_texts, self.texts)
 
     def load_yaml(self, text: str) -> bool:
-        """Set the fields from YAML, and discard the draft of the YAML. If the YAML has an error, set `yaml_error`, save the
-        YAML as a draft, and return False. Empty text changes no field."""
+        """Set the fields from YAML. If the YAML has an error, save the YAML as a draft, set `yaml_error`, and return False.
+        An empty text changes no field."""
         if not text.strip():
             self.yaml_error, self.yaml_error_line = "", 1
             self.editor_draft.delete()
@@ -386,11 +378,8 @@ class FormState:
         self.save_draft()
         return True
 
-    # Sending
-
     async def send(self, report_progress: Callable[[str], None]) -> SubmittedForm | str:
-        """Send the form. If this fails, return the error message, and add errors of the server to `server_errors`.
-        `report_progress` is called with the progress."""
+        """Send the form. If this fails, return the error message. An error of the server is added to `server_errors`."""
         try:
             return await self._send(report_progress)
         finally:
@@ -398,7 +387,7 @@ class FormState:
 
     async def _send(self, report_progress: Callable[[str], None]) -> SubmittedForm | str:
         live = self.form.shell.session.live
-        if self.form.item_reader is not None and (error_sentence := await self._check_for_changes()):
+        if self.form.item_reader is not None and (error_sentence := await self._update_unedited_fields()):
             return error_sentence
         result = self.parse()
         if result.operation is None:
@@ -417,7 +406,7 @@ class FormState:
             response = await live.write(operation)
         except ApiError as error:
             if isinstance(error, NotFound):
-                self._uploads.clear()  # The server deletes uploaded files after some time.
+                self._uploads.clear()  # The server may have deleted the uploaded files.
             if error.outcome is not Outcome.UNKNOWN:
                 return self._add_error(str(error))
             if not await self._was_applied(result):
@@ -427,16 +416,15 @@ class FormState:
         return SubmittedForm(operation, response, self._item)
 
     def _add_error(self, sentence: str, *, for_whole_form: bool = False) -> str:
-        active_fields = [each for each in self.fields if each.is_active(self.texts)]
-        self.server_errors[FORM if for_whole_form else field_in_error(sentence, active_fields)] = (
+        shown_fields = [each for each in self.fields if each.is_shown(self.texts)]
+        self.server_errors[FORM if for_whole_form else field_in_error(sentence, shown_fields)] = (
             f"{sentence[:1].upper()}{sentence[1:]}"
         )
         return sentence
 
-    async def _check_for_changes(self) -> str:
-        """Load the item again before the form is sent, and update the fields that the user has not edited. Return an error
-        message if the item cannot be loaded, or if another user has changed a field that the user has edited. Otherwise
-        return an empty string."""
+    async def _update_unedited_fields(self) -> str:
+        """Load the item again, and update the fields that the user has not edited. Return an error message if the item
+        cannot be loaded, or if other users changed an edited field."""
         try:
             current = await self.form.load_item()
         except ApiError as error:
@@ -453,7 +441,7 @@ class FormState:
             if is_same_text(previous[name], now_text):
                 continue
             if is_same_text(self.texts[name], previous[name]):
-                self.texts[name] = now_text  # The user has not edited this field.
+                self.texts[name] = now_text
             elif not is_same_text(self.texts[name], now_text):
                 quoted = _quote_value(each, now_text)
                 their_change = f"changed this field to {quoted}" if quoted else "cleared this field"
@@ -462,7 +450,7 @@ class FormState:
         return "Someone else changed the same fields. Check the fields, then save again." if conflicts else ""
 
     async def _was_applied(self, result: FormResult) -> bool:
-        """Return True if the item has the values that were sent. Used if the response was lost."""
+        """Return True if the item on the server has the sent values."""
         if self.form.item_reader is None:
             return False
         try:

@@ -1,8 +1,7 @@
-"""Converts the texts of a form to an operation or to errors. Also converts them to YAML for an editor and back.
+"""Converts the texts of a form to an operation, or to YAML for an editor. Also converts the YAML back to texts.
 
-The text of a field is None for null. A list has one item per line, a boolean is `yes` or `no`, and an object is YAML. Empty
-text is not sent. In the YAML of a form, an empty field is a comment that the user can uncomment. If the user deletes a
-line, its field gets its original text.
+The text of a field is None for null. A list has one item per line, a boolean is `yes` or `no`, and an object is YAML. In
+the YAML of a form, an empty field is a comment. If the user deletes the line of a field, the field gets its original text.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ FieldTexts = Mapping[str, str | None]
 """Text of each field, by field name. None stands for null."""
 
 FORM = ""
-"""Field name of errors that belong to no single field."""
+"""Field name of errors in the whole form."""
 EMPTY_FORM = "Fill in at least one field."
 _MISSING: Any = object()
 
@@ -41,12 +40,9 @@ class FormResult:
     operation: Operation[Any] | None
     """The operation to send. None if the form has errors or no changes."""
     errors: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Error sentences by field name, or under `FORM` for the whole form."""
+    """Error sentences by field name. The name `FORM` stands for the whole form."""
     changed_fields: frozenset[str] = frozenset()
     """Names of the operation's fields that have changed."""
-
-
-# Initial text
 
 
 def initial_texts(fields: Iterable[FormField], item: BaseModel | Mapping[str, Any] | None) -> dict[str, str | None]:
@@ -76,7 +72,7 @@ def _present_value(field: FormField, item: BaseModel | Mapping[str, Any]) -> Any
 
 def _inner_value(value: Any, name: str, json_name: str) -> Any:
     if isinstance(value, BaseModel):
-        # The model may lack the attribute, for example if the response has the ID of a team instead of the team.
+        # A response may have an ID instead of an object with this attribute.
         return getattr(value, name, _MISSING)
     if isinstance(value, Mapping):
         return value.get(json_name, value.get(name, _MISSING))
@@ -99,7 +95,7 @@ def text_of_value(field: FormField, value: Any) -> str | None:
 
 
 def _line_of(value: Any) -> str:
-    """Return a value as one line of text. An object is represented by its ID."""
+    """Return a value as one line of text. An object becomes its ID."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or value is None:
@@ -122,9 +118,6 @@ def _json_value(value: Any) -> Any:
     return [_json_value(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-# From text to operation
-
-
 def build_request(
     operation: type[Operation[Any]],
     fields: Sequence[FormField],
@@ -134,46 +127,43 @@ def build_request(
     *,
     is_new: bool,
 ) -> FormResult:
-    """Return the operation for the texts of a form, or the errors. The operation has the required fields and the fields that
-    differ from `initial`. If nothing has changed, there is neither an operation nor an error.
-
-    If the form creates an item (`is_new`), an empty form is an error, although the API may accept it, so that pressing a
-    key by accident creates nothing.
-    """
-    active_fields = [field for field in fields if field.is_active(texts)]
-    active_before = {field.name for field in fields if field.is_active(initial)}
+    """Return the operation for the texts of a form, or the errors. The operation contains the required fields and the
+    fields that differ from `initial`. If the form creates an item (`is_new`), an empty form is an error."""
+    shown_fields = [field for field in fields if field.is_shown(texts)]
+    shown_before = {field.name for field in fields if field.is_shown(initial)}
     changed = {
-        active_field.operation_field
-        for active_field in active_fields
-        if not is_same_text(texts[active_field.name], initial[active_field.name])
-        or active_field.name not in active_before
+        field.operation_field
+        for field in shown_fields
+        if not is_same_text(texts[field.name], initial[field.name]) or field.name not in shown_before
     }
     if not changed and not is_new:
         return FormResult(None)
     required = {name for name, info in operation.model_fields.items() if info.is_required()}
     values: dict[str, Any] = {}
     errors = {
-        active_field.name: f"{active_field.label} is required."
-        for active_field in active_fields
-        if active_field.is_required
-        and active_field.operation_field not in required
-        and texts[active_field.name] is not None
-        and not (texts[active_field.name] or "").strip()
+        field.name: f"{field.label} is required."
+        for field in shown_fields
+        if field.is_required
+        and field.operation_field not in required
+        and texts[field.name] is not None
+        and not (texts[field.name] or "").strip()
     }
     if (
-        active_fields
+        shown_fields
         and not changed
-        and required.isdisjoint(active_field.operation_field for active_field in active_fields)
+        and required.isdisjoint(field.operation_field for field in shown_fields)
         and not errors
     ):
-        errors = {FORM: EMPTY_FORM}
-    for operation_field in dict.fromkeys(active_field.operation_field for active_field in active_fields):
+        errors = {
+            FORM: EMPTY_FORM
+        }  # The API may accept an empty form, but a key press by accident must create nothing.
+    for operation_field in dict.fromkeys(field.operation_field for field in shown_fields):
         if operation_field in changed | required:
             errors |= _add_values(
                 values,
                 operation,
                 operation_field,
-                [active_field for active_field in active_fields if active_field.operation_field == operation_field],
+                [field for field in shown_fields if field.operation_field == operation_field],
                 initial,
                 texts,
             )
@@ -181,7 +171,7 @@ def build_request(
         try:
             request = operation.model_validate({**arguments, **values})
         except ValidationError as validation_error:
-            errors = _field_errors(validation_error, active_fields, texts)
+            errors = _field_errors(validation_error, shown_fields, texts)
         else:
             return FormResult(request, {}, frozenset(changed))
     return FormResult(None, errors, frozenset(changed))
@@ -200,12 +190,13 @@ def _add_values(
     initial: FieldTexts,
     texts: FieldTexts,
 ) -> dict[str, str]:
-    """Add the values of one of the operation's fields to `values`. Return the errors by field name."""
+    """Add the value of `operation_field` to `values`. It is built from the texts of `fields`. Return the errors by field
+    name."""
     values_by_path: dict[tuple[str, ...], Any] = {}
     errors: dict[str, str] = {}
     for field in fields:
         try:
-            value = _request_value(field, texts[field.name], initial[field.name] or "")
+            value = _request_value(field, texts[field.name], had_text=bool((initial[field.name] or "").strip()))
         except YamlError as fault:
             errors[field.name] = f"{fault.place}: {fault.sentence}"
         else:
@@ -240,13 +231,13 @@ def _set_path(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
     values[path[-1]] = value
 
 
-def _request_value(field: FormField, text: str | None, initial: str) -> Any:
-    """Return the value of a field for the request. Raises YamlError."""
+def _request_value(field: FormField, text: str | None, *, had_text: bool) -> Any:
+    """Return the value of a field for the request, or `_MISSING` if it has none. Raises YamlError."""
     if text is None:
         return None
     text = text if field.kind == "text" else text.strip()
     if not text.strip():
-        return _cleared_value(field) if initial.strip() else _MISSING
+        return _cleared_value(field) if had_text else _MISSING
     if field.kind == "yes or no":
         return {"yes": True, "no": False}.get(text, text)
     if field.kind == "structure":
@@ -258,7 +249,8 @@ def _request_value(field: FormField, text: str | None, initial: str) -> Any:
 
 
 def _cleared_value(field: FormField) -> Any:
-    """Return the value for a field whose text was deleted."""
+    """Return the value that clears a field: null, an empty list, an empty object, or an empty text. `_MISSING` if the user
+    must not clear the field."""
     if field.is_nullable:
         return None
     if field.kind in ("list", "choices"):
@@ -277,9 +269,6 @@ def _list_item(field: FormField, number: int, line: str) -> Any:
     except YamlError as fault:
         raise YamlError(number, fault.sentence) from None
     return parsed.value if parsed is not None else line
-
-
-# Errors
 
 
 def _field_errors(validation_error: ValidationError, fields: Sequence[FormField], texts: FieldTexts) -> dict[str, str]:
@@ -314,10 +303,9 @@ def _error_sentence(
 
 
 def _locate(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
-    """Return the position of an error in YAML, such as `Line 2, column 3: `, and its path without Pydantic's names of union
-    members."""
-    # The validation also strips the text, so the positions agree. `strip` also removes control characters that YAML does
-    # not allow.
+    """Return the position of an error in YAML, such as `Line 2, column 3: `. Also return its path without the names that
+    Pydantic inserts for union members."""
+    # `strip` also removes control characters, which YAML does not allow. The validation strips the text, too.
     stripped = text.strip()
     lines_above = text[: text.find(stripped)].count("\n")
     parsed = yaml_values.parse_yaml(stripped)
@@ -349,8 +337,8 @@ def _sentence(sentence: str) -> str:
 
 
 def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Sequence[int | str]]:
-    """Return the name of the field with an error, or `FORM` if the error belongs to no field. Also return the path inside
-    the value of the field, without Pydantic's names of union members."""
+    """Return the name of the field with an error, or `FORM`. Also return the path of the error inside the value, without
+    the names that Pydantic inserts for union members."""
     candidates = list(fields)
     depth, inner_path = 0, list(error["loc"])
     while inner_path and candidates:
@@ -368,7 +356,7 @@ def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Se
         elif depth == 0:
             return FORM, inner_path
         elif any(len(candidate.json_path) > depth for candidate in candidates):
-            inner_path.pop(0)  # Skip the name of a union member.
+            inner_path.pop(0)  # Pydantic inserted the name of a union member.
         else:
             break
     if not candidates or depth == 0:
@@ -397,14 +385,11 @@ def field_in_error(sentence: str, fields: Sequence[FormField]) -> str:
     return best_match[2] if best_match is not None else FORM
 
 
-# YAML for an editor
-
 _YAML_WIDTH = 96
 
 
 def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, texts: FieldTexts) -> str:
-    """Return a form as YAML, with a comment above each field. Fields are commented out if they are empty, or if other fields
-    exclude them."""
+    """Return a form as YAML with a comment above each field. Fields that are empty or not shown are commented out."""
     has_values = any((each or "").strip() for each in initial.values())
     lines = [
         f"# {title}",
@@ -433,9 +418,9 @@ def yaml_to_texts(text: str, fields: Sequence[FormField], initial: FieldTexts) -
 
 
 def _is_written(field: FormField, initial: FieldTexts, texts: FieldTexts) -> bool:
-    """Return True if a field has text, or if the user has emptied it or set it to null."""
+    """Return True if the YAML contains a field: it has text, or the user cleared it."""
     text = texts[field.name]
-    return field.is_active(texts) and (bool((text or "").strip()) or text != initial[field.name])
+    return field.is_shown(texts) and (bool((text or "").strip()) or text != initial[field.name])
 
 
 def _yaml_lines(fields: Sequence[FormField], depth: int, initial: FieldTexts, texts: FieldTexts) -> Iterator[str]:
@@ -471,7 +456,7 @@ def _field_lines(field: FormField, depth: int, initial: FieldTexts, texts: Field
         yield from (f"{margin}#   {line}" for line in field.example.splitlines())
     value = texts[field.name]
     name = field.json_path[-1]
-    if not field.is_active(texts) or (value is not None and not value.strip()):
+    if not field.is_shown(texts) or (value is not None and not value.strip()):
         yield f'{margin}{name}: ""' if _is_written(field, initial, texts) else f"{margin}# {name}:"
         return
     for line in yaml_values.to_yaml({name: _editor_value(field, value)}).splitlines():
@@ -479,7 +464,7 @@ def _field_lines(field: FormField, depth: int, initial: FieldTexts, texts: Field
 
 
 def _editor_value(field: FormField, text: str | None) -> Any:
-    """Return the value of a field for the editor. Text that cannot be parsed stays text."""
+    """Return the value of a field in the YAML for the editor. If the text cannot be parsed, return the text."""
     if text is None:
         return None
     text = text if field.kind == "text" else text.strip()
@@ -502,7 +487,7 @@ def _editor_value(field: FormField, text: str | None) -> Any:
 
 
 def _editor_item(field: FormField, line: str) -> Any:
-    """Return the object that a line of a list contains, if the field accepts objects. Otherwise return the line."""
+    """Return the object in one line of a list. If the field accepts no objects, return the line."""
     try:
         parsed = yaml_values.parse_yaml(line) if field.item_kind == "line" and line.startswith("{") else None
     except YamlError:
@@ -520,7 +505,7 @@ def _read_texts(
             raise YamlError(parsed_part.line, f"Unknown name “{name[:60]}”. Valid names: {names}.")
         if len(matching[0].json_path) == depth + 1:
             name, text = matching[0].name, _text_of(matching[0], parsed_part)
-            # The original text is kept if only the spaces around it differ.
+            # A text that differs only in surrounding spaces is unchanged.
             texts[name] = initial[name] if is_same_text(text, initial[name]) else text
         elif parsed_part.value is None:
             texts |= {each.name: None if initial[each.name] is None else "" for each in matching}
@@ -534,7 +519,7 @@ def _read_texts(
 def _text_of(field: FormField, parsed_part: YamlValue) -> str | None:
     value = parsed_part.value
     if field.kind == "structure" and isinstance(value, str):
-        return value  # Text that could not be parsed when the file was written.
+        return value  # Text that cannot be parsed is a string in the YAML of the form.
     if value is None or field.kind == "structure" or (field.kind == "yes or no" and isinstance(value, bool)):
         return text_of_value(field, value)
     if field.kind in ("list", "choices") and parsed_part.text is None:

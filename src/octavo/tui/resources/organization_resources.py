@@ -44,7 +44,7 @@ _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch"
 
 
 async def specification_facts(live: Live, arguments: Arguments, specification: openapi.OpenApiSpec) -> DetailFacts:
-    """Return facts about the latest version that the server could process."""
+    """Return the facts about the latest version of a specification that the server has processed."""
     if specification.last_version is None:
         return (("latest version", "no version processed yet"),)
     version = await live.send(openapi.GetLatestVersion(at=arguments["at"], spec_slug=specification.slug))
@@ -56,7 +56,7 @@ async def specification_facts(live: Live, arguments: Arguments, specification: o
 
 
 async def report_processing(shell: Shell, arguments: Arguments, sent: Operation[Any], response: Any) -> None:
-    """Wait until the server has processed an uploaded specification, and show the result. Refresh the pages that show its
+    """Show the result of an upload when the server has processed the specification. Refresh pages that show its
     operations."""
     live = shell.session.live
     slug = getattr(response, "slug", "") or getattr(sent, "slug", "") or arguments.get("spec_slug", "")
@@ -150,7 +150,7 @@ def _team_role(membership: teams.Membership) -> str | None:
 
 
 def _invite_notice(op: invites.Invite, response: invites.Invited | None) -> str:
-    """Return the notice after an invitation: how many members are new, and who was not invited."""
+    """Return the notice after an invitation: the number of new members, and the email addresses that were not invited."""
     if response is None:
         return "The invitations were sent, but the server did not report how many members are new. Check the list of members."
     added, rejected = response.invited, response.failed_sso_emails

@@ -26,12 +26,12 @@ from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Dialog
 from octavo.tui.widgets.short_texts import Fact, first_few, plural
 
 MAX_TITLES = 6
-"""Maximum number of titles in a list. Further titles are only counted."""
+"""Maximum number of titles in a fact."""
 
 
 @dataclass(frozen=True)
 class SiteSnapshot:
-    """A site with its structure and the numbers of its share links and redirects."""
+    """A site with its structure, the number of its active share links, and the number of its redirects."""
 
     site: Site
     structure: SiteStructure
@@ -82,8 +82,8 @@ async def share_link_facts(live: Live, arguments: Arguments, link: share_links.S
     return facts
 
 
-def confirm(app: Shell, selection: Selection, *, publishes: bool) -> None:
-    """Ask for confirmation before a site is published, or unpublished."""
+def confirm_publishing(app: Shell, selection: Selection, *, publishes: bool) -> None:
+    """Open the dialog that publishes the selected site. Without `publishes`, the dialog unpublishes the site."""
     site_ref: SiteRef = selection.first_arguments["at"]
     site: Site = selection.first_item
     verb = "Publish" if publishes else "Unpublish"
@@ -120,9 +120,6 @@ async def _send_operation(live: Live, site_ref: SiteRef, name: str, *, publishes
         cause = "the site's plan has not been paid for. To pay, press o to open the site in the browser."
         return SendResult("refused", f"Could not publish {name}: {cause}")
     return sent
-
-
-# Facts in the dialogs
 
 
 def publish_facts(snapshot: SiteSnapshot) -> DialogContent:

@@ -46,7 +46,7 @@ Arguments: TypeAlias = Mapping[str, Any]
 NameOf: TypeAlias = Callable[[str], str]
 """Returns the name of the item with an ID, or the ID itself if the name is not loaded."""
 UndoFactory: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
-"""Returns the operations that undo an operation. None if the operation cannot be undone."""
+"""Function that returns the operations to undo a sent operation. None if the operation cannot be undone."""
 NO_VALID_ID = "Could not open this item: the server did not send a valid ID."
 _ID: TypeAdapter[str] = TypeAdapter(Id, config=ConfigDict(defer_build=True))
 DetailFacts: TypeAlias = Sequence[tuple[str, AnyText]]
@@ -63,7 +63,7 @@ class ResourceColumn(Generic[M]):
     value: str | Callable[[M], Any]
     """Attribute of an item, such as `user.name`, or a function that returns the value."""
     width: int = 0
-    """Width in cells. 0 for a share of the remaining space."""
+    """Width in cells. Columns with a width of 0 share the remaining space."""
     drop_rank: int = 0
     """If the table is narrow, columns with the highest rank are hidden first."""
     empty_text: str = ""
@@ -90,7 +90,7 @@ class ResourceColumn(Generic[M]):
         try:
             return attrgetter(self.value)(item)
         except AttributeError:
-            return None  # The object that contains the attribute is None.
+            return None  # For `user.name`, the item has no user.
 
     def cell(self, item: M, name_of: NameOf) -> AnyText:
         return self._render_value(self.value_of(item), name_of)
@@ -170,23 +170,23 @@ class TableCommand:
 
 @dataclass(frozen=True)
 class RequiredPermissions:
-    """Permissions that the user needs to create, update and delete items. Empty if only the server can check them."""
+    """Permissions that the user needs to create, update and delete items. Only the server checks an empty permission."""
 
     create: str = "admin"
     update: str = "admin"
     delete: str = "admin"
     on_item: bool = False
-    """True if editing and deleting need permissions on the item itself. False for permissions on its parent."""
+    """True if `update` and `delete` are permissions on the item. False if they are permissions on its parent."""
     place_fields: Mapping[str, str] = field(default_factory=dict)
-    """Fields in which the user chooses the space or collection of an item, each with the permission to create items there.
-    Choices without this permission are disabled. If `on_item` is False, editing and deleting also need permissions on the
-    chosen space or collection."""
+    """Permission to create items in a space or collection, by the form field that chooses it: `{"parent": "create"}`.
+    Without `on_item`, `update` and `delete` are permissions on this space or collection."""
     allows_leaving: bool = False
-    """True if users may remove themselves without the permission to delete, for example from a team."""
+    """True if users may remove themselves without permission, for example from a team."""
 
 
 def id_argument(id_field: str, key: str = "id") -> Callable[[Arguments, Any], Arguments]:
-    """Return a function for `Resource.ids`. It returns the attribute `key` of the item as the argument `id_field`."""
+    """Return a function for `Resource.ids` that returns `{id_field: ID}`. The ID is the attribute `key` of the item,
+    such as `team.id`."""
     return lambda arguments, item: {id_field: attrgetter(key)(item)}
 
 
@@ -204,9 +204,9 @@ class Resource(Generic[M]):
     ids: Callable[[Arguments, M], Arguments] = lambda arguments, item: {}
     """Returns the arguments that identify an item in operations on the item and on its children."""
     description: str = ""
-    """Sentence that explains the items."""
+    """Sentence that explains the kind of item."""
     key: Callable[[M], str] = lambda item: str(getattr(item, "id", ""))
-    """Returns the key of an item in the list."""
+    """Returns a text that identifies an item in its list."""
     get: type[Operation[Any]] | None = None
     create: type[Operation[Any]] | None = None
     update: type[Operation[Any]] | None = None
@@ -216,31 +216,28 @@ class Resource(Generic[M]):
     items: Callable[[Any], Sequence[M]] = lambda response: tuple(response.items)
     """Returns the items in a response of `list`."""
     resolve_row: Callable[[M], tuple[Resource[Any], Any]] | None = None
-    """Returns the resource and the item of a row. None if all rows are items of this resource. A list with items of
-    several kinds cannot be sorted."""
+    """Returns the resource and the item of a row in a list of several kinds of items. None if the list has one kind."""
     row_resources: Mapping[str, Resource[Any]] = field(default_factory=dict)
-    """Resources of the rows in a list with items of several kinds, by kind."""
+    """Resources of the rows in a list of several kinds of items, by the name of the kind."""
     add_item: Callable[[Shell, Any], None] | None = None
-    """Called with a `CreateTarget` in a list with items of several kinds. Asks which kind of item to create."""
+    """Asks which kind of item to create in a list of several kinds. Called with a `CreateTarget`."""
     route: Callable[[M], Route | None] = lambda item: None
     """Returns the view that enter opens for an item. None if enter stays in the tables."""
     lookups: tuple[type[Operation[Any]], ...] = ()
-    """Operations whose responses contain the names of the IDs in the items."""
+    """Operations whose responses contain the names for IDs in the items."""
     more_lookups: Callable[[Sequence[M], Arguments, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (
         lambda items, arguments, responses: ()
     )
-    """Returns more operations whose responses contain names. Called with the items, the arguments, and the responses of
-    `lookups`."""
+    """Returns more operations for names, given the items, the arguments, and the responses of `lookups`."""
     children: tuple[Resource[Any], ...] = ()
     """Tables inside an item."""
     actions: tuple[Action[M], ...] = ()
     command: TableCommand | None = None
     """Read-only command of the table."""
     derive_items: Callable[[Sequence[M], Any, Mapping[type[Operation[Any]], Any]], Sequence[M]] | None = None
-    """Returns the items with additional values, which depend on the whole list, the parent and the responses of
-    `lookups`."""
+    """Returns the items with computed values, given the items, their parent, and the responses of `lookups`."""
     unavailable_reason: Callable[[Any], str | None] = lambda parent: None
-    """Called with the parent before the first request. Returns why it cannot have such items, or None if it can."""
+    """Returns why a parent cannot have items of this kind. None if it can. Called before the first request."""
     permissions: RequiredPermissions = RequiredPermissions()
     details: Callable[[M], DetailFacts] = lambda item: ()
     """Returns facts for the top of the details, in addition to the fields of an item."""
@@ -251,55 +248,52 @@ class Resource(Generic[M]):
     secret_fields: frozenset[str] = frozenset()
     """Fields whose values are neither shown in the details nor exported."""
     permission_source: Callable[[M], Any] = lambda item: item
-    """Returns the object with the user's permissions for an item and its children."""
+    """Returns the object whose field `permissions` applies to an item and its children, such as the team of a member."""
     as_update: Callable[[M], Model] = lambda item: item
-    """Returns an item as a model with the fields of `update`."""
+    """Returns the model whose fields the form of `update` edits."""
     reference_lists: Mapping[str, Any] = field(default_factory=dict)
-    """Functions that create the lists of items for form fields, by field name. Needed for fields that are not in
-    `_LISTS_BY_FIELD`, or have another meaning there."""
+    """Lists to choose from in forms, by field name. They replace or complete `_LISTS_BY_FIELD`."""
     required_argument: str = ""
-    """Name of an argument. If this argument is unknown, the table is hidden. Empty if the table needs none."""
+    """Name of an argument that the table needs, such as `subdomain`. Without the argument, the table is hidden."""
     delete_effects: Callable[[M], Sequence[str]] = lambda item: ()
     """Returns sentences about what else is lost when an item is deleted."""
     recreate: Callable[[Arguments, M], Operation[Any] | None] = lambda arguments, item: None
     """Returns the operation that creates a deleted item again. None if the deletion cannot be undone."""
     prepare_undo: Callable[[Live, Arguments], UndoFactory] | None = None
-    """Called before a creation. Returns the function that builds its undo. None if the undo deletes the new item."""
+    """Returns an `UndoFactory` for a creation. Called before the creation. None if the undo deletes the new item."""
     creation_notice: Callable[[Any, Any], str] | None = None
-    """Returns the message after a creation, given the operation and its response. The response is None if it was lost."""
+    """Returns the message after a creation, given the operation and its response. A lost response is None."""
     after_write: Callable[[Shell, Arguments, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
-    """Called with the operation and its response after a form that creates an item or runs an action was sent."""
+    """Runs in the background after a creation or an action, with the operation and its response."""
     read_only_reason: str = ""
-    """Sentence that says where items can be created, edited or deleted instead. Empty if the table can do this."""
+    """Sentence that says where users can create, edit or delete items. Empty if this table allows it."""
     create_intro: str = ""
     """Introduction of the form that creates an item. If empty, the form shows `description`."""
     open_dialog: Callable[[Shell, Arguments, M], None] | None = None
-    """Opens a dialog when the user presses enter on an item that has no `route`. None if enter opens the children or the
-    details."""
+    """Opens a dialog when the user presses enter on an item. None if enter opens the children or the details."""
     is_single: bool = False
     """True if the list has at most one item. The server answers 404 if there is none."""
     empty_text: str = ""
-    """Sentence for an empty table. Empty for the default sentence."""
+    """Sentence for an empty table. By default, Octavo shows for example “No teams.”"""
     create_title: str = ""
-    """Title of the command that creates an item. Empty for `New` and the name of the resource."""
+    """Title of the command that creates an item. By default, the title is for example “New team”."""
     delete_verbs: tuple[str, str] = ("delete", "deleted")
-    """Verb of the deletion and its past participle, for example `remove` and `removed`. The title of the item follows
-    the verb."""
+    """Verb of the deletion and its past participle, such as `remove` and `removed`."""
     container: str = ""
-    """Noun for the parent that loses the item, for example `team`. Empty if the item itself is deleted."""
+    """Noun for the parent from which an item is removed, such as `team`. Empty if the item itself is deleted."""
     required_fields: frozenset[str] = frozenset()
     """Fields that must be filled in to create an item, although the API does not require them."""
     url_of: Callable[[M], str | None] = lambda item: None
-    """Returns the URL of an item. None to use the field `urls` of the item."""
+    """Returns the URL of an item. None if the URL is in the field `urls` of the item."""
 
     @property
     def heading(self) -> str:
-        """The plural with a capital letter."""
+        """Title of the table, such as `Share links`."""
         return f"{self.plural[:1].upper()}{self.plural[1:]}"
 
     @property
     def delete_label(self) -> str:
-        """Label of the button that deletes."""
+        """Label of the button that deletes items, such as `Delete` or `Remove`."""
         return self.delete_verbs[0].partition(" ")[0].capitalize()
 
     @property
@@ -308,7 +302,8 @@ class Resource(Generic[M]):
         return self.create_title or f"New {self.singular}"
 
     def item_of(self, row: Any) -> tuple[Resource[Any], Any]:
-        """Return the resource and the item of a row. In a list with items of several kinds, each row has its own."""
+        """Return the resource and the item of a row. In a list of several kinds of items, the resource depends on the
+        row."""
         return (self, row) if self.resolve_row is None else self.resolve_row(row)
 
     @property
@@ -321,7 +316,7 @@ class Resource(Generic[M]):
         return build_operation(self.list, {**arguments, **_limit_argument(self.list, self.page_size)})
 
     def is_available(self, arguments: Arguments) -> bool:
-        """Return True if all arguments that the list operation needs are known and valid."""
+        """Return True if `arguments` has a valid value for each argument of the list operation."""
         if self.required_argument and self.required_argument not in arguments:
             return False
         try:
@@ -338,14 +333,15 @@ class Resource(Generic[M]):
             return None
 
     def has_valid_ids(self, arguments: Arguments, item: M) -> bool:
-        """Return True if the server sent valid IDs for an item. Otherwise, no request about the item is possible."""
+        """Return True if the server sent valid IDs for an item. Without valid IDs, requests about the item are
+        impossible."""
         try:
             values = self.ids(arguments, item).values()
             for value in values:
                 if isinstance(value, str):
                     _ID.validate_python(value)
         except (AttributeError, ValidationError):
-            return False  # The ID is missing, or is not valid in a request.
+            return False
         return all(values)
 
     def arguments_for(self, arguments: Arguments, item: M) -> Arguments:
@@ -354,12 +350,12 @@ class Resource(Generic[M]):
 
 
 def build_operation(operation: type[Operation[Any]], arguments: Arguments) -> Operation[Any]:
-    """Build an operation from `arguments`. Arguments that are no fields of the operation are ignored."""
+    """Build an operation from those `arguments` that are fields of the operation."""
     return operation(**{name: value for name, value in arguments.items() if name in operation.model_fields})
 
 
 def build_largest_list_operation(operation: type[Operation[Any]], arguments: Arguments) -> Operation[Any]:
-    """Build the operation that lists as many items as one response can hold."""
+    """Build a list operation with the highest limit that the API allows."""
     return build_operation(operation, {**arguments, **_limit_argument(operation, PAGE_SIZE)})
 
 
@@ -391,16 +387,16 @@ def names_by_id(response: Any) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class LoadedItems:
-    """The loaded items of a list to choose from."""
+    """The choices for a form field, as far as they are loaded."""
 
     choices: Sequence[Choice[str]]
     is_complete: bool = True
     error: ApiError | None = None
-    """Error that kept the other items from being loaded. None if there is none."""
+    """Error that ended the loading. None if there was no error."""
 
     @property
     def title_suffix(self) -> str:
-        """End of the picker's title, if the list is incomplete."""
+        """End of the picker's title, such as ` · first 500 shown`. Empty if the list is complete."""
         return "" if self.is_complete else f" · first {len(self.choices)} shown"
 
 
@@ -409,29 +405,29 @@ class ReferenceList:
     """The items that a form field can refer to: the operation that lists them, and their labels."""
 
     operation: Operation[Any] | Callable[[FieldTexts], Operation[Any] | None]
-    """Operation that lists the items, or a function that returns it, given the texts of the other fields."""
+    """Operation that lists the items, or a function that returns the operation for the texts of the form."""
     choice_of: Callable[[Any], Choice[str]]
     """Returns the ID and the label of an item."""
     items_in: Callable[[Any], Iterable[Any]] = lambda response: response.items
     search_operation: Callable[[str], Operation[Any]] | None = None
-    """Returns the operation that searches the list for a text. None if the server cannot search it."""
+    """Returns the operation that searches the list for a text. None if the server cannot search the list."""
     blocked_message: str = "Fill in the fields above first."
     """Message that says which fields the user must fill in first."""
 
     def list_operation(self, texts: FieldTexts) -> Operation[Any] | None:
-        """Return the operation that lists the items, given the texts of the other fields. None if other fields must be
-        filled in first."""
+        """Return the operation that lists the items, given the texts of the form. None if the user must fill in other
+        fields first."""
         return self.operation if isinstance(self.operation, Operation) else self.operation(texts)
 
     def loaded_choices(self, shell: Shell, texts: FieldTexts) -> Sequence[Choice[str]]:
-        """Return the items that are loaded."""
+        """Return the choices that are loaded."""
         op = self.list_operation(texts)
         value = shell.session.live.peek(op).value if op is not None else None
         return [self.choice_of(item) for item in self.items_in(value)] if value is not None else ()
 
     async def load(self, shell: Shell, op: Operation[Any]) -> LoadedItems:
-        """Return the whole list, or its first `MAX_ITEMS` items. If only the first items can be loaded, return these and
-        the error. Raises ApiError if no items can be loaded."""
+        """Load at most `MAX_ITEMS` items. If some items cannot be loaded, return the loaded items and the error. Raises
+        ApiError if no items can be loaded."""
         live = shell.session.live
         value, error = await live.fetch(op), None
         if isinstance(op, Listing):
@@ -537,13 +533,13 @@ _LISTS_BY_FIELD: Mapping[str, ListFactory] = {
     "destination.site_space_id": _site_space_list,
     "destination.page_id": _page_list,
 }
-"""Functions that create the list of items for a form field, by field name."""
+"""Functions that return the list to choose from in a form field, by field name."""
 
 
 def loaded_items(
     shell: Shell, arguments: Arguments, extra_lists: Mapping[str, ListFactory], name: str
 ) -> list[Any] | None:
-    """Return the items that can be chosen for the field `name`. None if they are not loaded."""
+    """Return the items to choose from in the form field `name`. None if the items are not loaded."""
     lists = {**_LISTS_BY_FIELD, **extra_lists}[name](shell, arguments)
     op = lists.list_operation({})
     response = None if op is None else shell.session.live.peek(op).value
@@ -553,8 +549,7 @@ def loaded_items(
 def reference_lists(
     shell: Shell, arguments: Arguments, extra_lists: Mapping[str, ListFactory]
 ) -> dict[str, ReferenceList]:
-    """Return the lists of items for form fields, by field name. `extra_lists` adds to `_LISTS_BY_FIELD`, or overrides
-    it."""
+    """Return the lists to choose from in a form, by field name. `extra_lists` replaces or completes `_LISTS_BY_FIELD`."""
     is_in_site = isinstance(arguments.get("at"), SiteRef)
     site_lists = {_section_list, _site_space_list, _page_list, group_list}
     return {

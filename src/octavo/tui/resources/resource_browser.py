@@ -35,7 +35,7 @@ from octavo.tui.widgets.text_widgets import ChangingText
 LOAD_DELAY = 0.12
 """Seconds that the cursor stays on a table before the rows of the table are loaded."""
 MAX_ROWS = 20_000
-"""Maximum number of rows that are loaded of a list. Sorting and filtering cover all loaded rows."""
+"""Maximum number of rows that are loaded from one list."""
 
 
 @dataclass
@@ -47,18 +47,18 @@ class BrowserLevel:
     resources: tuple[Resource[Any], ...]
     arguments: Arguments
     parent: Model
-    """Item to which the tables belong. At the top level, the organization."""
+    """Item that contains the tables: the organization at the top level."""
     status: str = ""
     resource: Resource[Any] = field(init=False)
     """The selected table."""
     positions: dict[str, tuple[str, Any]] = field(default_factory=dict)
-    """Filter text and key of the selected row of each table that the user left, by the plural of its resource."""
+    """For each table that the user left, by `Resource.plural`: the filter text and the key of the selected row."""
 
     def __post_init__(self) -> None:
         self.resource = self.resources[0]
 
     def selection(self, *rows: Any, clear: Callable[[], None] = lambda: None) -> resource_commands.Selection | None:
-        """Return the rows as the target of commands. None if the server sent no valid ID for a row."""
+        """Return the target of commands on these rows. `clear` deselects the rows. None if a row has no valid ID."""
         resource, items = self.resource.item_of(rows[0])[0], tuple(self.resource.item_of(row)[1] for row in rows)
         if not all(resource.has_valid_ids(self.arguments, item) for item in items):
             return None
@@ -67,12 +67,12 @@ class BrowserLevel:
     def create_target(
         self, on_created: Callable[[str], None] = lambda key: None, row: Any = None
     ) -> resource_commands.CreateTarget:
-        """Return the target of commands that create an item in the selected table. `on_created` is called with the key of
-        the new item. `row` is the row with the cursor."""
+        """Return the target for a new item in the selected table. `row` is the row with the cursor. `on_created` is called
+        with the key of the new item."""
         return resource_commands.CreateTarget(self.resource, self.arguments, self.parent, on_created, row)
 
     def child_level(self, item: Any) -> BrowserLevel:
-        """Return the level for an item of the selected table."""
+        """Return the level with the tables of an item in the selected table."""
         resource = self.resource
         arguments, parent = resource.arguments_for(self.arguments, item), resource.permission_source(item)
         return BrowserLevel(resource.title(item), resource.children, arguments, parent, resource.status(item))
@@ -121,7 +121,7 @@ def structure_target(view: BrowserScreen) -> site_tree.StructureTarget | None:
 
 
 def _open_route(view: BrowserScreen, route: Route) -> None:
-    """Open the view that a row leads to, if the user has access."""
+    """Open a view. If the user has no access to its space, say so."""
     if isinstance(route, ToPage) and view.shell.workspace.space(route.space) is None:
         view.shell.explain("You do not have access to this space.")
     else:
@@ -155,7 +155,7 @@ TABLE_COMMANDS: Commands[BrowserScreen] = Commands(
 
 
 class BrowserScreen(ListView[Any]):
-    """View of declared tables. Enter opens a row, esc goes up one level."""
+    """View of the tables of `Resource` declarations. Enter opens a row, esc goes up one level."""
 
     CONTEXT = "sites and organization"
     HELP = (
@@ -189,29 +189,27 @@ class BrowserScreen(ListView[Any]):
 
     def __init__(
         self,
-        view: str,
+        mode: str,
         title: str,
         resources: tuple[Resource[Any], ...],
-        arguments: Callable[[Organization], Arguments],
+        root_arguments: Callable[[Organization], Arguments],
     ) -> None:
-        """`view` is the mode of the view. `arguments` returns further arguments of the top-level tables, given the
-        organization."""
+        """`root_arguments` returns the arguments of the top-level tables except `at`."""
         super().__init__()
-        self.MODE = view
-        self._title, self._resources, self._root_arguments = title, resources, arguments
+        self.MODE = mode
+        self._title, self._resources, self._root_arguments = title, resources, root_arguments
         self.levels: list[BrowserLevel] = []
-        """The organization and the open items, from the outermost to the innermost. Empty until the organization is
-        known."""
+        """The levels of the organization and of the open items, outermost first. Empty until the organization is loaded."""
         self.tables: dict[str, TableState] = {}
         self.counts: dict[tuple[str, Operation[Any]], str] = {}
-        """Number of items in each loaded table, by table and list operation."""
+        """Number of items in each loaded table, by `Resource.plural` and list operation."""
         self.snapshot: Snapshot[Any] = Snapshot()
         self._names: dict[str, str] = {}
-        """Names of items by ID, from the responses so far."""
+        """Names of items by ID."""
         self._detail_loader = DetailLoader(self, lambda: self.live, self._show_details)
         self._load_delay = Delay(self)
         self._new_key = ""
-        """Key of a new item, until the item is in the list."""
+        """Key of a new item to select. Empty when the item is selected."""
         self.pending = PendingNavigation(self)
 
     def body(self) -> Iterable[Widget]:
@@ -245,7 +243,7 @@ class BrowserScreen(ListView[Any]):
         self.rows.focus()
 
     def _refresh_spaces(self) -> None:
-        """Show or hide the tables after the list of spaces has changed."""
+        """Update the names of spaces. Hide the tables if there is no organization."""
         if self.show_no_organization(self.rows, self._resources[0].plural):
             self.levels.clear()
             self.follow("list", None)
@@ -264,18 +262,16 @@ class BrowserScreen(ListView[Any]):
         self.levels.append(BrowserLevel(self._title, resources, arguments, organization))
         self.pending.show_top_level()
 
-    # Levels and tables
-
     @property
     def level(self) -> BrowserLevel:
-        """The innermost level."""
+        """The level on screen."""
         return self.levels[-1]
 
     @property
     def table(self) -> TableState:
         """Columns and order of the selected table."""
         resource = self.level.resource
-        name = f"{resource.name} {resource.plural}"  # Two tables can share the list operation `resource.name`.
+        name = f"{resource.name} {resource.plural}"
         if name not in self.tables:
             self.tables[name] = TableState(resource, self.shell.session.state)
         return self.tables[name]
@@ -312,14 +308,14 @@ class BrowserScreen(ListView[Any]):
             self._open_table(resource, delay=LOAD_DELAY)
 
     def _open_table(self, resource: Resource[Any], *, delay: float = 0.0, force: bool = False) -> None:
-        """Show a table, and load its items after `delay` seconds. With `force`, load the items even if the server reported
-        before that it does not have the table."""
+        """Show a table, and load its items after `delay` seconds. With `force`, also load items that an earlier response
+        called unavailable."""
         for table in self.tables.values():
             table.clear_sort_keys()
         self.level.resource, self.snapshot, self._new_key = resource, Snapshot(), ""
         self.follow("list", None)
         self.rows.selection.clear()
-        self.rows.show(())  # Cleared first, because removing the filter redraws the list.
+        self.rows.show(())  # Before the filter is removed, because `set_filter` redraws the rows.
         self.rows.set_filter("")
         self.rows.returning_key = None
         self.rows.columns = self.table.headings()
@@ -350,11 +346,8 @@ class BrowserScreen(ListView[Any]):
         if key is not None:
             self.rows.go_to(key)
 
-    # Responses
-
     def follow_lookups(self, slots: str, ops: Sequence[Operation[Any]]) -> None:
-        """Load the responses to `ops`, and add the names in them. `slots` is a prefix for the names of the subscriptions,
-        which replace the earlier subscriptions with this prefix."""
+        """Subscribe to the names in the responses to `ops`, instead of earlier subscriptions with the prefix `slots`."""
         for number, op in enumerate(ops):
             self.follow(f"{slots} {number}", op, self.add_names)
         number = len(ops)
@@ -377,8 +370,8 @@ class BrowserScreen(ListView[Any]):
         self.pending.open_target()
 
     def add_names(self, snapshot: Snapshot[Any] | None = None) -> None:
-        """Add the names in a response, and redraw the rows and the details. If a name has changed, also sort and filter the
-        rows again. Without a response, the names of spaces have changed."""
+        """Add the names in a response, and update the rows and the details. Called without a response after spaces were
+        renamed."""
         previous = self._names
         if snapshot is not None and snapshot.value is not None:
             self._names = previous | names_by_id(snapshot.value)
@@ -424,8 +417,7 @@ class BrowserScreen(ListView[Any]):
         self._update_status()
 
     def _unavailable_reason(self, resource: Resource[Any]) -> str | None:
-        """Return why the parent cannot have such items, or why the server does not have the table. None if it is
-        available."""
+        """Return why a table is not available for the parent or on this server. None if it is available."""
         return resource.unavailable_reason(self.level.parent) or self.live.availability.why_unavailable(
             resource.list_operation(self.level.arguments)
         )
@@ -443,7 +435,7 @@ class BrowserScreen(ListView[Any]):
             else self.counts.get((resource.plural, op), "")
         )
         if count and resource.resolve_row is not None and count.isdigit():
-            # The heading of a list with items of several kinds does not name them, so the count does.
+            # For example “5 parts”: the heading “Structure” does not name the items.
             count = plural(int(count), resource.singular)
         crumbs = [level.title for level in self.levels if (level.title, len(self.levels)) != (resource.heading, 1)]
         selected_count = f"{len(self.selected_rows)} selected" if self.selected_rows else ""
@@ -453,7 +445,7 @@ class BrowserScreen(ListView[Any]):
             " · ".join(filter(None, (where, count, selected_count))),
             " · ".join(filter(None, (self.table.sort_label, age))),
         )
-        # Without the list of tables, only this line names the parent of the rows.
+        # The list of tables names the parent. If there is only one table, this list is hidden.
         prefix = f"{self.level.title} › " if len(self.levels) > 1 and len(self.level.resources) < 2 else ""
         name = Content.assemble(f"{prefix}{resource.heading} ", (count, "$octavo-muted"))
         self.query_one("#kind", Static).update(name)
@@ -468,8 +460,6 @@ class BrowserScreen(ListView[Any]):
             else ""
         )
 
-    # Details and counts
-
     @on(LineList.Highlighted, "#things")
     def _show_details(self) -> None:
         if self.levels:
@@ -478,7 +468,7 @@ class BrowserScreen(ListView[Any]):
                 resource, item = resource.item_of(item)
             facts = self._detail_loader.details_of(resource, self.level.arguments, item)
             self.query_one(Details).show(resource, item, self.name_of, facts)
-            if not self.rows.state.shows_loading:  # While a table loads, the screen keeps its layout.
+            if not self.rows.state.shows_loading:  # The layout does not change while a table loads.
                 self.set_class(not self.rows.items, "-empty")
 
     def _render_table_row(self, resource: Resource[Any]) -> Row:
@@ -498,8 +488,6 @@ class BrowserScreen(ListView[Any]):
             return ()
         item = None if self.rows.item is None else self.level.resource.item_of(self.rows.item)[1]
         return [each for each in (item, *(level.parent for level in reversed(self.levels))) if each is not None]
-
-    # Navigation
 
     @on(LineList.Opened, "#kinds")
     def _focus_rows(self) -> None:
@@ -541,16 +529,14 @@ class BrowserScreen(ListView[Any]):
     def refresh_data(self) -> None:
         if self.levels and self._unavailable_reason(self.level.resource):
             self._open_table(self.level.resource, force=True)
-        self._detail_loader.clear()  # Details come from other requests too, so the details can change while the list does not.
+        self._detail_loader.clear()
         self._show_details()
         super().refresh_data()
 
 
 def _hint(resource: Resource[Any], reason: str | None, parent: Any, why_not_create: str | None) -> str:
-    """Return the hint of an empty table. It has the description of the items, and how to create an item or why you cannot.
-
-    `reason` is the reason why the table is unavailable, or None. `parent` is the parent of the items.
-    """
+    """Return the hint of an empty table: a description, and how to create an item. `reason` says why the table is
+    unavailable."""
     if reason:
         return resource.description if resource.unavailable_reason(parent) is not None else "Press r to retry."
     if resource.empty_text or (resource.create is None and resource.add_item is None):
@@ -561,8 +547,8 @@ def _hint(resource: Resource[Any], reason: str | None, parent: Any, why_not_crea
 
 
 def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], current: Any) -> None:
-    """Drop the counts of the other tables of the same item if a list has changed: a new role in one table may change the
-    number of members who can merge in another table."""
+    """Drop the counts of the parent's other tables if the list of `op` has changed. For example, a new role may change the
+    number of members who can merge."""
     siblings, previous = url_path(op).rpartition("/")[0], view.snapshot.value
     if (
         view.level.resource.update is None
@@ -577,7 +563,7 @@ def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], current: Any)
 
 
 def _load_more_names(view: BrowserScreen) -> None:
-    """Load the names that only the responses to `more_lookups` contain."""
+    """Load the names that the items of the selected table need, with `Resource.more_lookups`."""
     resource, arguments = view.level.resource, view.level.arguments
     if view.snapshot.value is None:
         return
@@ -586,7 +572,7 @@ def _load_more_names(view: BrowserScreen) -> None:
 
 
 def _lookup_responses(view: BrowserScreen, resource: Resource[Any]) -> dict[type[Operation[Any]], Any]:
-    """Return the responses of the lookups, by operation. None for a response that is not loaded."""
+    """Return the responses to `Resource.lookups` by operation. None for a response that is not loaded."""
     return {
         lookup: view.live.peek(build_largest_list_operation(lookup, view.level.arguments)).value
         for lookup in resource.lookups
@@ -594,7 +580,7 @@ def _lookup_responses(view: BrowserScreen, resource: Resource[Any]) -> dict[type
 
 
 def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) -> Sequence[Any]:
-    """Return the items in a response, with values derived from other responses."""
+    """Return the items in a response, with the values that `Resource.derive_items` adds."""
     items = resource.items(response)
     if resource.derive_items is None:
         return items
@@ -602,7 +588,7 @@ def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) 
 
 
 def open_selected_row(view: BrowserScreen, table: str = "") -> None:
-    """Open the tables of the selected item, at `table`, or at the first table if there is no such table."""
+    """Open the tables of the selected item, and select `table` or else the first table."""
     if (item := view.rows.item) is None:
         return
     level, resource = view.level, view.level.resource
@@ -617,7 +603,7 @@ def open_selected_row(view: BrowserScreen, table: str = "") -> None:
 
 
 class PendingNavigation:
-    """Opens an item, or moves to another table, as soon as the list is loaded."""
+    """A navigation that waits until a list is loaded: to an item, or to another table."""
 
     def __init__(self, view: BrowserScreen) -> None:
         self._view = view
@@ -629,7 +615,7 @@ class PendingNavigation:
         self._steps = max(0, self._steps + step)
 
     def open_item(self, resource: str, key: str, child_table: str) -> None:
-        """Open an item as soon as it is in the list, at the table `child_table`."""
+        """Open the table `child_table` of an item as soon as the item is in the list of `resource`."""
         self._target = (resource, key, child_table)
         if self._view.levels:
             self._view.save_position()
@@ -637,7 +623,7 @@ class PendingNavigation:
             self.show_top_level()
 
     def show_top_level(self) -> None:
-        """Show the top level at the table of the item to open."""
+        """Show the top-level table to which the navigation leads."""
         level = self._view.level
         if self._target is not None:
             level.resource = next(
@@ -650,8 +636,8 @@ class PendingNavigation:
         self._view.show_level()
 
     def open_target(self) -> None:
-        """Open the requested item if its list is loaded. If the whole list does not contain the item, say so. If the user
-        has gone to another table, open nothing."""
+        """Open the requested item if it is in the loaded list. If it is missing from the complete list, say so. Do nothing
+        if the user selected another table."""
         view = self._view
         if self._target is None or view.snapshot.value is None:
             return
@@ -668,7 +654,7 @@ class PendingNavigation:
 
 
 def _count_label(response: Any, resource: Resource[Any]) -> str:
-    """Return the number of items as text, with a + if the list continues."""
+    """Return the number of items as text, such as `12`. `12+` means that the server has more items."""
     loaded = len(resource.items(response))
     if not isinstance(response, ListPage) or response.next is None:
         return str(loaded)

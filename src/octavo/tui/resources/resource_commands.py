@@ -26,7 +26,7 @@ from octavo.tui.widgets.short_texts import Fact, first_few, plural
 MAX_TITLES = 12
 """Maximum number of titles in the confirmation of a deletion."""
 MAX_TYPED_LENGTH = 60
-"""Maximum length of a title that the user types to confirm. For longer titles, the user types the verb."""
+"""Maximum length in characters of a title that the user types to confirm a deletion."""
 _FEATURES = {
     "redirects": "sites-redirects",
     "share_links": "sites-share-links",
@@ -47,7 +47,7 @@ class Selection:
     resource: Resource[Any]
     arguments: Arguments
     parent: Model
-    """The parent: a site, a team, or the organization."""
+    """Item that contains the table: a site, a team, or the organization."""
     items: tuple[Any, ...]
     """The selected items, else the item with the cursor."""
     clear: Callable[[], None]
@@ -67,13 +67,14 @@ class Selection:
         return resource_forms.title_of_items(self.resource, self.items)
 
     def why_no_permission(self, app: Shell, permission: str, verb_phrase: str) -> str | None:
-        """Return why the user lacks a permission on the items. None if the user has the permission."""
+        """Return why the user lacks `permission` on the items. None if the user has the permission. `verb_phrase` is a
+        part of the sentence, such as `change`."""
         return why_no_permission(
             self._permission_sources(app), permission, f"{verb_phrase} {self.resource.plural}", self.resource.singular
         )
 
     def _permission_sources(self, app: Shell) -> Sequence[Any]:
-        """Return the objects whose permissions apply to the items. None stands for an object that is not loaded."""
+        """Return the objects with the user's permissions for the items. An object that is not loaded is None."""
         resource, required = self.resource, self.resource.permissions
         if required.on_item:
             return [resource.permission_source(item) for item in self.items]
@@ -92,21 +93,20 @@ class Selection:
         return self.parent
 
     def is_leaving(self, user: str) -> bool:
-        """Return True if deleting the items only removes the user from a team or the organization."""
+        """Return True if the selected item is the user's own membership, for example in a team."""
         user_ids = [self.resource.arguments_for(self.arguments, item).get("user_id") for item in self.items]
         return self.resource.permissions.allows_leaving and user_ids == [user]
 
 
 def _why_unavailable(app: Shell, operation: type[Operation[Any]], parent: Model) -> str | None:
-    """Return why the server or the plan of the site does not support an operation. None if it is supported, or if this is
-    not known."""
+    """Return why the server or the site's plan does not support an operation. None unless this is known."""
     frozen = frozen_feature_reason(parent, operation) if isinstance(parent, Site) else None
     return frozen or app.session.live.availability.why_unavailable(operation)
 
 
 def frozen_feature_reason(site: Site, op: type[Operation[Any]]) -> str | None:
-    """Return a sentence that says why the plan of a site no longer includes the feature of an operation. None if the
-    feature is not frozen."""
+    """Return a sentence such as “The plan of “Guide” no longer includes redirects.” None if the site has the feature for
+    `op`, or if this is not known."""
     name = SPECS[op].name
     feature_id = _FEATURES.get(name) or _FEATURES.get(name.partition(".")[0])
     feature = next((each for each in site.features if each.id == feature_id and each.frozen), None)
@@ -115,9 +115,6 @@ def frozen_feature_reason(site: Site, op: type[Operation[Any]]) -> str | None:
     feature_name = feature.id.removeprefix("sites-").replace("-", " ")
     upgrade = f" Upgrade the site to the {feature.plan} plan." if feature.plan else ""
     return f"The plan of “{site.title}” no longer includes {feature_name}.{upgrade}"
-
-
-# Deleting
 
 
 def _why_not_deleted(app: Shell, selection: Selection) -> str | None:
@@ -133,8 +130,8 @@ def _why_not_deleted(app: Shell, selection: Selection) -> str | None:
 
 
 def _delete_effects(resource: Resource[Any], items: Sequence[Any]) -> list[str]:
-    """Return the effects of deleting items, as sentences. If there are several items, each sentence names the items with
-    this effect."""
+    """Return sentences about the effects of a deletion. With several items, a sentence names the items that have the
+    effect."""
     titles_by_effect: dict[str, list[str]] = {}
     for item in items:
         for effect in resource.delete_effects(item):
@@ -191,15 +188,12 @@ def _delete(app: Shell, selection: Selection) -> None:
 
 
 def text_to_type(verb: str, resource: Resource[Any], items: Sequence[Any]) -> str:
-    """Return the text that the user types to confirm: the title of the item, or the verb if the title is hard to type. For
-    several items, the verb and their number."""
+    """Return the text that the user types to confirm: the title of a single item, or for example `delete 3`. A title
+    that is hard to type is replaced by the verb."""
     if len(items) > 1:
         return f"{verb} {len(items)}"
     name = " ".join(resource.title(items[0]).split())
     return name if name == resource.title(items[0]) and name.isascii() and 0 < len(name) <= MAX_TYPED_LENGTH else verb
-
-
-# Creating and editing
 
 
 def _edit_selected(app: Shell, selection: Selection) -> None:
@@ -255,7 +249,7 @@ def why_not_create(app: Shell, target: CreateTarget) -> str | None:
 
 
 def _may_create_in_some(app: Shell, target: CreateTarget) -> bool:
-    """Return True if you may create the item in a space or collection that the form offers, or if these are not loaded."""
+    """Return True if the form offers a space or collection in which you may create the item. True if this is not known."""
     for name, permission in target.resource.permissions.place_fields.items():
         places = loaded_items(app, target.arguments, target.resource.reference_lists, name)
         if places is None or any(has_permission(place, permission) for place in places):
@@ -271,9 +265,6 @@ def _why_not_run_command(app: Shell, target: CreateTarget) -> str | None:
 def _run_command(app: Shell, target: CreateTarget) -> None:
     if target.resource.command is not None:
         target.resource.command.run(app, target)
-
-
-# Actions
 
 
 def _why_no_actions(app: Shell, selection: Selection) -> str | None:
@@ -327,9 +318,6 @@ def _confirm_action(app: Shell, selection: Selection, action: Action[Any]) -> No
     app.ask(ConfirmDialog(f"{action.name} {title}?", verb=action.name, intro=action.help), on_decided)
 
 
-# Copying and opening
-
-
 def _url_of(selection: Selection) -> str:
     urls = getattr(selection.first_item, "urls", None)
     candidates = (getattr(urls, name, "") for name in ("app", "published", "public"))
@@ -380,7 +368,6 @@ SELECTION_COMMANDS: Commands[Selection] = Commands(
     context="selected items",
     no_target="Select an item first.",
 )  # fmt: skip
-"""Commands for the selected items."""
 
 
 def _delete_label(selection: Selection) -> str:
@@ -389,11 +376,8 @@ def _delete_label(selection: Selection) -> str:
     return f"{resource.delete_label}{origin}{f' ({count})' if count > 1 else ''}"
 
 
-# Columns, order and export
-
-
 def choose_sort_column(app: Shell, table: TableState, on_change: Callable[[], None]) -> None:
-    """Ask for the column to sort by."""
+    """Ask for the column to sort by, and sort. `on_change` redraws the table."""
     default_order = "Default order"
     current_note = "current · press enter to reverse the order"
     choices: list[Choice[ResourceColumn[Any] | str]] = [
@@ -416,7 +400,7 @@ def _column_label(column: ResourceColumn[Any]) -> str:
 def choose_columns(
     app: Shell, table: TableState, on_change: Callable[[], None], selected: ResourceColumn[Any] | None = None
 ) -> None:
-    """Ask for columns to show or hide, until the user closes the list."""
+    """Show or hide columns until the user closes the list of columns. `on_change` redraws the table."""
     columns, visible_columns = table.resource.columns, table.columns
     choices = [Choice(each, _column_label(each), right="shown" if each in visible_columns else "") for each in columns]
 

@@ -1,4 +1,4 @@
-"""Forms that create or edit items or run an action, and the operations that delete items or undo these writes."""
+"""Forms that create items, edit items or run actions. Also deletes items, and undoes these writes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def open_create_form(
 
     def on_sent(sent: SubmittedForm) -> None:
         operation, response = sent.operation, sent.response
-        name = _of_response(resource.title, response)
+        name = _read_item(resource.title, response)
         why_no_undo = _why_not_deletable(resource, response)
         if undo_factory is not None:
             undo = _undo_roles(live, operation, undo_factory)
@@ -61,7 +61,7 @@ def open_create_form(
             if not hint and resource.delete is not None:
                 hint = f"To {resource.delete_verbs[0]} the {resource.singular}, select the {resource.singular} and press X."
             app.writes.forbid_undo(f"You cannot undo “{resource.create_label}” by pressing u. {hint}".rstrip())
-        if key := _of_response(resource.key, response):
+        if key := _read_item(resource.key, response):
             on_created(key)
         if resource.after_write is not None:
             app.background(resource.after_write(app, arguments, operation, response))
@@ -152,7 +152,7 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
 def open_bulk_edit_form(
     app: Shell, resource: Resource[Any], arguments: Arguments, items: Sequence[Any], clear_selection: Callable[[], None]
 ) -> None:
-    """Open the form that makes the same change in several items. Empty fields are not changed."""
+    """Open the form that makes the same change in all `items`. Fields that the user leaves empty stay unchanged."""
     assert resource.update is not None, "the resource must have an update operation"
     first, *others = items
     item_arguments = resource.arguments_for(arguments, first)
@@ -219,8 +219,7 @@ async def _send_bulk_edit(
 
 
 def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], message: str) -> DirectUndo:
-    """Return an undo that sends operations in order, until one fails. Each operation in `ops` comes with the error message
-    for its failure."""
+    """Return an undo that sends `ops` until an operation fails. Each pair in `ops` is an error message and an operation."""
 
     async def undo() -> SendResult[bool]:
         for failed, operation in ops:
@@ -233,7 +232,8 @@ def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], 
 
 
 def _reverse_edit(operation: Operation[Any], previous: Model, arguments: Arguments) -> Operation[Any] | None:
-    """Return the operation that reverts an edit. None if a previous value is unknown, or not valid in a request."""
+    """Return the operation that restores the previous values after an edit. None if a previous value is unknown or not
+    valid in a request."""
     values: dict[str, Any] = {}
     for name in operation.model_fields_set - set(arguments):
         if not hasattr(previous, name):
@@ -248,12 +248,11 @@ def _reverse_edit(operation: Operation[Any], previous: Model, arguments: Argumen
     try:
         return build_operation(type(operation), {**arguments, **values})
     except ValidationError:
-        return None  # The previous value is not valid in a request, for example a role of a newer server.
+        return None  # For example, a newer server sent a role that Octavo does not know.
 
 
 def _why_not_deletable(resource: Resource[Any], response: Any) -> str:
-    """Return why the user cannot delete the item that the user has just created. Empty if the user can, or if this is not
-    known."""
+    """Return why the user may not delete the new item in `response`. Empty unless this is known."""
     if not resource.permissions.on_item or not isinstance(response, Model):
         return ""
     sources, verb = (resource.permission_source(response),), f"{resource.delete_verbs[0]} {resource.plural}"
@@ -263,11 +262,11 @@ def _why_not_deletable(resource: Resource[Any], response: Any) -> str:
 def _undo_creation(
     live: Live, resource: Resource[Any], arguments: Arguments, operation: Operation[Any], response: Any
 ) -> DirectUndo | None:
-    """Return the undo of a creation. None if such items cannot be deleted, or if the server did not send the ID of the
-    new item."""
+    """Return the undo of a creation: the deletion of the new item. None if the API has no deletion, or if the ID is not
+    known."""
     if resource.delete is None:
         return None
-    name = _of_response(resource.title, response) or f"the {resource.singular}"
+    name = _read_item(resource.title, response) or f"the {resource.singular}"
     sent_values = {field: getattr(operation, field) for field in operation.model_fields_set}
     try:
         delete_arguments = (
@@ -286,12 +285,12 @@ def _undo_roles(live: Live, operation: Operation[Any], undo_factory: UndoFactory
     return _undo_of(live, "undo the role changes", [(failed, each) for each in ops], "Undid the role changes.")
 
 
-def _of_response(read: Callable[[Any], str], response: Any) -> str:
-    """Return the title or the key of a new item, which `read` returns for it. Empty if the response is no item."""
+def _read_item(read: Callable[[Any], str], response: Any) -> str:
+    """Return `read(response)`, such as the title of a new item. Empty if the response is not an item."""
     try:
         return read(response) if isinstance(response, Model) else ""
     except AttributeError:
-        return ""  # The response is not an item, for example the number of invited members.
+        return ""
 
 
 def _reference_lists(app: Shell, resource: Resource[Any], arguments: Arguments) -> dict[str, ReferenceList]:
@@ -299,7 +298,7 @@ def _reference_lists(app: Shell, resource: Resource[Any], arguments: Arguments) 
 
 
 def _permitted_places(app: Shell, resource: Resource[Any], arguments: Arguments) -> dict[str, ReferenceList]:
-    """Return the spaces and collections to create an item in. Those without permission are disabled."""
+    """Return the lists of spaces and collections for a new item by field name. Choices without permission are disabled."""
     lists = _reference_lists(app, resource, arguments)
 
     def with_disabled_choices(reference_list: ReferenceList, permission: str) -> ReferenceList:
@@ -331,7 +330,6 @@ async def _find_item(live: Live, resource: Resource[Any], arguments: Arguments, 
 
 
 def _with_key(resource: Resource[Any], response: Any, key: str) -> Any | None:
-    """Return the item with a key in a response. None if the response does not contain it."""
     return next((each for each in resource.items(response) if resource.key(each) == key), None)
 
 
@@ -343,7 +341,7 @@ async def load_item(live: Live, resource: Resource[Any], arguments: Arguments, i
         current = await live.send(build_operation(resource.get, resource.arguments_for(arguments, item)))
     except NotFound:
         return None
-    # The server returns a deleted space for 7 more days.
+    # Deleted spaces can be loaded for 7 days.
     return None if getattr(current, "deleted_at", None) is not None else current
 
 
@@ -355,8 +353,8 @@ def title_of_items(resource: Resource[Any], items: Sequence[Any]) -> str:
 async def delete_items(
     live: Live, resource: Resource[Any], arguments: Arguments, items: Sequence[Any]
 ) -> SendResult[tuple[Any, ...]]:
-    """Delete items in order, until one cannot be deleted. The result is `done` if at least one item was deleted, and has the
-    deleted items. Its message says which item could not be deleted."""
+    """Delete items until a deletion fails, and return the deleted items. The result is `done` if at least one item was
+    deleted. Its message names the item that could not be deleted."""
     deleted: list[Any] = []
     for item in items:
         sent = await _delete_one(live, resource, arguments, item)
@@ -382,7 +380,7 @@ async def _delete_one(live: Live, resource: Resource[Any], arguments: Arguments,
         f"Could not {resource.delete_verbs[0]} {name}",
         f"the server had not yet {resource.delete_verbs[1]} {name}",
     )
-    kind = WriteKind[Any](find)  # Built here, because the list to check depends on the resource.
+    kind = WriteKind[Any](find)
     sent = await send_direct(live, op, failure_prefix=failed_message, missing=missing_message, kind=kind)
     if sent.kind == "refused" and isinstance(sent.error, NotFound):
         return SendResult("done", result=True)  # Another user has deleted the item.
@@ -405,7 +403,7 @@ def undo_of_deletion(
 async def send_action(
     live: Live, action: Action[Any], resource: Resource[Any], arguments: Arguments, item: Any, *, is_undo: bool = False
 ) -> SendResult[Any]:
-    """Send an action on an item. `is_undo` sends the operation that undoes the action."""
+    """Send the operation of an action on an item, or with `is_undo` the operation that undoes the action."""
     operation, values = (action.undo_operation, action.undo_values) if is_undo else (action.operation, action.values)
     assert operation is not None, "the action must have an operation"
     op = build_operation(operation, {**resource.arguments_for(arguments, item), **values})

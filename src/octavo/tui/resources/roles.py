@@ -20,18 +20,18 @@ _ACTIONS = {
     "create": "merge",
     "admin": "administer",
 }
-"""The action that a role adds to the actions of the next lower role."""
+"""The action that a role allows in addition to lower roles, by role."""
 
 
 @dataclass(frozen=True)
 class RoleScope:
-    """A space or collection, and the roles given there."""
+    """A space or collection, with the roles that members and teams have in it."""
 
     id: str
     title: str
     default_level: str | None = "inherit"
-    """Highest role that members of the organization inherit here. `inherit` for the level of the parent collection. None
-    if members inherit no role."""
+    """Highest role that members inherit from the organization. `inherit` stands for the level of the parent collection.
+    None if members inherit no role."""
     people: Mapping[str, str] = field(default_factory=dict)
     """Roles by user ID."""
     teams: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Person(NamedTuple):
     role: str | None
     """Role in the organization. None for a guest."""
     teams: frozenset[str] = frozenset()
-    """IDs of the teams of the person."""
+    """IDs of the person's teams."""
     disabled: bool = False
 
 
@@ -69,11 +69,8 @@ def rank(role: str | None) -> int:
 
 def role_sources(person: Person, chain: Sequence[RoleScope], organization: str) -> tuple[RoleSource, ...]:
     """Return the reasons why a person has a role in a space or collection, the highest role first. Empty if the account
-    is disabled.
-
-    `chain` has the space or collection, then its collection, then the collection that contains this collection, and so
-    on. `organization` is the title of the organization.
-    """
+    is disabled. `chain` has the space or collection, and all collections that contain it, innermost first. `organization`
+    is a title."""
     if person.disabled:
         return ()
     sources: list[RoleSource] = []
@@ -101,8 +98,8 @@ def role_sources(person: Person, chain: Sequence[RoleScope], organization: str) 
 
 
 def no_access_reason(person: Person, chain: Sequence[RoleScope], organization: str) -> str:
-    """Return a sentence that says why a person inherits no role from the organization. Empty if the person can inherit
-    one. `chain` is as in `role_sources`."""
+    """Return a sentence that says why a person inherits no role from the organization. Empty if the person can inherit a
+    role. For `chain`, see `role_sources`."""
     if person.disabled:
         return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:
@@ -114,8 +111,7 @@ def no_access_reason(person: Person, chain: Sequence[RoleScope], organization: s
 
 
 def access_sentence(person: Person, chain: Sequence[RoleScope], organization: str, role: str | None) -> str:
-    """Return a sentence that says why a person has access, or why the person has none. `role` is the role according to
-    the server, or None for no access."""
+    """Return a sentence that says why a person has `role`. None stands for no access. For `chain`, see `role_sources`."""
     place_title = chain[0].title
     sources = role_sources(person, chain, organization)
     source = next((each for each in sources if each.role == role), None)
@@ -137,12 +133,12 @@ def actions(role: str | None) -> str:
 
 
 def role_name(role: str | None) -> str:
-    """Return the name of a role. Without a role a member is a Guest."""
+    """Return the name of a role in the organization, such as `Editor`. None is `Guest`."""
     return label(role or "guest")
 
 
 def _location_suffix(chain: Sequence[RoleScope], depth: int) -> str:
-    """Return where a role was given, such as ` in the collection Product`, as the end of a phrase."""
+    """Return where the role of `chain[depth]` was given, such as ` here` or ` in the collection Product`."""
     if not depth:
         return " here"
     inside = f", which contains {chain[depth - 1].title}" if depth > 1 else ""
@@ -150,8 +146,8 @@ def _location_suffix(chain: Sequence[RoleScope], depth: int) -> str:
 
 
 def _scope_with_default_level(chain: Sequence[RoleScope]) -> RoleScope | None:
-    """Return the first space or collection with its own default level. None if all levels are `inherit`: members then
-    inherit their role in the organization."""
+    """Return the space or collection whose default level applies to `chain[0]`. None if all default levels are
+    `inherit`."""
     return next((each for each in chain if each.default_level != "inherit"), None)
 
 

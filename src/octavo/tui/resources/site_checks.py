@@ -1,4 +1,4 @@
-"""Tests of a site: where a link leads, what its search returns, and whether a condition on visitor claims is met."""
+"""Dialogs that test a site: the target of a link, the results of a search, and conditions on visitor claims."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText
 
 PROBLEM_LABELS = {"loop": ("↻ loop", "$warning"), "dead end": ("✗ missing target", "$error")}
-"""Label and color of each problem of a redirect."""
+"""Label and color of the problems of redirects."""
 MAX_REQUESTS = 20
 """Maximum number of requests to the server for one link test."""
 
@@ -64,7 +64,8 @@ class MarkedRedirect(redirects.Redirect):
 def with_problems(
     listed: Sequence[redirects.Redirect], site: Any, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
-    """Return the redirects with their problems. If the site structure is not loaded, return `listed`."""
+    """Return the redirects, each redirect with a problem as a `MarkedRedirect`. `responses` has the site structure. If the
+    structure is not loaded, return `listed`."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return listed
@@ -82,8 +83,7 @@ def with_problems(
 def page_lists(
     listed: Sequence[redirects.Redirect], arguments: Arguments, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[Operation[Any]]:
-    """Return the operations that list the pages of the spaces to which redirects lead. The lists have the titles of the
-    target pages."""
+    """Return the operations that load the titles of the pages to which redirects lead: the pages of each target space."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return ()
@@ -99,7 +99,7 @@ def problem_label(problem: str) -> AnyText:
 
 
 def part_urls(structure: site_structure.SiteStructure) -> dict[str, str]:
-    """Return the URLs of the sections and spaces of a site, by ID. For an unpublished part, its title."""
+    """Return the URLs of the sections and spaces of a site by ID. An unpublished part has its title instead of a URL."""
     return {
         each.id: each.urls.published or site_tree.title_of(each)
         for each, _ in site_tree.walk_parts(structure)
@@ -109,19 +109,18 @@ def part_urls(structure: site_structure.SiteStructure) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class LinkTestResult:
-    """Target of a link to a site, and the number of broken redirects on the site."""
+    """The redirects that start at a link, their target, and the number of broken redirects on the site."""
 
     chain: RedirectChain
     has_redirect: bool
-    """True if a redirect starts at the link."""
     target: str
-    """Part of the site to which the link leads, such as `the section API`. Empty if it is unknown."""
+    """Part of the site to which the link leads, such as `the section API`. Empty if the part is not known."""
     end_counts: Counter[ChainEnd]
     """Number of redirects on the site by their end: `leads`, `loop` or `dead end`."""
 
     @property
     def summary(self) -> str:
-        """The numbers of redirects and of broken redirects on the site, as text."""
+        """The number of redirects on the site and the number of broken redirects, as text."""
         counts = ((self.end_counts["loop"], "loop"), (self.end_counts["dead end"], "missing target"))
         problems = " and ".join(plural(number, noun) for number, noun in counts if number)
         return f"{plural(self.end_counts.total(), 'redirect')} on this site, {f'including {problems}' if problems else 'none broken'}"
@@ -137,8 +136,8 @@ async def redirect_facts(live: Live, arguments: Arguments, redirect: redirects.R
 
 
 async def _page_title(live: Live, at: SiteRef, redirect: redirects.Redirect) -> str:
-    """Return the phrase “the page TITLE” for the page that a redirect leads to. Empty if there is no page, or if its
-    title cannot be loaded."""
+    """Return the target page of a redirect as `the page TITLE`. Empty if the target is not a page, or if its title
+    cannot be loaded."""
     structure = await live.cached_or_fetch(site_structure.Get(at=at))
     for op in page_lists([redirect], {}, {site_structure.Get: structure}):
         try:
@@ -151,7 +150,7 @@ async def _page_title(live: Live, at: SiteRef, redirect: redirects.Redirect) -> 
 
 
 async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
-    """Return where a URL or a path of a site leads. Raises ApiError."""
+    """Follow the redirects from a URL or a path of a site. Raises ApiError."""
     site, structure, listed = await asyncio.gather(
         live.cached_or_fetch(sites.Get(at=at)),
         live.cached_or_fetch(site_structure.Get(at=at)),
@@ -167,8 +166,8 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
         chain = follow_redirects(source, targets, base)
         path = path_on_site(chain.steps[-2 if len(chain.steps) > 1 else 0], base)
         redirect = by_source.get(path)
-        # Redirects to sections and spaces are known. About other paths, the server is asked once: it also knows deleted
-        # pages and other spellings of a URL.
+        # The structure has the targets of redirects to sections and spaces. Other paths need a request, because only the
+        # server knows deleted pages and other spellings of a URL.
         if (
             path in asked_paths
             or len(asked_paths) >= MAX_REQUESTS
@@ -183,27 +182,25 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
 
 
 async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
-    """Ask the server where a path leads, and add the target to `targets`. Return False if the server does not know the
-    path, or does not respond."""
+    """Request the target of a path, and add the target to `targets`. Return False if the server does not send it."""
     try:
         op = redirects.Resolve(at=at, source=path)
         if live.availability.why_unavailable(op) is not None:
             return False
         targets[path] = (await live.send(op)).target
     except ValidationError:
-        return False  # The text is not a path, so no redirect starts there.
+        return False  # A redirect starts only at a valid path.
     except NotFound:
         if path not in targets:
             return False
-        targets[path] = None  # The redirect is listed, but leads nowhere.
+        targets[path] = None  # The list has the redirect, but its target does not exist.
     except ApiError:
-        return False  # The result then depends on the loaded redirects only.
+        return False
     return True
 
 
 def path_of_link(text: str, base: str) -> str:
-    """Return the escaped path on the site for a link that the user typed, such as `/old/page`. If the link leads to another
-    site, return the URL."""
+    """Return the escaped path of a typed link, such as `/old/page`. Return the URL of another site unchanged."""
     path = path_on_site(text.strip(), base)
     if "://" not in path and not path.startswith("/"):
         path = f"/{path}"
@@ -211,8 +208,8 @@ def path_of_link(text: str, base: str) -> str:
 
 
 def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
-    """Return a phrase for the part of the site to which a chain of redirects leads, such as “a page in the section API”.
-    Empty if no known part contains the last URL."""
+    """Return the part of the site at the end of `chain`, such as `a page in the section API`. Empty if no known part
+    contains the last URL."""
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]
@@ -226,7 +223,8 @@ def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, 
 
 
 def _target_url(destination: redirects.DestinationRead, urls: Mapping[str, str]) -> str | None:
-    """Return where a redirect leads. None if the target is no longer on the site."""
+    """Return the target of a redirect as a URL or a text such as `a page in URL`. None if the target is no longer on the
+    site."""
     match destination.kind:
         case "site-section":
             return urls.get(destination.site_section_id or "")
@@ -245,8 +243,7 @@ MAX_SPACES = 100
 
 
 def open_link_test(app: Shell, target: CreateTarget, link: str = "", facts: tuple[Fact, ...] = ()) -> None:
-    """Ask for a link and show where it leads, until the dialog is closed."""
-
+    """Open the dialog that tests links. `link` and `facts` are an earlier link and its result."""
     field = DialogField("Link", link, placeholder="/old/page", required_error="Type a link or a path on the site.")
     intro = "" if facts else "Octavo follows the redirects on the site, as a browser would."
     dialog = ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field)
@@ -260,7 +257,7 @@ async def _show_result(app: Shell, target: CreateTarget, link: str) -> None:
             facts = result_facts(await test_link(app.session.live, target.arguments["at"], link))
     except ApiError as error:
         facts = (Fact("bad", "error", str(error)),)
-    if app.screen is screen:  # Otherwise, the user has opened another screen.
+    if app.screen is screen:
         open_link_test(app, target, link, facts)
 
 
@@ -284,8 +281,7 @@ def result_facts(result: LinkTestResult) -> tuple[Fact, ...]:
 
 
 def open_site_search(app: Shell, target: CreateTarget) -> None:
-    """Ask for a query, list the pages of the site that match, and open the chosen page."""
-
+    """Ask for a query, show the matching pages of the site, and open the chosen page."""
     field = DialogField("Search words", required_error="Type the words to search for.", max_length=MAX_QUERY_LENGTH)
     dialog = ConfirmDialog("Search the site", verb="Search", cancel="Close", field=field)
     app.ask(dialog, lambda answer: app.background(_show_results(app, target, answer.text)))
@@ -324,12 +320,12 @@ TEST_COMMANDS: Commands[ConditionTest] = Commands(
 
 
 def open_condition(shell: Shell, arguments: Arguments, condition: Any) -> None:
-    """Open the test of a condition."""
+    """Open the dialog that tests a condition."""
     shell.push_screen(ConditionTest(shell, arguments["at"].site_id, condition.condition))
 
 
 class ConditionTest(Dialog[None]):
-    """A condition and visitor claims to test it with. The claims are saved for all conditions of the site."""
+    """A dialog that tests a condition with visitor claims. The typed claims are saved for all conditions of the site."""
 
     CONTEXT: ClassVar[str] = "test a condition"
     HELP: ClassVar[str] = (
@@ -366,7 +362,7 @@ class ConditionTest(Dialog[None]):
         self._update_outcome()
 
     def on_screen_suspend(self) -> None:
-        """Save the claims now, because navigation may close the dialog."""
+        """Save the claims, because navigation may close the dialog."""
         if self._draft_delay.has_unsaved:
             self._save_claims()
 
@@ -384,7 +380,7 @@ class ConditionTest(Dialog[None]):
 
     @property
     def outcome(self) -> str:
-        """The result of the condition, or the error and its position."""
+        """Sentence with the value of the condition for the claims, or with the error."""
         try:
             parsed = yaml_values.parse_yaml(self._claims)
         except YamlError as fault:

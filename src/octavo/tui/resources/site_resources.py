@@ -39,11 +39,11 @@ _SET_DEFAULT = Action[Any](
     disabled_reason=lambda item: f"{site_tree.title_of(item)} is already the default." if item.default else None, run=site_tree.make_default,
     permission=lambda item: "" if isinstance(item, site_structure.SiteSpace) and item.section else "admin",
 )  # fmt: skip
-"""Makes an item the one that visitors see first: a space in a section, a section, or a space on a site without sections."""
+"""Sets the item that visitors see first: a section, a space in a section, or a space on a site without sections."""
 
 
 def _visitor_effects(part: site_structure.SiteSpace | site_structure.SiteSection) -> list[str]:
-    """Return the effects on visitors if a part is removed from the site, as sentences."""
+    """Return sentences about the effects on visitors of removing a part from the site."""
     if part.default:
         return [
             f"Visitors to {part.urls.published or 'the site'} currently see this item first. After you remove it, they will see another item first."
@@ -53,7 +53,7 @@ def _visitor_effects(part: site_structure.SiteSpace | site_structure.SiteSection
 
 
 def _removed_spaces(section: site_structure.SiteSection) -> str:
-    """Return a sentence about the spaces that are removed from the site together with a section."""
+    """Return a sentence about the spaces in a section, which are removed from the site with the section."""
     names = ", ".join(space.title or space.id for space in section.site_spaces)
     title = site_tree.title_of(section)
     return f"The spaces in {title} will also be removed from the site: {names}." if names else f"{title} has no spaces."
@@ -124,7 +124,7 @@ OTHER_PARTS: Resource[Any] = Resource(
     columns=(ResourceColumn("NAME", "title"),),
     permissions=_EDIT_PERMISSIONS,
 )  # fmt: skip
-"""Parts of unknown kinds, which can be shown but not edited."""
+"""Parts of unknown kinds. Users cannot edit them."""
 PUBLISHED_PARTS: Resource[Any] = replace(
     OTHER_PARTS,
     read_only_reason="Published content comes from the site structure, so you cannot change it here. Change the structure instead.",
@@ -172,7 +172,7 @@ STRUCTURE: Resource[site_tree.PartRow] = Resource(
 
 
 def _destination(redirect: redirects.Redirect) -> str:
-    """Return the target of a redirect: a URL, or the ID of a page or part of the site."""
+    """Return the target of a redirect: a URL, or the ID of a page, section or site space."""
     destination = redirect.destination
     return destination.url or destination.site_section_id or destination.page_id or destination.site_space_id or ""
 
@@ -305,10 +305,10 @@ SITES: Resource[sites.Site] = Resource(
     children=(STRUCTURE, REDIRECTS, SHARE_LINKS, MCP_SERVERS, ADAPTIVE_SCHEMA, CONDITIONS, SITE_MEMBERS, PUBLISHED_CONTENT),
     actions=(
         Action("Publish", "People in the site's audience will be able to open the site.", sites.Publish,
-               undo_operation=sites.Unpublish, run=partial(publish_dialogs.confirm, publishes=True),
+               undo_operation=sites.Unpublish, run=partial(publish_dialogs.confirm_publishing, publishes=True),
                disabled_reason=lambda item: "This site is already published." if item.published else None),
         Action("Unpublish", "Visitors will no longer be able to open the site. All links to the site will stop working.", sites.Unpublish,
-               undo_operation=sites.Publish, run=partial(publish_dialogs.confirm, publishes=False),
+               undo_operation=sites.Publish, run=partial(publish_dialogs.confirm_publishing, publishes=False),
                disabled_reason=lambda item: None if item.published else "This site is not published."),
     ),
     permissions=RequiredPermissions(create="create_content", on_item=True),

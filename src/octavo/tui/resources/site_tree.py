@@ -39,7 +39,7 @@ class PartRow(Model):
     part: Part
     depth: int = 0
     titles_inside: str = ""
-    """Titles of all parts inside the part, which the filter line searches."""
+    """Titles of all parts inside the part. The filter searches these titles."""
 
     @property
     def id(self) -> str:
@@ -65,7 +65,7 @@ def noun_of(part: Part) -> str:
 
 
 def children_of(part: Part) -> tuple[Part, ...]:
-    """Return the children of a part. Each child has the ID of its parent, which some servers omit."""
+    """Return the children of a part, with the ID of the part as their parent. Some servers omit this ID."""
     match part:
         case SiteSection():
             return tuple(site_space.model_copy(update={"section": part.id}) for site_space in part.site_spaces)
@@ -115,7 +115,7 @@ def pointer_to(part: MovablePart) -> Pointer:
 
 
 def movable_children(structure: SiteStructure, parent: str | None) -> list[MovablePart]:
-    """Return the children of a part, or of the site, that can be moved."""
+    """Return the movable children of the part with the ID `parent`, or of the site if `parent` is None."""
     if parent is None:
         result: Sequence[Part] = structure.structure
     else:
@@ -123,8 +123,8 @@ def movable_children(structure: SiteStructure, parent: str | None) -> list[Movab
     return [part for part in result if not isinstance(part, UnknownPart)]
 
 
-def step_position(structure: SiteStructure, part: MovablePart, step: Literal[-1, 1]) -> Position | None:
-    """Return the position after moving a part up (-1) or down (1). None if there is no sibling in that direction."""
+def position_after_step(structure: SiteStructure, part: MovablePart, step: Literal[-1, 1]) -> Position | None:
+    """Return the position of a part after it moves up (-1) or down (1). None if the part is already first or last."""
     siblings = movable_children(structure, parent_id(part))
     ids = [sibling.id for sibling in siblings]
     new_index = ids.index(part.id) + step if part.id in ids else -1
@@ -138,7 +138,7 @@ def step_position(structure: SiteStructure, part: MovablePart, step: Literal[-1,
 
 
 def current_position(structure: SiteStructure, part: MovablePart) -> Position | None:
-    """Return the current position of a part, relative to a sibling. None if the part has no sibling."""
+    """Return the current position of a part before or after a sibling. None if the part has no sibling."""
     siblings = movable_children(structure, parent_id(part))
     ids = [sibling.id for sibling in siblings]
     index = ids.index(part.id) if part.id in ids else 0
@@ -156,12 +156,12 @@ class MoveTarget:
     title: str
     depth: int
     children: tuple[MovablePart, ...]
-    """Children of the parent, without the part that moves."""
+    """Children next to which the part can be placed."""
 
 
 def move_targets(structure: SiteStructure, part: MovablePart) -> list[MoveTarget]:
-    """Return the possible parents of a part: sections for a space, section groups for other parts. The top level of the site
-    comes first, but a space in a section cannot be moved there."""
+    """Return the possible parents of a part: sections for a space, section groups for other parts. The site itself comes
+    first, except for a space in a section."""
     parent_type = SiteSection if isinstance(part, SiteSpace) else SectionGroup
     descendant_ids = {part.id} | {
         each.id for each, _ in walk_parts(SiteStructure.model_construct(structure=children_of(part)))
@@ -186,7 +186,7 @@ def _other_children(structure: SiteStructure, part: MovablePart, parent: str | N
 
 
 def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
-    """Return the structure after a move. If the part or its new sibling does not exist, return `structure`."""
+    """Return the structure after the move `sort`. If the moved part or its new sibling is missing, return `structure`."""
     part = next((each for each, _ in walk_parts(structure) if each.id == sort.item.id), None)
     sibling = sort.position.before or sort.position.after
     if part is None or sibling is None or all(each.id != sibling.id for each, _ in walk_parts(structure)):
@@ -216,15 +216,15 @@ def _with_children(part: Part, children: tuple[Part, ...]) -> Part:
     return part
 
 
-def set_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
-    """Return the structure with `part` as the default: of the spaces with the same parent, or of all sections."""
+def with_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
+    """Return the structure with `part` as the default space of its section or site, or as the default section."""
     parent, is_space = parent_id(part), isinstance(part, SiteSpace)
 
     def with_new_default(parts: Sequence[Part]) -> tuple[Part, ...]:
         siblings: list[Part] = []
         for each in parts:
             updated = _with_children(each, with_new_default(children_of(each)))
-            if _is_sibling(updated, is_space, parent):
+            if _shares_default(updated, is_space, parent):
                 updated = updated.model_copy(update={"default": updated.id == part.id})
             siblings.append(updated)
         return tuple(siblings)
@@ -232,16 +232,16 @@ def set_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
     return structure.model_copy(update={"structure": with_new_default(structure.structure)})
 
 
-def sibling_default(structure: SiteStructure, part: MovablePart) -> MovablePart | None:
-    """Return the part that is the default now, among the spaces with the same parent or among all sections. None if it is
-    `part`, or if there is none."""
+def replaced_default(structure: SiteStructure, part: MovablePart) -> MovablePart | None:
+    """Return the current default that `part` would replace: a space with the same parent, or a section. None if there is no
+    other default."""
     is_space, parent = isinstance(part, SiteSpace), parent_id(part)
     defaults = (each for each, _ in walk_parts(structure) if isinstance(each, SiteSpace | SiteSection) and each.default)
-    return next((each for each in defaults if each.id != part.id and _is_sibling(each, is_space, parent)), None)
+    return next((each for each in defaults if each.id != part.id and _shares_default(each, is_space, parent)), None)
 
 
-def _is_sibling(part: Part, is_space: bool, parent: str | None) -> bool:
-    """With `is_space`, return True if `part` is a space in `parent`. Otherwise return True if `part` is a section."""
+def _shares_default(part: Part, is_space: bool, parent: str | None) -> bool:
+    """Return True if a part can be the default space in `parent`, or without `is_space` the default section."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 
@@ -250,12 +250,12 @@ _END_NAMES = {-1: "first", 1: "last"}
 
 @dataclass(frozen=True)
 class StructureTarget:
-    """Target of the commands that move parts: the selected part of the visible site structure."""
+    """Target of the commands that move parts: the selected part of a site."""
 
     site: Model
     site_ref: SiteRef
     structure: SiteStructure | None
-    """The structure in the table. None if the table shows something else."""
+    """Structure in the table. None if the table does not show the structure."""
     part: MovablePart | None
 
     def why_not_movable(self) -> str | None:
@@ -268,7 +268,7 @@ class StructureTarget:
         """Return why the part cannot be moved up (-1) or down (1). None if it can be moved."""
         if (why := self.why_not_movable()) is not None or self.part is None or self.structure is None:
             return why
-        if step_position(self.structure, self.part, step) is None:
+        if position_after_step(self.structure, self.part, step) is None:
             return f"{title_of(self.part)} is already the {_END_NAMES[step]} item at this level. To move it to another section or group, press M."
         return None
 
@@ -276,7 +276,7 @@ class StructureTarget:
 def structure_target(
     resource: Resource[Any], arguments: Arguments, parent: Model, response: Any, row: Any
 ) -> StructureTarget:
-    """Return the target of the structure commands, given the selected table and row."""
+    """Return the target of the structure commands for the selected `row` of a table."""
     structure = response if isinstance(response, SiteStructure) and resource.list is site_structure.Get else None
     part = row.part if isinstance(row, PartRow) and not isinstance(row.part, UnknownPart) else None
     return StructureTarget(parent, arguments["at"], structure, part)
@@ -286,7 +286,7 @@ def _move_step(step: Literal[-1, 1]) -> Callable[[Shell, StructureTarget], None]
     def move(app: Shell, target: StructureTarget) -> None:
         if target.structure is None or target.part is None:
             return
-        position = step_position(target.structure, target.part, step)
+        position = position_after_step(target.structure, target.part, step)
         if position is not None:
             message = f"Moved {title_of(target.part)} {'up' if step < 0 else 'down'}."
             _move(app, target, target.structure, target.part, position, message)
@@ -295,7 +295,7 @@ def _move_step(step: Literal[-1, 1]) -> Callable[[Shell, StructureTarget], None]
 
 
 def _choose_parent(app: Shell, target: StructureTarget) -> None:
-    """Ask for the section or group to move the part to, and for a position there."""
+    """Ask for a section or group and for a position in it, and move the part."""
     if (part := target.part) is None or (structure := target.structure) is None:
         return
     current_parent = parent_id(part)
@@ -351,7 +351,8 @@ def _move(
 def _undo_with(
     app: Shell, reverse: Operation[Any] | None, title: str, message: str
 ) -> Callable[[Any], DirectUndo] | None:
-    """Return the `make_undo` of a write whose undo sends `reverse` and shows `message`. None if `reverse` is None."""
+    """Return a function that returns the undo of a write, for `make_undo`. The undo sends `reverse` and shows
+    `message`. None without `reverse`."""
     if reverse is None:
         return None
     undo_write = partial(send_unchecked, app.session.live, reverse, f"Could not undo “{title}”")
@@ -359,18 +360,15 @@ def _undo_with(
     return lambda _: undo
 
 
-# The default part
-
-
 def make_default(app: Shell, selection: Selection) -> None:
-    """Make a section or space the default, where visitors start."""
+    """Set the selected section or space as the default, which visitors see first."""
     part, site_ref = selection.first_item, selection.arguments["at"]
     list_operation = site_structure.Get(at=site_ref)
     structure = app.session.live.peek(list_operation).value
     if structure is None or not isinstance(part, SiteSection | SiteSpace):
         return
-    name, previous = title_of(part), sibling_default(structure, part)
-    cache_edit = (list_operation, lambda cached: set_default(cached, part))
+    name, previous = title_of(part), replaced_default(structure, part)
+    cache_edit = (list_operation, lambda cached: with_default(cached, part))
     message = f"Visitors to {_parent_title(structure, selection.parent, part)} now see {name} first."
     title, undo = f"set {name} as default", None
     if previous is not None:
@@ -383,7 +381,7 @@ def make_default(app: Shell, selection: Selection) -> None:
 
 
 def set_default_operation(site_ref: SiteRef, part: MovablePart) -> Operation[Any]:
-    """Return the operation that makes a part the default."""
+    """Return the operation that sets a section or space as the default."""
     if isinstance(part, SiteSection):
         return sites.Update(at=site_ref, default_site_section=part.id)
     if (section := parent_id(part)) is not None:
@@ -397,11 +395,8 @@ def _parent_title(structure: SiteStructure, site: Model, part: MovablePart) -> s
     return title or getattr(site, "title", "") or "the site"
 
 
-# Adding
-
-
 def choose_new_part(app: Shell, target: CreateTarget) -> None:
-    """Ask whether to add a section, a section group or a space, and open its form."""
+    """Ask whether to add a section, a section group or a space, and open the form for the new part."""
     structure = app.session.live.peek(site_structure.Get(at=target.arguments["at"])).value or SiteStructure()
     section, group = _containers(structure, target.row.part if isinstance(target.row, PartRow) else None)
     choices: list[Choice[Callable[[], object]]] = []
@@ -434,8 +429,7 @@ def choose_new_part(app: Shell, target: CreateTarget) -> None:
 
 
 def _containers(structure: SiteStructure, part: Part | None) -> tuple[SiteSection | None, SectionGroup | None]:
-    """Return the section and the section group in which new parts can be added: `part` itself, or those that contain it. None
-    if there is none."""
+    """Return the section and the section group that contain `part`, or are `part`. None for a missing section or group."""
     parts = {each.id: each for each, _ in walk_parts(structure)}
     parent = parts.get(parent_id(part) or "") if isinstance(part, SiteSpace) else None
     section = part if isinstance(part, SiteSection) else parent if isinstance(parent, SiteSection) else None
@@ -460,4 +454,3 @@ STRUCTURE_COMMANDS: Commands[StructureTarget] = Commands(
     ),
     context="site structure",
 )  # fmt: skip
-"""Commands that move the selected part of a site."""

@@ -31,12 +31,12 @@ from octavo.tui.widgets.short_texts import AnyText, plural
 
 
 async def role_facts_of_member(live: Live, arguments: Arguments, permission: permissions.UserPermission) -> DetailFacts:
-    """Return why a listed member has a role in the open space or collection."""
+    """Return facts that say why a member in a list has a role in the open space or collection."""
     return await _role_facts(live, arguments, arguments["at"], permission.user.id, permission.permission)
 
 
 async def role_facts_in_space(live: Live, arguments: Arguments, permission: permissions.SpacePermission) -> DetailFacts:
-    """Return why the open member has a role in one of the listed spaces."""
+    """Return facts that say why the open member has a role in a space of the list."""
     return await _role_facts(live, arguments, permission.space.ref, arguments["user_id"], permission.permission)
 
 
@@ -67,17 +67,17 @@ _SOURCE_LABELS = {
     "organization": "organization",
     "administrator": "organization",
 }
-"""Labels in the details of a member, by the kind of the source of a role."""
+"""Labels of facts about roles, by `RoleSource.kind`."""
 
 
 def with_teams(member: organizations.Member, team_ids: Iterable[str]) -> roles.Person:
-    """Return a member together with the IDs of their teams."""
+    """Return a member as a `Person` with the IDs of their teams."""
     return roles.Person(member.user.id, member.user.name, member.role, frozenset(team_ids), member.disabled)
 
 
 async def load_role_scopes(live: Live, organization: OrganizationRef, at: Shared) -> Sequence[roles.RoleScope]:
-    """Return a space or collection and the collections that contain it, innermost first, with the roles that are assigned
-    there. Raises ApiError."""
+    """Return the roles in a space or collection and in all collections that contain it, innermost first. Raises
+    ApiError."""
     collections_by_id = {
         each.id: each for each in await all_items(live, collections.List(at=organization, limit=PAGE_SIZE))
     }
@@ -96,7 +96,7 @@ async def load_role_scopes(live: Live, organization: OrganizationRef, at: Shared
 
 
 async def _load_role_scope(live: Live, at: Shared, item: Any) -> roles.RoleScope:
-    """Return a space or collection with its roles. If the roles cannot be loaded, `load_error` has the reason."""
+    """Return the roles in a space or collection. If loading fails, `load_error` has the reason."""
     title = item.title or item.id
     try:
         user_permissions, team_permissions = await asyncio.gather(
@@ -123,7 +123,7 @@ def _grant_again(operation: type[Operation[Any]], arguments: Arguments, role: st
 
 
 def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
-    """Read the roles before a grant, and return a function that returns the operations that restore these roles."""
+    """Remember the current roles. Return a function that returns the operations to restore these roles after a grant."""
     changes: list[tuple[str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
     for resource, kind, change, remove in (
         (MEMBER_ROLES, "user", permissions.UpdateUser, permissions.DeleteUser),
@@ -159,7 +159,7 @@ _GRANT_INTRO = "The role applies to this space or collection and to everything i
 
 
 def _grant_notice(grant: permissions.Grant, response: None) -> str:
-    """Return the notice after a grant: how many members and teams got the role."""
+    """Return the notice after a grant, such as “Assigned the Editor role to 2 members.”"""
     counts = ((len(grant.users or ()), "member"), (len(grant.teams or ()), "team"))
     recipients = " and ".join(plural(number, noun) for number, noun in counts if number)
     return (
@@ -224,7 +224,7 @@ ACCESS_TABLES = (EVERYONE_WITH_ACCESS, MEMBERS_WHO_MERGE, MEMBER_ROLES, TEAM_ROL
 
 
 def space_arguments(arguments: Arguments, space: str) -> Arguments:
-    """Return the arguments for operations on a space: the space and its organization."""
+    """Return the arguments for operations on a space: its reference, and the ID of its organization."""
     organization = arguments.get("organization_id") or arguments["at"].organization_id
     return {"at": SpaceRef(space_id=space), "organization_id": organization}
 

@@ -34,9 +34,9 @@ from octavo.tui.widgets.short_texts import Fact
 from octavo.tui.widgets.text_widgets import ChangingText, FactList
 
 MIN_COLUMN_WIDTH = 10
-"""Minimum width in cells of a column without a fixed width. A narrower column is hidden."""
+"""Minimum width of a column without a fixed width, in cells. Octavo hides columns that would be narrower."""
 MIN_FIRST_WIDTH = 21
-"""Minimum width in cells of the first column. Other columns are hidden for it."""
+"""Minimum width of the first column, in cells. Octavo hides other columns if the first column would be narrower."""
 
 
 class TableState:
@@ -46,7 +46,7 @@ class TableState:
         self.resource, self._state = resource, state
         saved_titles = state.get_fact(self._fact_name("columns"))
         titles = {each.title for each in resource.columns}
-        # A new version of Octavo may rename columns. Saved columns with an unknown title are ignored.
+        # Another version of Octavo may have saved titles that do not exist in this version.
         is_valid = isinstance(saved_titles, list) and titles.issuperset(saved_titles)
         saved = [each for each in resource.columns if is_valid and each.title in saved_titles]
         self.columns = tuple(saved or (each for each in resource.columns if each.is_shown))
@@ -58,7 +58,7 @@ class TableState:
         self.is_descending = bool(is_descending)
         self._sorted_items: Sequence[Any] = ()
         self._sort_keys: dict[ResourceColumn[Any], list[str | float | None]] = {}
-        """Sort keys of `_sorted_items`, by column. Kept until the items or their names change."""
+        """Sort keys of `_sorted_items`, by column."""
 
     def _fact_name(self, kind: str) -> str:
         return f"{kind} of {self.resource.name}"
@@ -81,11 +81,11 @@ class TableState:
         return Row(cells=tuple(column.cell(item, name_of) for column in self.columns))
 
     def search_text(self, item: Any, name_of: NameOf) -> str:
-        """Return the text that a filter searches, including hidden columns."""
+        """Return the text of an item that the filter searches. It includes hidden columns."""
         return " ".join([column.search_text(item, name_of) for column in self.resource.columns])
 
     def clear_sort_keys(self) -> None:
-        """Drop the sort keys after names or items have changed."""
+        """Drop the sort keys because items or names have changed."""
         self._sorted_items, self._sort_keys = (), {}
 
     def sort_items(self, items: Iterable[Any], name_of: NameOf) -> Sequence[Any]:
@@ -97,7 +97,7 @@ class TableState:
             self._sorted_items, self._sort_keys = items, {}
         if (keys := self._sort_keys.get(column)) is None:
             keys = self._sort_keys[column] = [column.sort_key(each, name_of) for each in items]
-        # Sort indexes, not pairs: many new objects would start the garbage collector during the sort.
+        # Indexes instead of pairs, because many new objects would start the garbage collector during the sort.
         indexes = [index for index, key in enumerate(keys) if key is not None]
         indexes.sort(key=cast(Callable[[int], Any], keys.__getitem__), reverse=self.is_descending)
         return [items[index] for index in indexes] + [
@@ -105,13 +105,13 @@ class TableState:
         ]
 
     def sort_by(self, column: ResourceColumn[Any] | None) -> None:
-        """Sort by a column, or reverse the order if the list is already sorted by this column."""
+        """Sort by a column. None restores the order of the server. A second call with a column reverses the order."""
         self.is_descending = column is not None and column is self.sort_column and not self.is_descending
         self.sort_column = column
         self._state.set_fact(self._fact_name("order"), [column.title if column is not None else "", self.is_descending])
 
     def toggle_column(self, column: ResourceColumn[Any]) -> None:
-        """Show or hide a column. The last visible column stays."""
+        """Show or hide a column. The last visible column cannot be hidden."""
         visible_columns = [each for each in self.resource.columns if (each in self.columns) != (each is column)]
         if visible_columns:
             self.columns = tuple(visible_columns)
@@ -128,11 +128,11 @@ class TableState:
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Characters that start a formula in a spreadsheet. A cell that starts with one gets a quote, so that it stays text."""
+"""Characters that start a formula in a spreadsheet. The CSV export puts `'` before such a cell, so that it stays text."""
 
 
 def as_csv(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
-    """Return a header line and one line for each item."""
+    """Return the visible columns as CSV with a header line."""
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\r\n")
     writer.writerow([column.title.lower() for column in columns])
@@ -143,7 +143,7 @@ def as_csv(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of
 
 
 def as_markdown(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
-    """Return a Markdown table with a header and one row for each item."""
+    """Return the visible columns as a Markdown table."""
     rows = [[column.title.capitalize() for column in columns], ["---" for _ in columns]]
     escapes = str.maketrans({"\\": "\\\\", "|": "\\|", "\n": " "})
     rows += [[_plain_text(column, item, name_of).translate(escapes) for column in columns] for item in items]
@@ -151,7 +151,7 @@ def as_markdown(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], na
 
 
 def as_json(items: Sequence[Model], excluded: frozenset[str]) -> str:
-    """Return all fields of the items as the API names them, except those in `excluded`."""
+    """Return the items as JSON with the field names of the API, without the fields in `excluded`."""
     return json.dumps(
         [item.model_dump(mode="json", by_alias=True, exclude=set(excluded)) for item in items],
         indent=2,
@@ -165,7 +165,7 @@ FORMATS: Mapping[str, tuple[str, FormatWriter]] = {
     "json": ("JSON", lambda columns, items, name_of, excluded: as_json(items, excluded)),
     "md": ("Markdown", lambda columns, items, name_of, _: as_markdown(columns, items, name_of)),
 }
-"""Label and writer of each format, by file extension."""
+"""Formats of exports by file extension: the label, and the function that returns the file content."""
 
 
 def _plain_text(column: ResourceColumn[Any], item: Any, name_of: NameOf) -> str:
@@ -179,7 +179,7 @@ def _plain_text(column: ResourceColumn[Any], item: Any, name_of: NameOf) -> str:
 
 
 LOAD_DELAY = 0.3
-"""Seconds that the cursor stays on a row before its details are loaded. Loading can take a dozen requests."""
+"""Seconds that the cursor stays on a row before Octavo loads its details."""
 LOADING: DetailFacts = (("", "Loading…"),)
 
 
@@ -187,20 +187,20 @@ class DetailLoader:
     """Loads the details of one row at a time."""
 
     def __init__(self, view: View, get_live: Callable[[], Live], on_loaded: Callable[[], None]) -> None:
-        """`on_loaded` is called when details are loaded, or could not be loaded."""
+        """`on_loaded` is called when details are loaded or cannot be loaded."""
         self._view, self._live, self._on_loaded = view, get_live, on_loaded
         self._facts: dict[tuple[str, str], DetailFacts] = {}
         self._key: tuple[str, str] | None = None
         self._load_delay = Delay(view)
 
     def clear(self) -> None:
-        """Drop the loaded details, which may be outdated."""
+        """Drop the loaded details because they may be outdated."""
         self._facts.clear()
         self._stop()
 
     def details_of(self, resource: Resource[Any], arguments: Arguments, item: Any | None) -> DetailFacts:
-        """Return the details of an item. If they are not loaded, return `LOADING`, and load them after `LOAD_DELAY`
-        seconds."""
+        """Return the loaded details of an item. If they are not loaded, return `LOADING` and load them after
+        `LOAD_DELAY`."""
         if resource.load_details is None or item is None:
             self._stop()
             return ()
@@ -210,7 +210,7 @@ class DetailLoader:
         if key != self._key:
             self._stop()
             self._key = key
-            # A function, because a coroutine would stay unawaited if the worker is canceled before its start.
+            # A function, because a worker that is canceled before its start would not await a coroutine.
             load: WorkType[None] = partial(self._load, resource, arguments, item, key)
             self._load_delay.start(LOAD_DELAY, lambda: self._view.run_worker(load, group="details"))
         return LOADING
@@ -232,14 +232,14 @@ class DetailLoader:
 
 
 TWO_COLUMNS = 84
-"""Width in cells from which the facts can use two columns."""
+"""Minimum width of the details in cells for two columns of facts."""
 HIDDEN_VALUE = "hidden"
 LITERAL_FACTS = frozenset({"ID", "path", "slug", "URL name", "host name", "subdomain", "title"})
-"""Facts that are never replaced by the name of another item, even if their value equals an ID."""
+"""Labels of facts whose values are never IDs of other items."""
 
 
 class Details(VerticalScroll, can_focus=False):
-    """Facts about one item. The table keeps the focus, and its keys scroll the details."""
+    """Facts about one item. The keys of the focused table scroll the details."""
 
     DEFAULT_CSS: ClassVar[str] = """
     Details {
@@ -253,7 +253,7 @@ class Details(VerticalScroll, can_focus=False):
         super().__init__(id=id)
         self._facts: Sequence[Fact] = ()
         self._key: tuple[str, str] | None = None
-        """Resource and key of the shown item. None if there is none."""
+        """Resource and key of the shown item. None if no item is shown."""
 
     def compose(self) -> ComposeResult:
         yield ChangingText("", classes="details--title")
@@ -262,7 +262,7 @@ class Details(VerticalScroll, can_focus=False):
             yield FactList(classes="details--right")
 
     def show(self, resource: Resource[Any], item: Any | None, name_of: NameOf, loaded_facts: DetailFacts = ()) -> None:
-        """Show the facts about an item, with `loaded_facts` at the top. If `item` is None, show nothing."""
+        """Show the facts about an item, with `loaded_facts` at the top. Show nothing if `item` is None."""
         title = Content.styled(resource.title(item), "bold") if item is not None else Content("")
         self.query_one(".details--title", Static).update(title)
         labels = {label for label, _ in loaded_facts}
@@ -288,7 +288,7 @@ class Details(VerticalScroll, can_focus=False):
 
 
 def facts_of(resource: Resource[Any], item: Any | None, name_of: NameOf) -> list[tuple[str, Any]]:
-    """Return the facts about an item: those that its resource declares, then all fields with a value."""
+    """Return the facts about an item: first the facts from `Resource.details`, then all fields with a value."""
     if item is None:
         return []
     declared = [(label, value) for label, value in resource.details(item) if value]
