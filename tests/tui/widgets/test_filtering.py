@@ -67,7 +67,7 @@ def test_discarded_texts_are_requested_again() -> None:
 
 async def test_texts_are_read_once_in_steps_before_typing() -> None:
     counting = CountingFilter(*numbers(1000))
-    reading = asyncio.create_task(counting.words.read_in_steps())
+    reading = asyncio.create_task(counting.words.compute_in_steps())
     await asyncio.sleep(0)
     assert 0 < len(counting.requested) < 100
     await reading
@@ -78,7 +78,7 @@ async def test_texts_are_read_once_in_steps_before_typing() -> None:
 
 async def test_items_may_be_replaced_while_texts_are_read() -> None:
     counting = CountingFilter(*numbers(1000))
-    reading = asyncio.create_task(counting.words.read_in_steps())
+    reading = asyncio.create_task(counting.words.compute_in_steps())
     await asyncio.sleep(0)
     counting.values = ("Ada", "Ben")
     counting.words.set_items(counting.values)

@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
-from octavo.tui.widgets.bars import Section, SectionTabs
 from octavo.tui.widgets.short_texts import Fact, first_few, fit, highlight, join_texts, safe, safe_lines, spread
 from octavo.tui.widgets.text_widgets import FactList
-from tests.tui.widgets.scratch import HOSTILE, Scratch, harmless, lines, wait_idle
+from tests.tui.widgets.scratch import HOSTILE, Scratch, harmless, lines
 
 
 @given(st.text(max_size=60), st.text(max_size=30), st.integers(1, 80))
@@ -76,15 +75,6 @@ async def test_wrapped_facts_are_indented() -> None:
         facts.facts = ()
         await pilot.pause()
         assert not facts.display
-
-
-async def test_note_beside_tabs_is_not_cut_if_its_letters_are_wide() -> None:
-    tabs = SectionTabs((Section("a", "All"),), "a")
-    app = Scratch(tabs)
-    async with app.run_test(size=(30, 4)):
-        tabs.note = "by 山田"
-        await wait_idle(app)
-        assert lines(app)[0].rstrip().endswith("by 山田")
 
 
 def test_texts_beyond_the_limit_are_counted() -> None:

@@ -19,7 +19,7 @@ from octavo.tui.widgets.short_texts import safe
 
 @dataclass(frozen=True)
 class Section:
-    """A tab. A `count` of None or 0 is not shown."""
+    """A tab with the number of its items. A `count` of 0 or None is not shown."""
 
     key: str
     name: str
@@ -27,14 +27,12 @@ class Section:
 
 
 class SectionTabs(Widget):
-    """The tabs of a view. They never have the focus; the keys `[` and `]` of the screen switch tabs."""
+    """The tabs of a view. Tabs never have the focus. The keys `[` and `]` of the screen switch between tabs."""
 
     DEFAULT_CSS = "SectionTabs { height: 1; padding: 0 1; background: $background; color: $octavo-muted; }"
 
     current: reactive[str] = reactive("")
     sections: reactive[tuple[Section, ...]] = reactive(())
-    note: reactive[str] = reactive("")
-    """Text at the right end, such as a filter or a hint."""
 
     @dataclass
     class Switched(Message):
@@ -54,12 +52,12 @@ class SectionTabs(Widget):
         self._spans: list[tuple[int, int, str]] = []
 
     def switch(self, step: int) -> None:
-        """Switch by `step` tabs, continuing at the other end."""
+        """Switch to the next tab (1) or the previous tab (-1). After the last tab comes the first tab."""
         keys = [section.key for section in self.sections]
         self.choose(keys[(keys.index(self.current) + step) % len(keys)])
 
     def choose(self, key: str) -> None:
-        """Switch to a tab, and post `Switched` if it was not active."""
+        """Switch to the tab with this key, and post `Switched` if another tab was active."""
         if key != self.current:
             self.current = key
             self.post_message(self.Switched(self, key))
@@ -72,11 +70,7 @@ class SectionTabs(Widget):
                 words = words.stylize("bold $foreground on $panel")
             self._spans.append((line.cell_length, line.cell_length + words.cell_length, section.key))
             line = line + words + Content(" ")
-        width, note = self.content_size.width, Content(self.note)
-        gap_width = width - line.cell_length - note.cell_length
-        if note and gap_width > 0:
-            return line + Content(" " * gap_width) + note
-        return line.truncate(width, ellipsis=True)
+        return line.truncate(self.content_size.width, ellipsis=True)
 
     def on_click(self, event: Click) -> None:
         for start, end, key in self._spans:
@@ -110,9 +104,9 @@ class KeyBar(Widget):
         self._spans: list[tuple[int, int, ActiveCommand]] = []
         self._shown: list[ActiveCommand] = []
         self._changed_commands: list[ActiveCommand] | None = None
-        """Commands to draw next. None if they are the shown commands."""
+        """Commands for the next drawing. None if the shown commands have not changed."""
         self._is_outdated = False
-        """True if the bindings may have changed since the commands were read."""
+        """True if the bindings may have changed since the key bar read the commands."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self._on_bindings_changed())
@@ -122,8 +116,8 @@ class KeyBar(Widget):
         self.check_idle()
 
     def on_idle(self) -> None:
-        # The signal comes several times per key press, mostly without a change. The key bar of a screen that is being
-        # created or removed cannot be found, because its widgets are incomplete.
+        # Done when idle, because the signal comes several times per key press, mostly without a change. A screen that is
+        # being removed has incomplete widgets, so `key_bar` cannot find its commands.
         if self._is_outdated and self.is_attached and not is_being_removed(self.screen):
             self._is_outdated = False
             if not self._shown or not self.screen.is_current:
@@ -173,13 +167,13 @@ class KeyBar(Widget):
         for start, end, command in self._spans:
             if start <= event.x < end:
                 event.stop()
-                # Run by the app, as for a key press. Run by the screen, a command that closes the screen would wait for
-                # itself: closing waits for the handlers of the widgets.
+                # The app runs the command. In a handler of this screen, a command that closes the screen would wait for
+                # its own end, because closing waits for all handlers.
                 self.app.call_later(command.run)
 
 
 def _group_commands(commands: list[ActiveCommand]) -> list[list[ActiveCommand]]:
-    """Group consecutive commands of one binding group, which share a label: `n/N change`."""
+    """Return the commands in groups that share a label, such as `n/N change`."""
     groups: list[list[ActiveCommand]] = []
     for command in commands:
         if groups and command.group is not None and groups[-1][0].group == command.group:

@@ -1,5 +1,4 @@
-"""Dialogs with an input line and a filtered list below it. Also pickers of an item such as a person, a space or a
-theme."""
+"""Dialogs in which typing filters a list: the base class `Chooser`, `Picker` for one item, and `ThemePicker`."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from textual.widgets import Input, Static
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
-from octavo.tui.widgets.row_list import FuzzyMatch, Row, RowHeading, RowList, match
+from octavo.tui.widgets.row_list import FuzzyMatch, Row, RowHeading, RowList, fuzzy_match
 from octavo.tui.widgets.short_texts import AnyText, fit, safe
 from octavo.tui.widgets.text_inputs import FilterInput
 from octavo.tui.widgets.text_widgets import ChangingText
@@ -32,23 +31,27 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_TITLE_WIDTH = 34
-"""Width of the column of titles. The column is wider if there is more space beside the longest explanation."""
-_FRAME_WIDTH, _ROW_MARGIN = 100, 14
-"""Width of the dialog, as in `chooser.tcss`, and of its border, the cursor and the gaps between the columns of a row."""
+"""Maximum width of the column of titles in cells, unless the explanations leave more space."""
+_FRAME_WIDTH = 100
+"""Width of the dialog in cells, as in `chooser.tcss`."""
+_ROW_MARGIN = 14
+"""Width in cells of everything in a row except title, explanation and right text: border, cursor and gaps."""
 _KEY_SCORE = 1000.0
-"""Score of a choice whose keyboard key (`right`) equals the query. It is higher than the score of any title."""
-_TITLE_BONUS, _SYNONYM_BONUS = 100.0, 90.0
-"""Bonus for a match in the title, and for a match in an alternative name."""
+"""Score of a choice whose keyboard key (`right`) equals the query. All other scores are lower."""
+_TITLE_BONUS = 100.0
+"""Added to the score of a match in the title."""
+_SYNONYM_BONUS = 90.0
+"""Added to the score of a match in the synonyms."""
 _WHOLE_WORD_SCORE = 50.0
-"""Lowest score for each word of the query if it matches a whole word."""
+"""Score that a word of the query reaches only if the text contains the word. Scattered letters have lower scores."""
 _MIN_QUERY_LENGTH = 2
-"""Shortest query for which more than the title is searched. A single letter is in nearly every text."""
+"""Minimum length in characters of a query that is searched outside titles, because most texts contain every letter."""
 _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
 
 
 @dataclass(frozen=True)
 class Choice(Generic[T]):
-    """An item of a chooser. `detail` explains the item; `disabled_reason` is the reason why it cannot be chosen now."""
+    """An item of a chooser. `detail` explains the item. `disabled_reason` says why the user cannot choose it now."""
 
     value: T
     title: str
@@ -64,10 +67,10 @@ class Choice(Generic[T]):
 
     @property
     def explanation(self) -> str:
-        """The reason why the item cannot be chosen, if there is one, followed by the detail of the item."""
+        """The disabled reason, if there is one, and the detail. The reason comes first because a row may cut the end."""
         if not (self.detail and self.disabled_reason):
             return self.disabled_reason or self.detail
-        return f"{self.disabled_reason} {self.detail}"  # The reason comes first, because the rest may not fit a row.
+        return f"{self.disabled_reason} {self.detail}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +104,10 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     CONTEXT: ClassVar[str] = "palette and pickers"
     PLACEHOLDER: ClassVar[str] = "Type to filter"
     COUNT_NOUN: ClassVar[str] = ""
-    """Noun for the number of choices, as in `285 commands`. Empty if only the number of matches is shown."""
+    """Noun for the number of choices, as in `285 commands`. Empty if the number is shown only while filtering."""
     FOOT: ClassVar[str] = "enter choose"
     SHOWS_EXPLANATION: ClassVar[bool] = False
-    """True if the whole explanation of the selected choice is also shown below the list, because it often does not fit
-    a row."""
+    """True if the dialog always shows the explanation of the selected choice below the list."""
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHOOSER,)
 
     def __init__(
@@ -118,15 +120,14 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     ) -> None:
         super().__init__()
         self.is_loading = is_loading
-        """True if choices are still being loaded."""
         self._title, self._choices, self._empty = title, choices, empty
         self._title_width = 0
         self._measured: Sequence[Choice[T]] | None = None
-        """Choices for which the width of the titles was measured."""
+        """Choices from which `_title_width` was computed."""
         self._listed_query = ""
-        """Query whose matches are listed."""
+        """Query of the matches in the list."""
         self.has_listed_choices = False
-        """True once the list shows the choices. `is_mounted` becomes True later."""
+        """True when the list shows the choices, which is earlier than `is_mounted`."""
 
     def body(self) -> ComposeResult:
         self._choices = self.choices()
@@ -149,18 +150,17 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         return self._choices
 
     def intro(self) -> Content | None:
-        """Return the text above the input line. None if there is none."""
+        """Return the text above the input line. None if the dialog has no such text."""
         return None
 
     @property
     def shows_explanation(self) -> bool:
-        """True if the explanation is also shown below the list: it is often too long for a row, or a choice has both a
-        detail and a reason why it is disabled."""
+        """True if the dialog shows the explanation of the selected choice below the list."""
         return self.SHOWS_EXPLANATION or any(choice.detail and choice.disabled_reason for choice in self._choices)
 
     @property
     def has_row_details(self) -> bool:
-        """True if rows show the explanation beside the title."""
+        """True if each row shows the explanation beside the title."""
         return not (self.shows_explanation and self.has_class("-tiny"))
 
     def draw(self, matched: MatchedChoice[T]) -> Row:
@@ -191,10 +191,10 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.query_one(FilterInput).focus()
 
     def select_initial(self) -> None:
-        """Place the cursor on the initial choice, if it is not the first."""
+        """Select the initial choice. By default, the first choice is selected."""
 
     def show_choices(self, choices: Sequence[Choice[T]]) -> None:
-        """Replace the choices. The query and the selected choice stay."""
+        """Replace the choices, and keep the query and the selected choice."""
         selected_value = self.rows.item.choice.value if self.rows.item is not None and self.rows.cursor else None
         self._choices = choices
         self._list_matches(self.query_one(FilterInput).value)
@@ -236,7 +236,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.query_one(".chooser--count", Static).update(Content(count))
 
     def find_matches(self, query: str) -> list[MatchedChoice[T]]:
-        """Return the matching choices, the best first."""
+        """Return the choices that match the query, best match first."""
         matches = [
             MatchedChoice(number, choice, matched)
             for number, choice in enumerate(self._choices)
@@ -260,7 +260,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             self.preview(selected.choice)
 
     def preview(self, choice: Choice[T]) -> None:
-        """Show the effect of the choice under the cursor. Does nothing unless a subclass overrides this method."""
+        """Show the effect of the selected choice, for example a theme. Does nothing by default."""
 
     @on(RowList.Opened)
     def _choose_clicked(self, message: RowList.Opened) -> None:
@@ -268,14 +268,13 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.choose()
 
     def choose_after_typing(self) -> None:
-        """Call `choose` after the letters typed before enter are processed, because their messages may still be
-        queued."""
+        """Call `choose` after the queued letters are processed that the user typed before enter."""
         self.query_one(FilterInput).call_later(self.choose)
 
     def choose(self) -> None:
-        """Take the selected choice, or show why it cannot be chosen. Does nothing if the dialog is closed."""
+        """Accept the selected choice, or show why the user cannot choose it."""
         if not self.is_active:
-            return  # Enter was pressed twice.
+            return  # The user pressed enter twice, so the dialog is closed.
         if (typed := self.query_one(FilterInput).value) != self._listed_query:
             self._list_matches(typed)
         selected = self.rows.item
@@ -287,23 +286,23 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             self.accept(selected.choice)
 
     def accept(self, choice: Choice[T]) -> None:
-        """Act on the selected choice when the user presses enter. By default, its value is the result of the dialog."""
+        """Handle the chosen item. By default, close the dialog with the value of the item as result."""
         self.dismiss(choice.value)  # type: ignore[arg-type]  # Subclasses with other results define this method.
 
     def cancel(self) -> None:
-        """Close without choosing."""
+        """Close the dialog without a choice."""
         self.dismiss(None)
 
 
 def match_choice(query: str, choice: Choice[Any]) -> FuzzyMatch | None:
-    """Return how well a choice matches a query. None if it does not match."""
+    """Return the score of a choice for a query, and the matching letters of its title. None if it does not match."""
     if query.strip() in choice.right.split():
-        return FuzzyMatch(_KEY_SCORE)  # The query is a keyboard key, and the user wants to know its command.
-    title_match = match(query, safe(choice.title).plain)
+        return FuzzyMatch(_KEY_SCORE)  # The user types a key to find its command.
+    title_match = fuzzy_match(query, safe(choice.title).plain)
     if title_match is not None:
         title_match = FuzzyMatch(title_match.score + _TITLE_BONUS, title_match.indexes)
-    synonym_match = match(query, f"{choice.synonyms} {choice.title}") if choice.synonyms else None
-    # Whole words in an alternative name count more than single letters scattered over the title.
+    synonym_match = fuzzy_match(query, f"{choice.synonyms} {choice.title}") if choice.synonyms else None
+    # Words in a synonym count more than letters that are scattered over the title.
     if synonym_match is not None and synonym_match.score >= _WHOLE_WORD_SCORE * len(query.split()):
         return max(
             title_match, FuzzyMatch(synonym_match.score + _SYNONYM_BONUS), key=lambda each: each.score if each else 0.0
@@ -313,16 +312,16 @@ def match_choice(query: str, choice: Choice[Any]) -> FuzzyMatch | None:
     if len(query.strip()) < _MIN_QUERY_LENGTH:
         return None
     all_text = f"{choice.title} {choice.synonyms} {choice.detail} {choice.right} {choice.group}"
-    # Most e-mail addresses share a domain, so domains are searched only if the query contains an @.
-    text_match = match(query, all_text if "@" in query else _DOMAIN.sub("", all_text))
-    # Only whole words count here: letters scattered over a whole sentence match by chance.
+    # Most e-mail addresses have the same domain, so domains are searched only for a query with an @.
+    text_match = fuzzy_match(query, all_text if "@" in query else _DOMAIN.sub("", all_text))
+    # Letters that are scattered over a sentence match by chance.
     return FuzzyMatch(text_match.score) if text_match is not None and text_match.score >= _WHOLE_WORD_SCORE else None
 
 
 NARROWEST_ROW = 64
-"""Cells for the title and the explanation of a choice on the narrowest screen."""
+"""Width in cells for title and explanation of a choice on the narrowest screen."""
 SEARCH_DELAY = 0.3
-"""Seconds after the last key press before `find_more` is called."""
+"""Seconds between the last key press and the call of `find_more`."""
 
 
 class Picker(Chooser[T | None, T]):
@@ -339,9 +338,8 @@ class Picker(Chooser[T | None, T]):
         find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]] | None = None,
         is_loading: bool = False,
     ) -> None:
-        """`on_preview` is called with each value that the cursor reaches, for example to preview a theme. `initial` is
-        selected first. `find_more` searches for choices in lists too long to load. With `is_loading`, the caller passes
-        the choices to `show_loaded` later."""
+        """`initial` is selected first. `on_preview` is called with the value under the cursor. `find_more` returns more
+        choices for a query. With `is_loading`, the caller passes all choices to `show_loaded` later."""
         super().__init__(title, choices, empty=empty, is_loading=is_loading)
         self._on_preview, self._initial, self._find_more = on_preview, initial, find_more
         self._search_delay = Delay(self)
@@ -356,7 +354,6 @@ class Picker(Chooser[T | None, T]):
 
     @property
     def shows_explanation(self) -> bool:
-        """True if explanations are shown below the list, because one is too long for a row on the narrowest screen."""
         return self._has_long_details
 
     def select_initial(self) -> None:
@@ -370,7 +367,7 @@ class Picker(Chooser[T | None, T]):
         choices: Sequence[Choice[T]],
         find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]] | None = None,
     ) -> None:
-        """Show the loaded choices. The typed text stays."""
+        """Show the loaded choices, and keep the typed text."""
         self._title, self._find_more, self.is_loading = title, find_more, False
         if not self.has_listed_choices:
             self._choices = choices
@@ -405,17 +402,17 @@ class Picker(Chooser[T | None, T]):
 
 
 class ThemePicker:
-    """Previews themes in the app, then keeps the chosen theme or restores the earlier theme."""
+    """Lets the user preview themes and choose a theme for the app."""
 
     def __init__(self, app: App[Any], save: Callable[[str], None] = lambda name: None) -> None:
         """`save` saves the name of a chosen theme."""
         self._app, self._save = app, save
         self.chosen = app.theme
-        """The chosen theme, which is restored after a preview."""
+        """Name of the chosen theme, which the app has when no theme is previewed."""
 
     @property
     def names(self) -> list[str]:
-        """Names of all themes, those of Octavo first."""
+        """Names of all themes. The themes of Octavo come first."""
         own = list(palettes())
         others = sorted(
             name for name in self._app.available_themes if name not in own and not name.startswith("textual-")
@@ -423,12 +420,12 @@ class ThemePicker:
         return own + others
 
     def preview(self, name: str | None) -> None:
-        """Preview a theme. None restores the chosen theme."""
+        """Show a theme in the app without saving it. None restores the chosen theme."""
         if self._app.theme != (name := name or self.chosen):
             self._app.theme = name
 
     def choose(self) -> None:
-        """Open a picker for the theme, which previews the theme under the cursor."""
+        """Open a picker of themes. The app previews the theme under the cursor."""
         choices = [
             Choice(
                 name,

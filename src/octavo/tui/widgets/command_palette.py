@@ -1,4 +1,4 @@
-"""The command palette, with every command, view and theme by name, and the help of a view with all its commands."""
+"""The command palette, which finds commands, views and themes by name. Also the help of a view with all its commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice, ThemePicker
-from octavo.tui.widgets.commands import ActiveCommand, Command, Commands, commands_by_relevance, place_name
+from octavo.tui.widgets.commands import ActiveCommand, Command, Commands, commands_by_relevance, context_name
 from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.short_texts import fit, safe
 
@@ -20,11 +20,11 @@ _OMITTED = ("app.palette",)
 
 
 PaletteValue = ActiveCommand | Callable[[], object] | str
-"""A command of the current view, a function that opens another view, or the name of a theme."""
+"""What enter runs in the palette: a command, a function that opens another view, or a theme by its name."""
 
 
 class PaletteScreen(Chooser[None, PaletteValue]):
-    """A palette of the commands of the current view, commands of other views, and themes, which are previewed."""
+    """A palette of commands of the current view, destinations in other views, and themes."""
 
     COUNT_NOUN: ClassVar[str] = "command"
     FOOT: ClassVar[str] = "enter run"
@@ -58,7 +58,7 @@ class PaletteScreen(Chooser[None, PaletteValue]):
         return [*commands, *self._destinations, *themes]
 
     def draw(self, matched: MatchedChoice[PaletteValue]) -> Row:
-        """Return the row of a choice. In search results, the row of another view's command names that view."""
+        """Return the row of a choice. In search results, the row also names another view that the choice opens."""
         row, view_name = super().draw(matched), matched.choice.view
         if matched.match is None or not view_name:
             return row
@@ -186,7 +186,7 @@ SYNONYMS = {
     "sites Publish": "go live make public",
     "sites Unpublish": "take down offline private",
 }
-"""Synonyms by command id, or by view with a table or an action, such as `sites conditions` or `sites Publish`."""
+"""Synonyms by command id. Destinations have names such as `sites conditions` (a table) or `sites Publish` (an action)."""
 
 
 _KEY_COLUMN_WIDTH = 13
@@ -212,13 +212,13 @@ class HelpScreen(Chooser[None, ActiveCommand]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELP_TOPICS,)
 
     def __init__(self, view: Screen[Any], show_topics: Callable[[], object], about_app: str = "") -> None:
-        """`about_app` is a sentence that is shown in the help of every view."""
+        """`about_app` is the last sentence of the introduction in every view."""
         super().__init__("Help")
         self._view, self._show_topics, self._about_app = view, show_topics, about_app
 
     def choices(self) -> Sequence[Choice[ActiveCommand]]:
         commands = commands_by_relevance(self._view)
-        self._title = f"Help: {commands[0][0].lower() if commands else place_name(self._view)}"
+        self._title = f"Help: {commands[0][0].lower() if commands else context_name(self._view)}"
         return [
             Choice(
                 command,
@@ -243,7 +243,7 @@ class HelpScreen(Chooser[None, ActiveCommand]):
     def draw(self, matched: MatchedChoice[ActiveCommand]) -> Row:
         choice = matched.choice
         keys = Content.styled(choice.right, "$octavo-muted" if choice.disabled_reason else "$primary")
-        # Not `explanation`, because the reason why a command is unavailable is shown below the list.
+        # Rows do not show the disabled reason, because it is shown below the list.
         detail = choice.detail if self.has_row_details else ""
         text = Content.assemble(
             fit(keys, _KEY_COLUMN_WIDTH),
@@ -259,6 +259,6 @@ class HelpScreen(Chooser[None, ActiveCommand]):
         self.app.call_later(choice.value.run)
 
     def show_topics(self) -> None:
-        """Close the help, and show the list of help topics."""
+        """Close the help and open the list of help topics."""
         self.dismiss(None)
         self.app.call_later(self._show_topics)

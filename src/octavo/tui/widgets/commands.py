@@ -1,6 +1,6 @@
 """Key bindings as values: a `Command` has its keys, its title, its help, and the reason why it cannot run now.
 
-A command is declared once, in the group for one kind of target, and every view with such a target uses the group:
+A command is declared once, in the group for its kind of target. Every view with such a target uses the group:
 
     THREAD = Commands("comments", (Command("resolve", "d", "Done", "Resolve the thread", run=resolve, why_not=may_not),
     ...))
@@ -13,9 +13,9 @@ read these bindings. A widget, screen or app with commands may also define:
 
 - `CONTEXT`: its name in the help, such as "page tree";
 - `HELP`: one or two sentences about its use;
-- `more_help`: a sentence about its current content, shown wherever the focus is;
+- `more_help`: a sentence about its current content;
 - `KEYBAR`: ids of the commands that its key bar shows first;
-- `typing_keys`: while it takes all letters as text, the keys that still run commands, each with its label.
+- `typing_keys`: pairs of a key and a label, for the keys that run commands while all letters are typed as text.
 """
 
 from __future__ import annotations
@@ -39,10 +39,12 @@ from octavo.concurrency import Tasks
 from octavo.tui.terminal.textual_internals import add_bindings, crash, is_whole
 from octavo.tui.widgets.notices import SEVERITIES, NoticeBoard, Tone
 
-LISTS, NAVIGATION = "LISTS", "NAVIGATION"
-"""Headings for the keys that every list has, and for the keys that move the cursor. Both come last in the help."""
+LISTS = "LISTS"
+"""Heading in the help for the commands of every list."""
+NAVIGATION = "NAVIGATION"
+"""Last heading in the help, for `CURSOR_COMMANDS`."""
 CURSOR_COMMANDS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
-"""Names of the commands that move the cursor. The help lists them last, because users know them."""
+"""Names of the commands that move the cursor. Most users know these commands, so the help shows them last."""
 _KEY_NAMES = {
     "escape": "esc",
     "enter": "enter",
@@ -63,24 +65,24 @@ R = TypeVar("R")
 
 
 _NO_KEY = "palette."
-"""Beginning of the key that stands for a command without keys. No terminal sends such a key."""
+"""Prefix of the key in the binding of a command without keys. No terminal sends such a key."""
 
 
 class StillLoading(str):
-    """Reason why a command cannot run now: its data is loading. The keys typed next are not ignored, as they are after
-    other reasons. Dialogs that confirm a write do not use it, so that a held key never confirms."""
+    """Reason why a command cannot run now: its data is loading. After other reasons, the app ignores the next keys. Dialogs
+    that confirm writes never use `StillLoading`, so that a held key never confirms."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
 class Command(Generic[T]):
-    """Something a user can do with a target of one kind. Each function gets the app and the target."""
+    """An action of the user on one kind of target. Its functions get the app and the target."""
 
     name: str
     """Last part of the id, after the name of the group: `resolve` in `comments.resolve`."""
     keys: str
-    """Keys separated by commas. Empty if only the command palette has the command."""
+    """Keys separated by commas. Empty if the command is only in the command palette."""
     title: str
     """Label in the key bar and in the command palette."""
     help: str
@@ -89,13 +91,13 @@ class Command(Generic[T]):
     why_not: Callable[[Any, T], str | None] = lambda app, target: None
     """Returns a sentence that says why the command cannot run now. None if it can run."""
     title_now: Callable[[Any, T], str | None] = lambda app, target: None
-    """Returns a title that depends on the target. None if `title` is shown."""
+    """Returns a title that depends on the target. None for `title`."""
     is_available: Callable[[Any, T], bool] = lambda app, target: True
-    """Returns whether the command exists for this target. If not, its key does nothing and the palette omits it."""
+    """Returns False if the command does not exist for the target. The key then does nothing."""
     applies: Callable[[Any, T], bool] = lambda app, target: True
-    """Returns whether the key bar offers the command. If not, its key still works."""
+    """Returns False if the key bar hides the command for the target. The key still works."""
     offered_on_failure: Callable[[Any, T], bool] = lambda app, target: False
-    """Returns whether the command can help after a failed load. Then it is named below the error."""
+    """Returns True if the command can help after a failed load. The line below the error then names the command."""
     shown: bool = True
     """True if the key bar may show the command."""
     key_display: str | None = None
@@ -106,9 +108,9 @@ class Command(Generic[T]):
     writes: bool | Callable[[Any, T], bool] = False
     """True if the command sends changes to the server, which read-only mode (`--read-only`) does not allow."""
     takes_text: bool = False
-    """True if the command does not write, but the user types text after the key. Then letters must not run commands."""
+    """True if the command opens an input. If it cannot run, the next letters must not run other commands."""
     id: str = ""
-    """The complete id, if it is not made from the names of the group and the command."""
+    """The complete id. Empty if the id is `GROUP.NAME`."""
 
 
 @dataclass(frozen=True)
@@ -116,29 +118,29 @@ class Commands(Generic[T]):
     """The commands for one kind of target. A view includes them with `for_target`."""
 
     name: str
-    """First part of the ids."""
+    """First part of the ids of the commands."""
     commands: tuple[Command[T], ...]
     context: str = ""
-    """Heading in the help topic “keys” and in the key map. Empty: the name of the widget, screen or app."""
+    """Heading in the help topic “keys”. If empty, the heading is the name of the widget, screen or app."""
     no_target: str | Callable[[Any], str] = "This command is not available here."
-    """The reason that is shown while there is no target: a sentence, or a function of the widget, screen or app."""
-    find: Callable[[Any], T | None] = lambda place: place
-    """Returns the target in the widget, screen or app, or None. By default, the widget, screen or app is the target."""
+    """Sentence that is shown while there is no target, or a function that returns it for the widget, screen or app."""
+    find: Callable[[Any], T | None] = lambda owner: owner
+    """Returns the target for the widget, screen or app that has the commands. None while there is no target."""
 
     def for_target(self, find: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
-        """Return these commands for the target that `find` returns. `changes` are other fields to replace."""
+        """Return a group whose target is found by `find`. `changes` replace other attributes of the group."""
         return replace(self, find=find, **changes)
 
     def only(self, *names: str) -> Commands[T]:
-        """Return a group of the commands with these names. Raises KeyError for an unknown name."""
+        """Return a group that has only the commands with these names. Raises KeyError for an unknown name."""
         return replace(self, commands=tuple(each for each in self._check_names(names) if each.name in names))
 
     def without(self, *names: str) -> Commands[T]:
-        """Return a group without the commands of these names. Raises KeyError for an unknown name."""
+        """Return a group without the commands with these names. Raises KeyError for an unknown name."""
         return replace(self, commands=tuple(each for each in self._check_names(names) if each.name not in names))
 
     def with_changed(self, name: str, **changes: Any) -> Commands[T]:
-        """Return a group in which the command `name` has other fields, such as another key or another help sentence."""
+        """Return a group in which `changes` replace attributes of the command `name`, such as its keys."""
         commands = self._check_names((name,))
         return replace(
             self,
@@ -151,7 +153,7 @@ class Commands(Generic[T]):
         return self.commands
 
     def id_of(self, command: Command[T]) -> str:
-        """Return the id by which a user can assign another key to the command."""
+        """Return the id of a command, such as `comments.resolve`. Users assign keys to ids in the settings."""
         return command.id or f"{self.name}.{command.name}"
 
     def bindings(self) -> Iterator[Binding]:
@@ -175,7 +177,7 @@ class HasCommands:
     """Mixin for a widget, screen or app that binds the keys of its `COMMAND_GROUPS`."""
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = ()
-    """Command groups of this class. The command groups of the base classes are added."""
+    """Command groups of this class. Base classes add their own groups."""
     _commands_by_id: ClassVar[dict[str, tuple[Commands[Any], Command[Any]]]] = {}
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -195,7 +197,7 @@ class HasCommands:
         return node.app, group, command, group.find(node)
 
     def why_not(self, id: str) -> str | None:
-        """Return the sentence that says why a command cannot run now, or None if it can run."""
+        """Return a sentence that says why a command cannot run now. None if it can run."""
         if not _is_complete(self):
             return None
         app, group, command, target = self._resolve_command(id)
@@ -207,22 +209,22 @@ class HasCommands:
         return command.why_not(app, target)
 
     def title_of(self, id: str) -> str | None:
-        """Return the title of a command if the title depends on the current target, else None."""
+        """Return the title of a command for the current target. None if the title does not depend on the target."""
         if not _is_complete(self):
             return None
         app, _, command, target = self._resolve_command(id)
         return None if target is None else command.title_now(app, target)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return whether a key is bound. The key of a command that cannot run is bound too: it says why."""
+        """Return True if the key of an action is bound. The key of a command that cannot run now shows the reason."""
         if action != "command" or not _is_complete(self):
             return super().check_action(action, parameters)  # type: ignore[misc, no-any-return]  # The class that uses the mixin has it.
         app, _, command, target = self._resolve_command(*parameters)
         return target is None or command.is_available(app, target)
 
     def action_command(self, id: str) -> object:
-        """Run a command, or show why it cannot run. Textual awaits an awaitable result, and handles no other key meanwhile.
-        A task is not returned, because it runs in the background."""
+        """Run a command, or show why it cannot run. While Textual awaits the result, it handles no keys, so the result is
+        never a background task."""
         if not _is_complete(self):
             return None
         app, _, command, target = self._resolve_command(id)
@@ -238,7 +240,7 @@ class HasCommands:
         return None if isinstance(result, asyncio.Task) else result
 
     async def run_command(self, id: str) -> None:
-        """Run a command as its key does, for a button or a message."""
+        """Run a command as if the user had pressed its key."""
         await cast("Widget", self).run_action(f"command({id!r})")
 
 
@@ -246,16 +248,16 @@ class HostApp(HasCommands, App[R]):
     """Base class of an app with commands, dialogs, notifications and background tasks."""
 
     is_ending = False
-    """True if the app is quitting and its screens are being removed."""
+    """True after `exit` was called."""
 
     def __init__(self) -> None:
         super().__init__()
         self.notices = NoticeBoard()
-        """Notifications that every screen and dialog shows."""
+        """Current notices. Every screen and dialog shows them."""
         self.exit_callbacks: set[Callable[[], None]] = set()
         """Callbacks that save unfinished input before the app exits or when its terminal closes."""
         self.signals: list[Signal[Any]] = [self.app_suspend_signal]
-        """Signals that exist longer than their subscribers."""
+        """Signals of the app, which exist longer than their subscribers."""
         self.tasks = Tasks("A background task", self.report_error)
         self.keys_of_user: Mapping[str, str] = {}
         """Keys that the user assigned to commands in the settings, by command id."""
@@ -265,21 +267,21 @@ class HostApp(HasCommands, App[R]):
         super().exit(result, return_code, message)
 
     def signal(self, name: str) -> Signal[Any]:
-        """Return a new signal that the app owns, so that it outlives its subscribers."""
+        """Create a signal of the app. Closed screens are unsubscribed."""
         signal: Signal[Any] = Signal(self, name)
         self.signals.append(signal)
         return signal
 
-    def background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run `work` until it ends, even if its screen is closed. `report_error` gets its error."""
-        return self.tasks.start(work)
+    def background(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Start a task that continues after its screen is closed. An exception in the task crashes the app."""
+        return self.tasks.start(coroutine)
 
     def report_error(self, error: BaseException) -> None:
-        """Crash the app, because a background task failed."""
+        """Crash the app with the exception of a background task."""
         crash(self, error)  # type: ignore[arg-type]  # Tasks end only with an Exception.
 
     def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
-        """Show a notification. `message` is plain text, not markup."""
+        """Show a notice for `seconds`, or as long as `tone` requires. With `undo`, the notice offers the undo key."""
         if self.is_ending or not self.screen_stack:
             return
         if self.screen.query("Notices"):
@@ -288,8 +290,7 @@ class HostApp(HasCommands, App[R]):
             self.notify(message, severity=SEVERITIES[tone], markup=False)
 
     def ask(self, dialog: Screen[T | None], act: Callable[[T], object]) -> None:
-        """Open a dialog, and call `act` with its result. If the dialog is canceled, its result is None, and `act` is not
-        called."""
+        """Open a dialog, and call `act` with its result unless the user cancels the dialog."""
 
         def on_closed(result: T | None) -> None:
             if result is not None:
@@ -299,17 +300,17 @@ class HostApp(HasCommands, App[R]):
 
     @property
     def why_no_writes(self) -> str:
-        """Sentence that says why the app sends no changes to the server. Empty if it sends changes."""
+        """Sentence that says why the app sends no changes to the server. Empty if the app sends changes."""
         return ""
 
     def explain(self, sentence: str) -> None:
-        """Show why a command is not available."""
+        """Show a sentence that says why a command is not available."""
 
     def ignore_typing(self) -> None:
-        """Ignore keys until the user pauses. Called when a key does nothing: the user may be typing a text."""
+        """Ignore keys until the user pauses. Called after a key that did nothing, because the user may be typing text."""
 
     def before_command(self, id: str) -> None:
-        """Called with the id of each command just before the command runs. Does nothing unless overridden."""
+        """Called before each command runs, with the id of the command."""
 
     def undo(self) -> None:
         """Undo the last change."""
@@ -322,13 +323,13 @@ def add_commands(node: HasCommands, group: Commands[Any]) -> None:
 
 
 def _is_complete(widget: object) -> bool:
-    """Return whether a widget is complete. While it is created or removed, its child widgets may be missing."""
+    """Return False while a widget is created or removed, because child widgets may be missing."""
     return not isinstance(widget, Widget) or is_whole(widget)
 
 
 @dataclass(frozen=True)
 class ActiveCommand:
-    """A command that the user can run from the focused widget."""
+    """A command that has a binding for the focused widget."""
 
     id: str
     keys: tuple[str, ...]
@@ -339,7 +340,7 @@ class ActiveCommand:
     """Name of the widget, screen or app that has the command."""
     enabled: bool
     applies: bool
-    """True if the key bar offers the command in the current state."""
+    """True if the key bar shows the command."""
     group: Binding.Group | None
     reason: str | None = field(compare=False)
     """Reason why the command cannot run now. None if it can run."""
@@ -348,17 +349,17 @@ class ActiveCommand:
 
     @property
     def key(self) -> str:
-        """Return the first key of the command, empty if it has none."""
+        """First key of the command. Empty for a command without keys."""
         return self.keys[0] if self.keys else ""
 
 
 def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
-    """Return all commands on `screen`: first the commands of the focused widget, then those of its parents."""
+    """Return all commands on `screen`: first the commands of the focused widget, then the commands of its parents."""
     return [_active_command(screen.app, active, keys) for active, keys in _active_bindings(screen)]
 
 
-def offered_commands(app: App[Any]) -> list[tuple[str, str]]:
-    """Return the key and the title of each command of the app that can help after a failed load."""
+def commands_after_failure(app: App[Any]) -> list[tuple[str, str]]:
+    """Return pairs of key and title for the commands of the app that can help after a failed load."""
     commands = app._commands_by_id.items() if isinstance(app, HasCommands) else ()
     offered = [(id, each) for id, (group, each) in commands if each.offered_on_failure(app, group.find(app))]
     keymap = app.keys_of_user if isinstance(app, HostApp) else {}
@@ -367,7 +368,7 @@ def offered_commands(app: App[Any]) -> list[tuple[str, str]]:
 
 
 def _active_bindings(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
-    """Return the active bindings, each with all its keys as they are shown."""
+    """Return pairs of an active binding and the names of its keys, such as `ctrl+p`."""
     entries: dict[tuple[int, str], tuple[ActiveBinding, list[str]]] = {}
     for active in screen.active_bindings.values():
         if active.binding.id is None:
@@ -390,7 +391,7 @@ def _active_command(app: App[Any], active: ActiveBinding, keys: list[str]) -> Ac
         keys=tuple(keys),
         title=title or binding.description,
         help=tooltip or binding.description,
-        context=place_name(node),
+        context=context_name(node),
         enabled=reason is None,
         applies=applies,
         group=binding.group,
@@ -401,8 +402,8 @@ def _active_command(app: App[Any], active: ActiveBinding, keys: list[str]) -> Ac
 
 
 def _is_applicable(node: HasCommands, id: str) -> bool:
-    """Return whether the key bar offers a command: it has a target, and `Command.applies` returns True for this target.
-    True while the widget is created or removed, because child widgets that the target needs may be missing."""
+    """Return whether the key bar shows a command: it has a target, and `Command.applies` returns True for this target. Also
+    True while the widget is created or removed."""
     if not _is_complete(node):
         return True
     app, _, command, target = node._resolve_command(id)
@@ -415,7 +416,7 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
         keys=(key_name(key),),
         title=title,
         help=title,
-        context=place_name(node),
+        context=context_name(node),
         enabled=True,
         applies=True,
         group=None,
@@ -426,18 +427,16 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
 
 
 def _function_of(node: DOMNode, binding: Binding) -> object:
-    """Return the function or action that a binding runs. The key bar uses it to show two keys with the same function as
-    one command."""
+    """Return the function or action that a binding runs. The key bar shows a function only once."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
     return commands[binding.id][1].run if binding.id in commands else binding.action
 
 
 def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
-    """Return the commands for the key bar, the most important first. While the focused widget takes all letters as text,
-    return only its `typing_keys`.
+    """Return the commands for the key bar. The commands in `KEYBAR` come first, the commands of the app last. If the
+    focused widget has `typing_keys`, only these are returned.
 
-    The commands in `KEYBAR` come first, the commands of the app last. Commands that do not apply to their target and the
-    `hidden_keys` of the screen are left out. A command that the user may not run stays, and its key says why.
+    The `hidden_keys` of the screen and commands that do not apply to their target are left out.
     """
     hidden_keys: frozenset[str] = getattr(screen, "hidden_keys", frozenset())
     focused: DOMNode | None = screen.focused
@@ -472,8 +471,8 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
 
 
 def commands_by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
-    """Return pairs of a heading in the help and a command. The focused widget comes first, the commands for lists
-    and for moving the cursor come last. Within a heading, the commands of the key bar come first."""
+    """Return pairs of a heading in the help and a command. The heading of the focused widget comes first, `LISTS` and
+    `NAVIGATION` come last. Below a heading, the commands of the key bar come first."""
     commands = active_commands(screen)
     ids = {command.id for command in commands}
     shown_ids = [command.id for command in key_bar(screen)]
@@ -498,7 +497,7 @@ def commands_by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]
 
 
 def key_name(key: str) -> str:
-    """Return a key of a binding as it is shown on screen: `j`, `?`, `ctrl+p`, `esc`, `G`."""
+    """Return the name of a key on screen, such as `esc` for `escape` and `?` for `question_mark`."""
     if key.startswith(_NO_KEY):
         return ":"
     *modifiers, last = key.split("+")
@@ -508,36 +507,36 @@ def key_name(key: str) -> str:
 
 
 def context_of(node: type[DOMNode], id: str | None = None) -> str:
-    """Return the name of a class in the help. With `id`, return the `context` of the group of this command, if the
-    group has one."""
+    """Return the name of a widget, screen or app class in the help. If `id` is a command in a group with a `context`,
+    return this context."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
     own: str = getattr(node, "CONTEXT", "")
     context = (commands[id][0].context or own) if id in commands else own
     return context or ("anywhere" if issubclass(node, App) else node.__name__.removesuffix("Screen").lower())
 
 
-def place_name(node: DOMNode) -> str:
-    """Return the name of one widget, screen or app in the help: its own `CONTEXT`, else the name of its class."""
+def context_name(node: DOMNode) -> str:
+    """Return the name of a widget, screen or app in the help: its `CONTEXT`, else the name of its class."""
     return getattr(node, "CONTEXT", "") or context_of(type(node))
 
 
 def own_bindings(node: type[DOMNode]) -> Iterator[Binding]:
-    """Yield the bindings that a class declares itself, one for each key."""
+    """Yield the bindings that a class itself declares, one binding for each key."""
     yield from Binding.make_bindings(node.__dict__.get("BINDINGS", ()))
 
 
 def accepted_keys(
     keymap: Mapping[str, str], classes: Iterable[type[DOMNode]]
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return the keys by command id that the bindings of `classes` can use. Also return the ids that must be ignored,
-    each with a reason. The reason continues a sentence that starts with the id."""
+    """Return the keys in `keymap` that `classes` can use, by command id. Also return pairs of a command id whose keys
+    must be ignored, and the reason, such as `cannot use j: …`."""
     ignored: list[tuple[str, str]] = []
     bindings_by_context: dict[str, list[Binding]] = {}
     for owner in classes:
         for binding in own_bindings(owner):
             bindings_by_context.setdefault(context_of(owner, binding.id), []).append(binding)
     accepted = dict(keymap)
-    # An ignored command uses its default keys again, so each is ignored before the next conflict is searched.
+    # An ignored command uses its default keys again. These keys may conflict with other keys in `keymap`.
     while conflict := _first_conflict(accepted, bindings_by_context.values()):
         command_id, key, other = conflict
         ignored.append((command_id, f"cannot use {key_name(key)}: {other} already uses this key."))
@@ -548,8 +547,8 @@ def accepted_keys(
 def _first_conflict(
     keymap: Mapping[str, str], contexts: Iterable[Sequence[Binding]]
 ) -> tuple[str, str, str | None] | None:
-    """Return the first key in `keymap` that another command of the same context uses: the id of the command, the key,
-    and the id of the other command. None if there is no conflict."""
+    """Return the first conflict between two commands in a context: the id of the command in `keymap`, the key, and the
+    id of the other command. None without a conflict."""
     for bindings in contexts:
         taken_keys = {
             key: binding.id for binding in bindings if binding.id not in keymap for key in normal_keys(binding.key)
@@ -562,5 +561,5 @@ def _first_conflict(
 
 
 def normal_keys(keys: str) -> list[str]:
-    """Return the names of keys that are separated by commas, as Textual uses them, such as `question_mark` for `?`."""
+    """Return the names that Textual uses for keys: `["question_mark", "j"]` for `?,j`."""
     return [binding.key for binding in Binding.make_bindings([Binding(keys, "")])] if keys.strip() else []

@@ -24,7 +24,7 @@ from octavo.tui.widgets.text_inputs import LineInput, PathInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText, FactList
 
 READ_SECONDS = 0.5
-"""Seconds for which new content cannot be confirmed, because a key pressed so soon was meant for the earlier content."""
+"""Seconds before the user can confirm new content. A key that was pressed earlier was meant for the old content."""
 _SCROLL_KEYS = Binding.Group("scroll")
 
 
@@ -35,30 +35,29 @@ class DialogField:
     label: str
     value: str = ""
     height: int = 1
-    """Height in lines. Enter confirms a field of one line, ctrl+s a higher field."""
+    """Height in lines. Enter confirms a field of one line. ctrl+s confirms a higher field."""
     required_error: str = ""
-    """Error that is shown if the field is empty. Empty if the field is optional."""
+    """Error for an empty field. Empty if the field is optional."""
     max_length: int = 0
-    """Maximum number of characters. A longer text cannot be confirmed. 0: no limit."""
+    """Maximum number of characters. 0 for no limit."""
     placeholder: str = ""
     is_path: bool = False
-    """True if the field takes a file path, with completion."""
+    """True if the field completes file paths."""
     save_draft: Callable[[str], None] | None = None
     """Saves the text as a draft. Called while the user types and when the dialog closes."""
     save_draft_now: Callable[[str], None] | None = None
-    """Saves the text before it returns. Called when the app exits."""
+    """Saves the text before the function returns. Called when the app exits."""
 
 
 @dataclass(frozen=True)
 class Confirmed:
-    """Result of a confirmed dialog: the stripped texts of its two fields."""
+    """Result of a confirmed dialog: the texts of its two fields without surrounding spaces."""
 
     text: str = ""
     second_text: str = ""
 
 
-# Functions instead of lambdas: `y` and ctrl+s share `_confirm`, and the key bar shows commands with the same function
-# only once.
+# The key bar shows commands with the same function only once, such as `y` and ctrl+s.
 def _confirm(app: App[Any], dialog: ConfirmDialog) -> None:
     dialog.confirm()
 
@@ -89,11 +88,10 @@ CONFIRM: Commands[ConfirmDialog] = Commands(
 
 
 class ConfirmDialog(Dialog[Confirmed | None]):
-    """A dialog that asks to confirm an action. Its result is a `Confirmed`, or None if it was canceled.
+    """A dialog that asks to confirm an action. Its result is a `Confirmed`, or None if the user cancels.
 
-    The cancel button has the focus, and `y` confirms. If there is a `word`, typing this word confirms instead of `y`.
-    If there is a `blocked` sentence, the dialog shows it and cannot be confirmed. `update` changes the content while
-    the dialog is open.
+    `y` confirms. If `word` is set, the user confirms by typing this word instead. If `blocked` is set, the dialog shows
+    this sentence and cannot be confirmed. `update` changes the content of an open dialog.
     """
 
     CSS_PATH = dialog_styles(__file__, "confirm.tcss")
@@ -102,7 +100,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
     HELP: ClassVar[str] = "This dialog shows what an action will change. Press y to confirm, or n or esc to cancel."
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CONFIRM,)
     DRAFT_NOTE: ClassVar[str] = "closing keeps your text as a draft · clear the text to discard it"
-    """Shown in the lower border after a text with a draft was changed."""
+    """Text in the lower border after the user changed a text that is saved as a draft."""
 
     def __init__(
         self,
@@ -121,11 +119,9 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         cancel: str = "",
         check_again: Callable[[], None] | None = None,
     ) -> None:
-        """`intro` is shown above the facts, `after` below them, and `foot` in the lower border. `field` and
-        `second_field` are input fields.
-
-        `cancel` is the label of the cancel button. Empty: “Close” if a field saves drafts, else “Cancel”. `word_reason`
-        says why the user must type `word`: "With conflicts the y key is off: type 42 to merge anyway."
+        """`intro` is shown above the facts, `after` below the facts, and `foot` in the lower border. `cancel` is the
+        label of the cancel button, by default “Cancel”, or “Close” if a field saves drafts. `word_reason` says why the
+        user must type `word`.
         """
         super().__init__()
         self._title = title
@@ -139,7 +135,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self._is_answered = False
         self._is_composed = False
         self._content_time: datetime | None = None
-        """Time when new content was shown. None if the user has had enough time to read it."""
+        """Time when new content was shown. None after `READ_SECONDS`."""
         self._reading_delay = Delay(self)
         self._draft_delay = DraftDelay(self)
 
@@ -154,16 +150,14 @@ class ConfirmDialog(Dialog[Confirmed | None]):
                 yield from self.field_widgets(name, field)
             yield ChangingText(classes="confirm--why")
             word_input = LineInput(id="typed")
-            word_input.select_on_focus = (
-                False  # `on_key` inserts the first letter. If this letter were selected, the second would replace it.
-            )
+            word_input.select_on_focus = False  # The second letter would replace the first, which `on_key` inserts.
             yield word_input
             with Horizontal(classes="confirm--buttons"):
                 yield TextButton(self.cancel_word, id="no")
                 yield TextButton(self.verb, id="yes", classes="-primary")
 
     def field_widgets(self, name: str, field: DialogField) -> ComposeResult:
-        """Yield the label and the input of a field. The id of the input is `name`."""
+        """Yield the label and the input of a field. The id of the input widget is `name`."""
         yield Static(safe(field.label), classes="confirm--label")
         if field.height > 1:
             editor = TextEditor(field.value, placeholder=field.placeholder, id=name)
@@ -197,14 +191,14 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         foot: str | None = None,
         verb: str | None = None,
     ) -> None:
-        """Update the content. Arguments that are None leave it unchanged. The typed text and the focus stay."""
+        """Change parts of the content. None leaves a part unchanged. The typed text and the focus stay."""
         if facts is not None:
             self._facts = facts
         self._word = self._word if word is None else word
         self._word_reason = self._word_reason if word_reason is None else word_reason
         if blocked is not None and blocked != self._blocked:
             if self._blocked and isinstance(self.app, HostApp):
-                # Close the notification that said why a key was refused: the reason no longer holds.
+                # A notification may show the earlier reason, which is no longer true.
                 self.app.notices.close_text(self._blocked)
             self._blocked = blocked
         self._foot = self._foot if foot is None else foot
@@ -212,7 +206,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self._intro = self._intro if intro is None else intro
         self._after = self._after if after is None else after
         if not self._is_composed or not self._is_active:
-            return  # The widgets do not exist yet, or were removed.
+            return
         self.query_one(FactList).facts = self._facts
         for name, words in (
             ("intro", self._intro),
@@ -228,8 +222,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.call_after_refresh(self.limit_height)
 
     def require_reading(self) -> None:
-        """Disable the confirm key for `READ_SECONDS`, because new content was shown just now. A dialog with a word to type
-        is not delayed."""
+        """Disable the confirm key for `READ_SECONDS`, because new content is shown. A dialog with a `word` has no delay."""
         self._content_time = short_texts.clock()
         self._reading_delay.start(READ_SECONDS, self._finish_reading)
 
@@ -240,24 +233,23 @@ class ConfirmDialog(Dialog[Confirmed | None]):
 
     @property
     def _is_key_delayed(self) -> bool:
-        """True for `READ_SECONDS` after `require_reading`, unless a word must be typed."""
         if self._content_time is None or self._word:
             return False
         return 0 <= (short_texts.clock() - self._content_time).total_seconds() < READ_SECONDS
 
     @property
     def _is_active(self) -> bool:
-        """True if the dialog is open: it is neither confirmed, canceled nor being removed."""
+        """True until the dialog is confirmed, canceled or removed."""
         return not self._is_answered and not is_being_removed(self)
 
     @property
     def can_confirm(self) -> bool:
-        """True if the action can still be confirmed."""
+        """False while or after the action runs in the dialog. The confirm keys then do nothing."""
         return True
 
     @property
     def confirms_by_key(self) -> bool:
-        """True if `y` confirms: no word has to be typed, and nothing blocks the action."""
+        """True if `y` confirms: the dialog has no `word`, and the action is not `blocked`."""
         return not (self._word or self._blocked)
 
     @property
@@ -292,7 +284,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
 
     @property
     def hidden_keys(self) -> frozenset[str]:
-        # Hide `ctrl+s` too if the button shows `enter`, and the scroll keys if the body fits on the screen.
+        # Hide ctrl+s if the button shows enter. Hide the scroll keys if the body fits on the screen.
         confirms_by_enter = any(button.key == "enter" for button in self.query("#yes").results(TextButton))
         fits = all(each.max_scroll_y == 0 for each in self.query(".confirm--body"))
         return super().hidden_keys | ({"ctrl+s"} if confirms_by_enter else set()) | ({"↓", "↑"} if fits else set())
@@ -314,7 +306,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.refresh_bindings()
 
     def on_key(self, event: Key) -> None:
-        """Move the focus to the input for the typed word when its first letter is pressed on a button."""
+        """Move the focus to the input for `word` when the user types its first letter on a button."""
         word_input = self.query_one("#typed", LineInput)
         if word_input.display and isinstance(self.focused, TextButton) and event.character == self._word[:1]:
             event.stop()
@@ -340,7 +332,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
                 field.save_draft_now(self._field_text(name))
 
     def on_screen_suspend(self) -> None:
-        """Save the drafts now, because navigation may close the dialog."""
+        """Save the drafts, because navigation may close the dialog."""
         if self._draft_delay.has_unsaved and not self._is_answered:
             self._save_drafts()
 
@@ -371,6 +363,6 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             self.dismiss(None)
 
     def scroll_body(self, pages: int) -> None:
-        """Scroll the body by a number of pages if it is longer than the screen."""
+        """Scroll the body by a number of pages. A negative number scrolls up."""
         body = self.query_one(".confirm--body", VerticalScroll)
         body.scroll_relative(y=pages * max(1, body.size.height - 2), animate=False)

@@ -1,4 +1,4 @@
-"""Calls that wait for a pause of the user, such as saving a draft or loading the details of the selected row."""
+"""Calls that wait until the user pauses, such as saving a draft or loading the details of the selected row."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from textual.timer import Timer
 
 
 class Delay:
-    """A call that is made after a delay. At most one call waits at a time."""
+    """A call that is made after a delay. A new call replaces a waiting call."""
 
     def __init__(self, pump: MessagePump) -> None:
-        """`pump` is the widget, screen or app that makes the call. If the pump is removed, the call is dropped."""
+        """`pump` is the widget, screen or app that makes the call. Its removal cancels the call."""
         self._pump = pump
         self._timer: Timer | None = None
 
@@ -22,7 +22,7 @@ class Delay:
         return self._timer is not None
 
     def start(self, seconds: float, call: Callable[[], object]) -> None:
-        """Call `call` after `seconds`, instead of a call that still waits."""
+        """Call `call` after `seconds`. Cancel a waiting call."""
 
         def run() -> object:
             self._timer = None
@@ -32,19 +32,19 @@ class Delay:
         self._timer = self._pump.set_timer(seconds, run)
 
     def start_once(self, seconds: float, call: Callable[[], object]) -> None:
-        """Call `call` after `seconds`, unless a call waits already."""
+        """Call `call` after `seconds`. Do nothing if a call is already waiting."""
         if self._timer is None:
             self.start(seconds, call)
 
     def stop(self) -> None:
-        """Drop the call that waits."""
+        """Cancel the waiting call."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
 
 
 class DraftDelay(Delay):
-    """Saves a draft 0.3 seconds after the last key, and at most 1 second after the first unsaved key."""
+    """Saves a draft 0.3 seconds after the last key, but at most 1 second after the first unsaved key."""
 
     AFTER_LAST = 0.3
     AT_MOST = 1.0
@@ -55,21 +55,20 @@ class DraftDelay(Delay):
 
     @property
     def has_unsaved(self) -> bool:
-        """True if text was typed that is not saved."""
+        """True if typed text is not saved yet."""
         return self._first_unsaved is not None
 
     def seconds_until_save(self, now: float) -> float:
-        """Note that a key was typed at the time `now`. Return how many seconds to wait before saving if no other key
-        follows, never 0."""
+        """Return the seconds to wait before saving, after a key was pressed at the time `now`. Never 0."""
         if self._first_unsaved is None:
             self._first_unsaved = now
         return max(0.01, min(self.AFTER_LAST, self._first_unsaved + self.AT_MOST - now))
 
     def save_soon(self, save: Callable[[], object]) -> None:
-        """Call `save` when the user pauses. Called after each key."""
+        """Call `save` when the user pauses. Must be called after each key."""
         self.start(self.seconds_until_save(monotonic()), save)
 
     def mark_saved(self) -> None:
-        """Note that all typed text is saved."""
+        """Record that all typed text is saved."""
         self._first_unsaved = None
         self.stop()

@@ -1,4 +1,4 @@
-"""Base class of all dialogs, a rounded box over the dimmed screen, and buttons of one line."""
+"""Base class of all dialogs, and buttons of one line. A dialog is a rounded box over the dimmed screen."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ STYLES = PurePath(__file__).parent
 
 
 def dialog_styles(file: str, *names: str | PurePath) -> list[str | PurePath]:
-    """Return the paths of the dialog styles and of the style sheets beside `file`. Textual would look up a relative path
-    beside the file of each subclass."""
+    """Return absolute paths of the dialog styles and of the style sheets `names` beside `file`. Subclasses in other folders
+    also find absolute paths."""
     return [STYLES / "dialog.tcss", *(PurePath(file).parent / name for name in names)]
 
 
@@ -42,20 +42,21 @@ class DialogFrame(Vertical):
     foot = ""
 
     def set_border_texts(self, title: AnyText, foot: AnyText | None = None) -> None:
-        """Set the texts in the borders. None leaves the lower border unchanged."""
+        """Set the texts in the borders. If `foot` is None, the lower border stays unchanged."""
         self.border_title = safe(title)
         if foot is not None:
             self.border_subtitle = foot_text = safe(foot)
             self.foot, old_foot = foot_text.plain, self.foot
             if self.is_attached and self.foot != old_foot:
-                self.screen.refresh_bindings()  # The key bar omits the keys that the border names.
+                self.screen.refresh_bindings()  # The key bar hides the keys that the border names.
 
 
 def prepare_screen(screen: Screen[Any], event: Event) -> bool:
-    """Prepare a screen for `event`, and return True if the screen should handle the event.
+    """Return True if a screen should handle `event`. False for an outdated resize, because two queued sizes would alternate
+    forever.
 
-    A new screen gets its breakpoint classes before its widgets. Textual sets them after the first layout, so panes would
-    have another width for a moment. An outdated resize is not handled: two queued sizes would alternate forever.
+    Also give a new screen its breakpoint classes before it has widgets. Textual gives them after the first layout, so panes
+    would have a wrong width for a moment.
     """
     app = screen.app
     if isinstance(event, Compose):
@@ -65,13 +66,13 @@ def prepare_screen(screen: Screen[Any], event: Event) -> bool:
 
 
 class Dialog(HasCommands, ModalScreen[ScreenResultType]):
-    """A modal dialog. Only its own keys work while it is open. Its key bar shows the keys that its border does not
-    name, and notices are shown beside its box."""
+    """A modal dialog. While a dialog is open, only its own keys work. Its key bar shows the keys that its border does not
+    name."""
 
     CONTEXT: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""
     IN_HISTORY: ClassVar[bool] = False
-    """True if closing a screen that was opened from this dialog returns to the dialog."""
+    """True if the dialog stays below a screen that opens from it, and returns when that screen closes."""
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss"]
 
     SCROLLED: ClassVar[str] = ""
@@ -80,9 +81,9 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     """Maximum height of the part that scrolls, in rows."""
 
     body: Callable[[], Iterable[Widget]]
-    """Returns the widgets of the dialog. Defined by each subclass."""
+    """Returns the widgets of the dialog. Subclasses define this method."""
     _late_result: tuple[ScreenResultType | None, ...] = ()
-    """The result of a dialog that was dismissed while another screen covered it. Empty otherwise."""
+    """Result of a dialog that was dismissed while another screen covered the dialog. Empty otherwise."""
 
     async def on_event(self, event: Event) -> None:
         if prepare_screen(self, event):
@@ -95,28 +96,23 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
             yield Notices(self.app.notices, top=0, uncovered=DialogFrame)
 
     def render(self) -> RenderResult:  # type: ignore[override]  # Screens declare a narrower type than other widgets.
-        """Return the tinted screen below, as found in the screen stack.
-
-        Textual instead assigns the background screens in the order of rendering: with three dialogs, two of them could
-        contain each other.
-        """
+        """Return the tinted screen below this dialog. Textual chooses background screens in the order of rendering, so
+        two of three dialogs could contain each other."""
         stack = self.app.screen_stack
         below = stack.index(self) - 1 if self in stack else -1
         return BackgroundScreen(stack[below], self.styles.background) if below >= 0 else super().render()
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Repaint this dialog, and drop the rendered lines of the dialogs between the lowest screen and the top dialog.
-
-        A dialog contains the screen below it. If that screen changes, Textual refreshes only the top dialog.
-        """
+        """Repaint this dialog, and drop the rendered lines of all dialogs below the top. Textual would refresh only the top
+        dialog, but each dialog contains the lines of the screen below."""
         for screen in self.app.screen_stack[1:-1] if self.is_attached and repaint else ():
             if isinstance(screen, Dialog):
                 drop_rendered_lines(screen, regions)
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close this dialog. If another screen covers this dialog, close it when it is the top screen again. Textual would
-        close the top screen, whichever it is."""
+        """Close this dialog, or if another screen covers this dialog, close it later. Textual would close the other
+        screen."""
         if self.is_active:
             return super().dismiss(result)
         if self in self.app.screen_stack:
@@ -137,18 +133,17 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
             frame = self.query_one(DialogFrame)
             others = [child for child in frame.children if child is not part and child.display]
             used_height = sum(other.outer_size.height + other.styles.margin.height for other in others)
-            above = max(1, frame.styles.margin.top)  # A row for notifications.
+            above = max(1, frame.styles.margin.top)  # At least one row for notices.
             free_height = self.size.height - above - frame.gutter.height - used_height - 2
             part.styles.max_height = min(self.MAX_SCROLLED_ROWS, max(3, free_height))
-            self.call_after_refresh(self.refresh_bindings)  # Whether the part scrolls is known only after the layout.
+            self.call_after_refresh(
+                self.refresh_bindings
+            )  # The scroll keys are bound if the part scrolls after the layout.
 
     @property
     def hidden_keys(self) -> frozenset[str]:
-        """Keys that the key bar leaves out, because the border names them: `enter`, `J` and `K` for
-        `enter open · J and K change the order`.
-
-        `esc` is never included: the key bar always shows how to close the dialog.
-        """
+        """Keys that the border names, such as `enter`, `J` and `K` in `enter open · J and K change the order`. The key
+        bar hides these keys, but always shows `esc`."""
         parts = (part for frame in self.query(DialogFrame) for part in frame.foot.split(" · "))
         words = [part.split(" ") for part in parts]
         second_keys = (word[2] for word in words if word[1:2] == ["and"] and len(word) > 2)
@@ -167,7 +162,7 @@ BUTTON: Commands[TextButton] = Commands(
 
 
 class TextButton(HasCommands, Widget, can_focus=True):
-    """A button that shows its label and the key for the same action. It is dimmed while `is_dimmed` is set."""
+    """A button of one line with a label and the key for the same action."""
 
     CONTEXT: ClassVar[str] = "buttons"
     ALLOW_SELECT = False

@@ -1,4 +1,4 @@
-"""A list widget that draws single lines. Its cursor is a bar, which stays on its item when the list changes."""
+"""The base class of all lists and trees. It draws lines, and its cursor stays on an item when the list changes."""
 
 from __future__ import annotations
 
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 _create_filter_line = lazy("octavo.tui.widgets.text_inputs:FilterLine")
 
 _MAX_MESSAGE_LINES = 3
-"""Maximum number of lines of the error message below a list after a failed refresh, so that the items keep enough
-room."""
+"""Maximum number of lines for the error message below the items of a list."""
 _CACHE_SIZE = 2000
 
 
@@ -70,13 +69,13 @@ LIST: Commands[LineList] = Commands(
 
 
 class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
-    """A list of keyed items with a cursor, a filter, and status messages.
+    """A list of items with a cursor, a filter, and status messages. Each item has a key.
 
-    A subclass sets the lines of the items with `lay_out` and draws an item in `draw_item`.
+    A subclass calls `lay_out` with the keys of the items, and defines `draw_item`.
     """
 
     draw_item: Callable[[int, int], list[Content]]
-    """Returns the lines of the item at an index, `width` cells wide. Defined by each subclass."""
+    """Returns the lines of an item, given its index and the width in cells."""
     CONTEXT: ClassVar[str] = "lists"
     ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -111,7 +110,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @dataclass
     class ListMessage(Message):
-        """Base of the messages of a list. `control` lets `on` handlers select the list."""
+        """Base class of the messages of a list."""
 
         lines: LineList
 
@@ -127,25 +126,25 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @dataclass
     class Opened(ListMessage):
-        """The user opened an item, with enter or a double click."""
+        """The user opened an item with enter or a double click."""
 
         key: Hashable
 
     class MoreRequested(ListMessage):
-        """The cursor is near the end of the loaded items, and the server has more."""
+        """The cursor is near the end of the loaded items, and the server has more items."""
 
     class FilterChanged(ListMessage):
         """The filter changed."""
 
     def __init__(self, *, empty: str = "No items.", hint: str = "", id: str | None = None) -> None:
-        """`empty` is the message of an empty list, `hint` names the key to press next."""
+        """`empty` is the message of an empty list. `hint` is the line below the message, which names a key."""
         super().__init__(id=id)
         self.state = ListState(self, empty, hint)
         self.is_always_lit = False
-        """True if the cursor is drawn as focused although another widget has the focus and forwards its keys."""
+        """True if the cursor looks focused while another widget has the focus."""
         self.counts = ListExtent(self)
         self.query_text = ""
-        """The current filter as typed."""
+        """The typed filter."""
         self.cursor = 0
         """Index of the selected item."""
         self.keys: Sequence[Hashable] = ()
@@ -154,14 +153,14 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         """First line of each item."""
         self.item_height = 1
         self.extra_lines: dict[int, tuple[Content, Content]] = {}
-        """Lines without an item, such as headings: line number to left and right text."""
+        """Left and right text of the lines without an item, such as headings, by line number."""
         self.line_count = 0
         self.painter = ItemPainter(self)
         self.footer: list[Content] = []
-        """Lines below the items, which do not scroll."""
+        """Lines at the bottom of the list, which do not scroll."""
         self.can_filter: bool = False
         self.returning_key: Hashable | None = None
-        """Key of the item that the user selected. The cursor returns to this item when a filter is cleared."""
+        """Key of the item that the user selected last. When a filter is cleared, the cursor returns to this item."""
         self._announced_key: Hashable | None = None
         self._requested_at = -1
         self._layout_query = ""
@@ -173,7 +172,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         return True
 
     column_titles: Callable[[int], Content] | None = None
-    """Returns the fixed first line with the column titles for a width in cells. None if there is no such line."""
+    """Returns the line of column titles for a width in cells. None if the list has no columns with titles."""
 
     def match_count(self) -> int:
         """Return how many items match the filter."""
@@ -202,13 +201,13 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         return True
 
     def select_temporarily(self, index: int) -> None:
-        """Select an item temporarily. At the next layout the cursor returns to the item that the user selected."""
+        """Select an item until the next layout. The cursor then returns to the item that the user selected."""
         user_key = self.returning_key
         self._set_cursor(index)
         self.returning_key = user_key
 
     def set_filter(self, query: str) -> None:
-        """Show only items that contain every word of `query`, or all items if it is empty."""
+        """Show only items that contain every word of `query`. An empty query shows all items."""
         if query == self.query_text:
             return
         self.query_text = query
@@ -226,13 +225,10 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         extra_lines: dict[int, tuple[Content, Content]] | None = None,
         height: int = 1,
         line_count: int | None = None,
-        unfiltered: int | None = None,
+        loaded_count: int | None = None,
     ) -> None:
-        """Show items with these keys. `first_lines` has the first line of each item, `extra_lines` the left and right text of
-        lines without an item.
-
-        The cursor stays on its item and at its height on the screen.
-        """
+        """Show the items with these keys. The cursor stays on its item and at its height on the screen. For `first_lines`
+        and `extra_lines`, see the attributes. `height` is the number of lines of an item."""
         user_key, old_cursor, had_items = self.returning_key, self.cursor, bool(self.keys)
         old_keys = self.keys
         height_above = self.first_lines[old_cursor] - self.scroll_offset.y if had_items else 0
@@ -241,7 +237,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.first_lines = range(0, len(keys) * height, height) if first_lines is None else first_lines
         self.extra_lines = extra_lines or {}
         self.line_count = len(keys) * height if line_count is None else line_count
-        self.counts.loaded = len(keys) if unfiltered is None else unfiltered
+        self.counts.loaded = len(keys) if loaded_count is None else loaded_count
         self._requested_at = -1
         is_same_filter, self._layout_query = self._layout_query == self.query_text, self.query_text
         remaining = None
@@ -252,8 +248,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
             index = remaining if remaining is not None else 0 if self.query_text else old_cursor
         self.cursor = self._nearest_stop(index, 1)
         if keys and (not self.query_text or (remaining is not None and user_key in old_keys)):
-            # If the item was removed, the cursor returns to its neighbor instead. If the filter only hides the item, the
-            # key is kept.
+            # The neighbor of a removed item replaces it as the selection of the user. An item that the filter hides does
+            # not lose the selection.
             self.returning_key = self.key
         self.lay_out_again()
         if keys and had_items:
@@ -263,7 +259,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._scroll_to_cursor()
         self._announce_selection()
         if self.waiting_commands and keys:
-            self.call_later(self.run_waiting_commands)  # The view may first select another item.
+            self.call_later(self.run_waiting_commands)  # Later, because the view may still select another item.
 
     @property
     def is_waiting_for_lines(self) -> bool:
@@ -271,7 +267,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     def run_waiting_commands(self) -> None:
         if self.app.focused is not self:
-            self.waiting_commands = ()  # The user moved the focus to another widget.
+            self.waiting_commands = ()
         super().run_waiting_commands()
 
     def on_resize(self, event: Resize) -> None:
@@ -286,8 +282,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._refresh_items(self.cursor)
 
     def _nearest_stop(self, index: int, step: int) -> int:
-        """Return the nearest index where the cursor can stop, searched first in the direction of `step`. If there is none,
-        return `index`, limited to the list."""
+        """Return the nearest index on which the cursor can stop, first in the direction of `step`. If no item allows a
+        stop, return `index`."""
         count = len(self.keys)
         index = max(0, min(index, count - 1))
         for direction in (step, -step):
@@ -319,7 +315,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
             self.refresh(*rows)
 
     def _scroll_to_cursor(self) -> None:
-        """Scroll as little as needed to show the selected item and the headings directly above."""
+        """Scroll as little as needed to show the selected item and the headings directly above this item."""
         if not self.keys or not self.size.height:
             return
         first = self.first_lines[self.cursor]
@@ -358,12 +354,12 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.item_clicked(index, event.x, is_double=is_double)
 
     def item_clicked(self, index: int, x: int, *, is_double: bool) -> None:
-        """Open an item on a double click. `x` is the clicked cell, for subclasses."""
+        """Open an item if the click `is_double`. `x` is the clicked cell."""
         if is_double:
             self.choose()
 
     def move(self, step: int) -> None:
-        """Move the cursor down by `step` items, or up if negative."""
+        """Move the cursor down by `step` items. A negative `step` moves the cursor up."""
         self._set_cursor(self.cursor + step, step=step)
 
     def go_to_first(self) -> None:
@@ -377,8 +373,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._set_cursor(len(self.keys) - 1, step=-1)
 
     def go_to_heading(self, step: int) -> None:
-        """Select the first item below the next heading. With -1, select the first item below the current heading, or
-        below the previous heading if that item is selected."""
+        """Select the first item below the next heading (1) or the previous heading (-1). With -1, the heading of the
+        selected item is the previous heading unless the first item below it is selected."""
         below_headings = {bisect_left(self.first_lines, line) for line in self.extra_lines}
         first_items = {self._nearest_stop(index, 1) for index in below_headings if index < len(self.keys)}
         candidates = [item for item in first_items if (item > self.cursor if step > 0 else item < self.cursor)]
@@ -386,7 +382,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
             self._set_cursor(min(candidates) if step > 0 else max(candidates))
 
     def move_by_half_page(self, direction: int) -> None:
-        """Move the cursor down by half a page, or up if `direction` is -1."""
+        """Move the cursor half a page down (1) or up (-1)."""
         step = max(1, self._visible_height // self.item_height // 2)
         self._set_cursor(self.cursor + direction * step, step=direction)
 
@@ -396,7 +392,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
             self.post_message(self.Opened(self, key))
 
     async def open_filter(self) -> None:
-        """Show the filter line above the list, mounted on first use. The list must have a vertical layout around it."""
+        """Show the filter line above the list. The parent of the list must have a vertical layout."""
         if self._filter_line is None and isinstance(self.parent, Widget):
             self._filter_line = _create_filter_line(self.set_filter, self._finish_filter)
             await self.parent.mount(self._filter_line, before=self)
@@ -410,7 +406,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def has_filter(self) -> bool:
-        """True if a filter is active, so `clear_filter` changes the list."""
+        """True if `clear_filter` changes the list."""
         return bool(self.query_text)
 
     def clear_filter(self) -> None:
@@ -418,7 +414,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def cursor_region(self) -> Region:
-        """Screen region of the selected item, which notices must not cover."""
+        """Region of the selected item on the screen. Notices do not cover this region."""
         if not self.keys:
             return Region()
         top = self.first_lines[self.cursor] - self.scroll_offset.y + self.header_height
@@ -432,7 +428,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         return range(first, min(len(self.keys), bisect_left(self.first_lines, top + self._visible_height)))
 
     def redraw(self, key: Hashable | None = None) -> None:
-        """Redraw the item with this key, or all items if None."""
+        """Redraw the item with this key, or all items if `key` is None."""
         if key is None:
             self.painter.discard()
         elif key in self.keys:
@@ -440,7 +436,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def lay_out_again(self) -> None:
-        """Lay out the same items again, because the lines around them or the width changed."""
+        """Lay out the same items after a change of the width, the header or the footer."""
         self.painter.discard()
         self.footer = self.state.footer() if self.keys else []
         lines = self.header_height + self.line_count + len(self.footer) if self.keys else len(self.state.lines())
@@ -450,7 +446,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     @property
     def header_height(self) -> int:
-        """Number of fixed lines at the top."""
+        """Number of lines at the top of the list that do not scroll."""
         return 1 if self.keys and self.column_titles is not None else 0
 
     @property
@@ -458,7 +454,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         return max(1, self.size.height - self.header_height - len(self.footer))
 
     def watch_show_vertical_scrollbar(self) -> None:
-        self.lay_out_again()  # The width of the lines changes with the scroll bar, without a resize event.
+        self.lay_out_again()  # The scroll bar changes the width of the lines without a resize event.
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -493,9 +489,8 @@ class ListState:
     def __init__(self, widget: LineList, empty: str, hint: str) -> None:
         self._list = widget
         self.empty, self.hint = empty, hint
-        """Message of an empty list, and the key to press next."""
         self.custom_lines: Callable[[int], list[Content]] | None = None
-        """Returns other lines for an empty list, for a width in cells. None if `empty` and `hint` are shown."""
+        """Returns the lines of an empty list for a width in cells. None if the list shows `empty` and `hint`."""
         self._waiting: LoadingMessage | None = None
         self._failure: tuple[str, str] | None = None
         self._age_note = ""
@@ -505,8 +500,8 @@ class ListState:
         return self._waiting is not None
 
     def show_loading(self, subject: str, *, titles: Sequence[str] = ()) -> None:
-        """Show that `subject` (such as "the comments of Mobile SDK") is loading, if no items are shown. `titles` are
-        the first lines of the items, if they are known."""
+        """If the list has no items, show that `subject` is loading, such as “the comments of Mobile SDK”. `titles` are the
+        first lines of the items, as far as they are known."""
         if self._failure is not None:
             self._failure = None
             self._list.lay_out_again()
@@ -515,20 +510,20 @@ class ListState:
             self._list.redraw()
 
     def fail(self, message: str, cause: str) -> None:
-        """Show an error instead of the items, or below items that are already loaded."""
+        """Show an error below the loaded items, or in an empty list."""
         self.clear_messages()
         self._list.waiting_commands = ()
         self._failure = (message, cause)
         self._list.lay_out_again()
 
     def show_age(self, note: str) -> None:
-        """Show a muted line below the items that says how old they are."""
+        """Show `note`, which says how old the items are, below the items."""
         self.clear_messages()
         self._age_note = note
         self._list.lay_out_again()
 
     def show_unreadable(self, unreadable: int) -> None:
-        """Show an error if the list is empty because none of its `unreadable` items could be parsed."""
+        """Show an error if the list is empty and the response had `unreadable` items."""
         if unreadable and not self._list.counts.loaded:
             message = f"{plural(unreadable, 'item')} could not be read"
             self.fail(
@@ -536,14 +531,14 @@ class ListState:
             )
 
     def clear_messages(self) -> None:
-        """Remove the loading message and the error, because a response arrived."""
+        """Remove the loading message, the error and the age."""
         self._failure, self._age_note = None, ""
         if self._waiting is not None:
             self._waiting.stop()
             self._waiting = None
 
     def lines(self) -> list[Content]:
-        """Return the lines that are shown instead of items."""
+        """Return the lines of a list without items: loading, error, or why the list is empty."""
         query, loaded = self._list.query_text, self._list.counts.loaded
         if self._waiting is not None:
             return self._waiting.lines()
@@ -556,7 +551,7 @@ class ListState:
         return self._wrap(empty_lines(self.empty, self.hint))
 
     def footer(self) -> list[Content]:
-        """Return the fixed lines below the items."""
+        """Return the lines below the items: error, age, and the key that loads more."""
         lines: list[Content] = []
         counts = self._list.counts
         if self._failure is not None:
@@ -569,23 +564,22 @@ class ListState:
         return lines
 
     def _wrap(self, lines: list[Content]) -> list[Content]:
-        # Lines are wrapped even if the scroll bar leaves no width: else the bar would appear and disappear forever.
+        # At least one cell wide: without wrapping, the scroll bar would appear and disappear forever.
         width = self._list.scrollable_content_region.width
         return wrap_lines(lines, max(1, width) if self._list.outer_size.width else 0)
 
 
 class ListExtent:
-    """Numbers of loaded and available items of a list, and texts about these numbers."""
+    """The number of loaded items of a list, the number of available items, and texts about these numbers."""
 
     def __init__(self, widget: LineList) -> None:
         self._list = widget
         self.loaded = 0
-        """Number of loaded items, including those hidden by the filter."""
+        """Number of loaded items. It includes items that the filter hides."""
         self.total: int | None = None
-        """Number of available items. None if unknown or if all are loaded."""
+        """Number of available items. None if the number is unknown or all items are loaded."""
         self.partial_note = ""
-        """Description of the loaded part if more items exist but their number is unknown. Empty if there are no more
-        items."""
+        """Text about the loaded part of a list whose `total` is unknown. Empty if the list is complete."""
 
     @property
     def is_partial(self) -> bool:
@@ -594,7 +588,7 @@ class ListExtent:
 
     @property
     def more_line(self) -> Content:
-        """The line below the items of a partly loaded list: how much is loaded, and the key that loads more."""
+        """The line below an incomplete list, such as `300 of 812 loaded   G load more`."""
         is_counted = self.total is not None and self.total > self.loaded
         progress = f"{self.loaded} of {self.total} loaded" if is_counted else self.partial_note
         return Content.assemble(
@@ -603,8 +597,7 @@ class ListExtent:
 
     @property
     def summary(self) -> str:
-        """Number of shown items for the status line: `14 of 14`, `300 of 812 loaded`, `300 loaded, more on the server`,
-        `2 of 31 shown`."""
+        """Text for the status line, such as `14 of 14`, `300 of 812 loaded` or, with a filter, `2 of 31 shown`."""
         if self._list.query_text:
             return f"{self._list.match_count()} of {self.loaded} shown"
         if self.total is not None and self.total > self.loaded:
@@ -613,15 +606,15 @@ class ListExtent:
 
 
 class ItemPainter:
-    """Draws the items of a list as strips and caches them, because most rows are the same in consecutive frames."""
+    """Draws the items of a list as strips, the form in which Textual draws lines, and caches the strips."""
 
     def __init__(self, widget: LineList) -> None:
         self._list = widget
         self._cache: dict[int, tuple[list[Content], dict[str, list[Strip]]]] = {}
-        """Lines by item index, and their strips by cursor style (`""` without the cursor, `lit`, `blurred`)."""
+        """Lines of each item by index, with their strips by cursor style: `""` (no cursor), `lit` or `blurred`."""
         self._styles: dict[str, Style] = {}
         self._filters: Sequence[LineFilter] = ()
-        """Line filters of the app, which are applied to every strip."""
+        """Filters of the app that change the colors of every strip."""
 
     def discard(self) -> None:
         self._cache.clear()
@@ -630,19 +623,19 @@ class ItemPainter:
         self._cache.pop(index, None)
 
     def discard_styles(self) -> None:
-        """Discard all strips and styles, because the styles changed."""
+        """Discard all strips and styles after a change of the CSS."""
         self._cache.clear()
         self._styles.clear()
 
     def style(self, name: str) -> Style:
-        """Return the style that CSS gives to a component class, such as `line--bar`. The style of the list is not mixed in."""
+        """Return the CSS style of a component class, such as `line--bar`, without the style of the list."""
         style = self._styles.get(name)
         if style is None:
             style = self._styles[name] = self._list.get_visual_style(name, partial=True)
         return style
 
     def rows(self, rows: range) -> list[Strip]:
-        """Return the strips of these screen rows. Textual requests all rows for each frame, changed or not."""
+        """Return the strips of these screen rows."""
         widget = self._list
         if (filters := widget.get_line_filters()) != self._filters:
             self._filters = filters
@@ -685,7 +678,7 @@ class ItemPainter:
         return strips
 
     def strip(self, content: Content, width: int, base: Style | None = None) -> Strip:
-        """Return the strip of a line, `width` cells wide, in the style `base` or in that of the list."""
+        """Return the strip of a line, `width` cells wide. `base` replaces the style of the list."""
         widget = self._list
         style = base or widget.visual_style
         strip = Strip(content.truncate(width).render_segments(style)).extend_cell_length(width, style.rich_style)
@@ -695,8 +688,8 @@ class ItemPainter:
 
 
 def _nearest_remaining(old_keys: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
-    """Return the new index of the first old item from the cursor on that is still in `keys`, else of the last one before
-    the cursor. None if no old item is in `keys`."""
+    """Return the index in `keys` of the remaining item nearest to the old cursor. Items after the cursor come first.
+    None if no old item remains."""
     new_indexes = {key: index for index, key in enumerate(keys)}
     from_cursor, before_cursor = old_keys[cursor:], reversed(old_keys[:cursor])
     return next((new_indexes[key] for key in (*from_cursor, *before_cursor) if key in new_indexes), None)

@@ -1,7 +1,7 @@
-"""The document of a `TextEditor`. A key press in a text of one megabyte is as fast as in a single line.
+"""The document of a `TextEditor`. A key press in a text of one megabyte is as fast as in a short text.
 
-A long line is split into several rows. Between them is a cut, which is not part of the text. A location is a row and a
-column, as in Textual. After an edit, only the changed rows are wrapped again.
+A long line of the text is stored as several rows. The place between two such rows is a cut, which is not part of the text.
+A location is a row and a column, as in Textual.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from textual.widgets.text_area import Document, DocumentBase, EditResult, Locati
 from octavo.tui.terminal.textual_internals import use_as_lines
 
 MAX_ROW_LENGTH = 2000
-"""Maximum characters of a row. Each key press wraps a whole row, and each drawn line reads its row."""
+"""Maximum number of characters in a row. Each key press wraps a whole row."""
 _CUT_LENGTH = 1500
-"""Approximate number of characters in each row that is cut from a longer line."""
+"""Approximate number of characters in the rows of a long line."""
 _MAX_EXACT = 8000
-"""Maximum number of characters of unusual width that are wrapped exactly in one call. Others are wrapped approximately."""
+"""Maximum number of characters in rows with wide letters that one call wraps exactly. Measuring is slow."""
 _TAB = 4
 
 # Characters one cell wide: Latin, Greek, Cyrillic, and common punctuation.
@@ -37,8 +37,7 @@ _COMBINING = re.compile(
 
 
 class RemovedText(str):
-    """A removed part of a text, with its rows. If the part is inserted again, its long lines are cut at the same
-    places, so that locations stay valid."""
+    """A removed part of a text with its rows. If the part is inserted again, its cuts are in the same places."""
 
     rows: list[str]
     separators: list[str]
@@ -49,10 +48,10 @@ class LongText(DocumentBase):
 
     def __init__(self, text: str) -> None:
         self._rows, self._separators = _split_rows(text)
-        self._separators.append("\n")  # Ends the last row. Not part of the text.
+        self._separators.append("\n")  # The end of the last row, which is not part of the text.
         self._text: str | None = text
         self.changes: list[tuple[int, int, int]] = []
-        """Edits since the last wrapping: first row, number of old rows, number of new rows."""
+        """Edits since the last wrapping, each as first row, number of old rows and number of new rows."""
 
     @property
     def text(self) -> str:
@@ -116,7 +115,7 @@ class LongText(DocumentBase):
         rows, separators = (
             (list(text.rows), list(text.separators)) if isinstance(text, RemovedText) else _split_rows(text)
         )
-        # Cut long rows only inside the inserted text or at its ends, so that removing the text also removes the cuts.
+        # Long rows are cut only inside the inserted text or at its ends. Removing the text then removes the cuts.
         if text_before and len(text_before) + len(rows[0]) > MAX_ROW_LENGTH and not is_restored:
             rows.insert(0, text_before)
             separators.insert(0, "")
@@ -136,7 +135,7 @@ class LongText(DocumentBase):
 
 
 def _split_rows(text: str) -> tuple[list[str], list[str]]:
-    """Return the rows of a text, and the separators between them: a newline, or an empty text for a cut."""
+    """Return the rows of a text and the separators between the rows: a newline, or an empty text for a cut."""
     rows = text.split("\n")
     if len(text) <= MAX_ROW_LENGTH or max(map(len, rows)) <= MAX_ROW_LENGTH:
         return rows, ["\n"] * (len(rows) - 1)
@@ -155,7 +154,7 @@ def _split_rows(text: str) -> tuple[list[str], list[str]]:
 
 
 def _cut_position(row: str, target: int) -> int:
-    """Return where to cut near `target`: before a word, else between two letters."""
+    """Return an index near `target` for a cut: before a word, else between two letters."""
     word_starts = [match.end() for match in _WORD_START.finditer(row, target - 200, target + 1)]
     if word_starts:
         return word_starts[-1]
@@ -170,7 +169,7 @@ def _cut_position(row: str, target: int) -> int:
 
 
 class WrappedRows:
-    """The wrap positions of all rows. Implements the methods of `WrappedDocument` that Textual calls."""
+    """The columns at which each row wraps. Has the methods of Textual's `WrappedDocument`."""
 
     def __init__(self, document: LongText, width: int = 0, tab_width: int = _TAB) -> None:
         self.document, self.width, self.tab_width = document, width, tab_width
@@ -179,7 +178,7 @@ class WrappedRows:
         self.wrap(width)
 
     def wrap(self, width: int, tab_width: int | None = None) -> None:
-        """Wrap all rows to a width, unless they are wrapped to it already. A width of 0 turns wrapping off."""
+        """Wrap all rows to a width in cells. A width of 0 turns wrapping off."""
         tab_width = tab_width or self.tab_width
         if self._offsets and not self.document.changes and (width, tab_width) == (self.width, self.tab_width):
             return
@@ -189,7 +188,7 @@ class WrappedRows:
         self._update_line_counts()
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
-        """Wrap the rows that changed. The locations are not used, because the text has recorded its edits."""
+        """Wrap the changed rows. The arguments are not used, because `LongText.changes` has the edits."""
         first, last, added_rows = self.document.line_count, 0, 0
         for first_row, old_count, new_count in self.document.changes:
             first, last, added_rows = (
@@ -211,8 +210,8 @@ class WrappedRows:
         return row + self._wraps[row]
 
     def wrap_positions(self, rows: list[str]) -> list[Sequence[int]]:
-        """Return for each row the positions in characters at which it wraps in the current width. They are
-        approximate after `_MAX_EXACT` characters of unusual width."""
+        """Return the columns at which each of these rows wraps. After `_MAX_EXACT` characters in rows with wide
+        letters, the columns are approximate: lines may be shorter than the width."""
         width, tab_width = self.width, self.tab_width
         if not width or max(map(len, rows), default=0) * tab_width <= width:
             return [()] * len(rows)
@@ -226,7 +225,7 @@ class WrappedRows:
             elif (exact_left := exact_left - len(row)) > 0:
                 positions.append(WrappedDocument(Document(row), width, tab_width).get_offsets(0))
             else:
-                # Measuring every letter of a megabyte takes a second. Here every letter counts as the widest possible.
+                # Measuring every letter of a megabyte takes a second. Here, every letter counts as two cells or a tab.
                 positions.append(_breaks_of_narrow_letters(row, max(1, width // (tab_width if "\t" in row else 2))))
         return positions
 
@@ -236,27 +235,27 @@ class WrappedRows:
         return self._first_line(len(self._offsets))
 
     def __getitem__(self, y: int) -> tuple[int, int]:
-        """Return the row on a screen line, and the index of the line within this row."""
+        """Return the row on the screen line `y`, and the index of the line within this row."""
         if not 0 <= y < self.height:
             raise IndexError(y)
         row = bisect_right(range(len(self._offsets)), y, key=self._first_line) - 1
         return row, y - self._first_line(row)
 
     def get_offsets(self, line_index: int) -> Sequence[int]:
-        """Return the columns at which a row is wrapped: the start of each of its lines except the first."""
+        """Return the columns at which the row `line_index` wraps."""
         return self._offsets[line_index]
 
     def get_sections(self, line_index: int) -> list[str]:
-        """Return the lines of a row."""
+        """Return the wrapped lines of the row `line_index`."""
         row, offsets = self.document.get_line(line_index), self.get_offsets(line_index)
         return [row[begin:end] for begin, end in zip((0, *offsets), (*offsets, len(row)), strict=True)]
 
     def get_tab_widths(self, line_index: int) -> list[int]:
-        """Return the widths of the tabs in a row, in cells."""
+        """Return the widths of the tabs in the row `line_index`, in cells."""
         return [width for _, width in get_tab_widths(self.document.get_line(line_index), self.tab_width)]
 
     def location_to_offset(self, location: Location) -> Offset:
-        """Return the cell and the screen line of a location."""
+        """Return the position of a location on the screen, as cell and line."""
         row, column = location
         row = min(max(row, 0), len(self._offsets) - 1)
         offsets = self.get_offsets(row)
@@ -266,14 +265,14 @@ class WrappedRows:
         return Offset(cell_len(before), self._first_line(row) + section)
 
     def offset_to_location(self, offset: Offset) -> Location:
-        """Return the location nearest to a cell and a screen line."""
+        """Return the location nearest to a position on the screen."""
         x, y = offset
         row, section = self[min(max(y, 0), self.height - 1)]
         return row, self.get_target_document_column(row, max(x, 0), section)
 
     def get_target_document_column(self, line_index: int, x_offset: int, y_offset: int) -> int:
-        """Return the column in the row `line_index` at cell `x_offset` of its wrapped line `y_offset`. A negative
-        `y_offset` counts from the last line of the row."""
+        """Return the column in the row `line_index` at the cell `x_offset` of the wrapped line `y_offset`. The
+        `y_offset` -1 is the last line of the row."""
         row, offsets = self.document.get_line(line_index), self.get_offsets(line_index)
         section = y_offset if y_offset >= 0 else len(offsets) + 1 + y_offset
         start = offsets[section - 1] if section else 0
@@ -290,16 +289,17 @@ class WrappedRows:
             if cells > x_offset:
                 return start + column
             column += 1
-        # In every line but the last, stop before the last letter: after it, the cursor would be on the next line.
+        # After the last letter of a line, the cursor would be on the next line of the row.
         return end if last else end - 1
 
 
 @lru_cache(16)
 def _line_pattern(width: int) -> re.Pattern[str]:
-    # The first two alternatives match text without a word start, in which the third would search slowly.
+    # The first two alternatives are for text without word starts, in which the third alternative is slow.
     return re.compile(rf"(?s:\S{{{width}}}|\s{{{width}}}|.{{1,{width}}}(?:(?<=\s)(?=\S)|\Z)|.{{1,{width}}})")
 
 
 def _breaks_of_narrow_letters(row: str, width: int) -> list[int]:
-    """Return the indexes where a row of letters of one cell is wrapped: before words, and in words longer than a line."""
+    """Return the columns at which a row wraps if each letter takes one cell: before words, and inside words that are longer
+    than a line."""
     return [match.end() for match in _line_pattern(width).finditer(row)][:-1]

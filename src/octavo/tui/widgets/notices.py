@@ -1,4 +1,4 @@
-"""Notices about the results of actions: at most two at the lower right, with the time left to undo."""
+"""Notices about the results of actions. At most two are shown, at the lower right, with the seconds left for an undo."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_NOTICES = 2
 _BAR_CELLS = 10
 _MAX_LINES = 3
 _ROWS_BELOW = 2
-"""Number of the last rows that stay free: the status line and the key bar."""
+"""Number of screen rows below the notices: the status line and the key bar."""
 _MARKS: dict[Tone, tuple[str, str]] = {
     "done": ("", ""),
     "care": ("! ", "bold $warning"),
@@ -35,7 +35,7 @@ SEVERITIES: dict[Tone, Literal["information", "warning", "error"]] = {
     "care": "warning",
     "failed": "error",
 }
-"""Severity in Textual of a notification, by tone."""
+"""Severity of a Textual notification by tone."""
 
 
 class Notice(NamedTuple):
@@ -54,9 +54,9 @@ class Notice(NamedTuple):
 
 
 class NoticeBoard:
-    """The current notices of the app, drawn by the `Notices` widget of each screen.
+    """The current notices of the app. Each screen draws them with a `Notices` widget.
 
-    `clock` returns the time in seconds. The functions in `listeners` are called after a notice was added or closed.
+    `clock` returns the time in seconds. The `listeners` are called after a notice is added or closed.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
@@ -66,8 +66,8 @@ class NoticeBoard:
         self.listeners: set[Callable[[], None]] = set()
 
     def say(self, text: str, tone: Tone = "done", *, seconds: float | None = None, undo: bool = False) -> int:
-        """Show a notice, and return its number. It replaces a notice with the same text, else the older of two
-        notices."""
+        """Show a notice, and return its number. The new notice replaces a notice with the same text, or else the older
+        of two notices."""
         self._notices = [notice for notice in self._notices if notice.text != text][1 - MAX_NOTICES :]
         number = next(self._numbers)
         duration = _SECONDS[tone] if seconds is None else seconds
@@ -76,21 +76,21 @@ class NoticeBoard:
         return number
 
     def close(self, number: int) -> None:
-        """Remove a notice if it is still shown."""
+        """Remove the notice with this number, if there is one."""
         old_count = len(self._notices)
         self._notices = [notice for notice in self._notices if notice.number != number]
         if len(self._notices) != old_count:
             self._notify_changed()
 
     def close_text(self, text: str) -> bool:
-        """Remove the notice with this text. Return False if it is not shown."""
+        """Remove the notice with this text. Return False if no notice has this text."""
         numbers = [notice.number for notice in self.shown() if notice.text == text]
         for number in numbers:
             self.close(number)
         return bool(numbers)
 
     def shown(self) -> tuple[Notice, ...]:
-        """Return the notices whose time has not run out, oldest first."""
+        """Return the notices that are still shown, oldest first."""
         now = self._clock()
         self._notices = [notice for notice in self._notices if notice.seconds_left(now) > 0]
         return tuple(self._notices)
@@ -105,8 +105,8 @@ class NoticeBoard:
 
 
 class Notices(Widget):
-    """Draws the notices over the lower right corner, or elsewhere at the right where they hide less. Only the top
-    screen draws them, because a dialog also shows the screen below."""
+    """Draws the notices at the right of the top screen, in the rows where they hide least. Screens below draw no notices,
+    because dialogs show the screen below."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"notices--bar", "notices--key"}
     ALLOW_SELECT = False
@@ -131,17 +131,17 @@ class Notices(Widget):
         """The user clicked the notices while an action can be undone."""
 
     def __init__(self, board: NoticeBoard, *, top: int = 2, uncovered: type[Widget] | None = None) -> None:
-        """The first `top` rows stay free. Notices are shortened before they cover an `uncovered` widget."""
+        """The first `top` rows stay free. Notices get shorter before they cover a widget of the type `uncovered`."""
         super().__init__()
         self._board, self._top, self._uncovered = board, top, uncovered
         self._is_short = False
-        """True if only the newest notice is shown, in one row, because there is no room for more."""
+        """True if there is room for only one row, with the newest notice."""
         self._timer: Timer | None = None
-        """Timer that updates the notices each second while they are shown."""
+        """Timer that updates the remaining time each second. None if no notices are shown."""
         self._layout_size = Size()
-        """Size at the last requested layout."""
+        """Size of the notices when a layout was last requested."""
         self._painted_content = Content("")
-        """Content at the last requested repaint."""
+        """Content of the notices when a repaint was last requested."""
 
     def on_mount(self) -> None:
         self._board.listeners.add(self._update)
@@ -158,25 +158,23 @@ class Notices(Widget):
         notices = self._board.shown() if self.screen.is_active else ()
         self.display = bool(notices)
         if notices and self._timer is None:
-            # Once a second, so the time bar moves in steps. A smooth bar would repaint too often, and would not move
-            # with animations off.
+            # Once a second, because a smooth bar would repaint too often.
             self._timer = self.set_interval(1.0, self._update)
         elif not notices and self._timer is not None:
             self._timer.stop()
             self._timer = None
         if notices:
             self._place()
-            self.call_after_refresh(self._place)  # Repeated after the layout: a dialog that opens has no size before.
+            self.call_after_refresh(self._place)  # A dialog that is opening has a size only after the layout.
 
     def on_resize(self) -> None:
-        self._place()  # Other widgets may not have had a size before.
+        self._place()
 
     def _place(self) -> None:
-        """Move the notices to the row where they hide least, preferring the lowest row. Repaint them if they
-        changed."""
+        """Move the notices to the rows where they hide least, and repaint changed notices."""
         if is_being_removed(self):
-            return  # The user left the screen before this refresh.
-        if self.styles.dock == "none":  # Otherwise, the screen has rows of its own for notices.
+            return
+        if self.styles.dock == "none":  # A screen with docked notices has rows for them.
             for self._is_short in (False, True):
                 offset, covered_cells = self._best_offset()
                 if not covered_cells:
@@ -190,7 +188,7 @@ class Notices(Widget):
             self.refresh()
 
     def _best_offset(self) -> tuple[tuple[int, int], int]:
-        """Return the position that hides least, and the number of hidden cells of widgets that should not be covered."""
+        """Return the position at which the notices hide least, and the number of hidden cells of `uncovered` widgets."""
         screen, size = self.screen.size, self._own_size() + self.gutter.totals
         x = max(0, screen.width - size.width - 1)
         lowest = max(0, screen.height - size.height - _ROWS_BELOW)
@@ -200,14 +198,14 @@ class Notices(Widget):
         def count_hidden(y: int, regions: list[Region]) -> int:
             return sum(Region(x, y, size.width, size.height).intersection(region).area for region in regions if region)
 
-        # `lowest + 1` comes last: there, the notice covers the status line. Used only if a dialog leaves no other row.
+        # At `lowest + 1`, the notices cover the status line. This is used only if a dialog leaves no other row.
         rows = (lowest, *range(min(self._top, lowest), lowest), lowest + 1)
         y = min(rows, key=lambda y: (count_hidden(y, uncovered), count_hidden(y, cursor_regions)))
         y = lowest + 1 if count_hidden(y, uncovered) else y
         return (x, y), count_hidden(y, uncovered)
 
     def _own_size(self) -> Size:
-        """Return the size of the notices, computed before the layout so that they never appear in a wrong place."""
+        """Return the size of the notices. It is computed before the layout, so that they never appear in a wrong place."""
         screen = self.screen.size
         width = self.get_content_width(screen, screen)
         return Size(width, self.get_content_height(screen, screen, width))
@@ -243,8 +241,8 @@ class Notices(Widget):
         return lines
 
     def _undo_label(self, notice: Notice, available_width: int) -> Content:
-        """Return the undo key with the remaining time, as a bar and seconds. The bar is left out if it does not fit
-        into `available_width` cells. Without animations, return only the key."""
+        """Return the undo key, and the remaining time as a bar and in seconds. A bar that does not fit into
+        `available_width` cells is left out. Without animations, return only the key."""
         seconds_left = self._board.seconds_left(notice)
         key_label = Content.assemble("   ", ("u", self.get_visual_style("notices--key", partial=True)), " undo  ")
         if self.app.animation_level == "none":

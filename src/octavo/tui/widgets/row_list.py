@@ -1,6 +1,5 @@
-"""A list of items of one type, drawn as rows or as a table. Rows can be grouped, selected and filtered. Also fuzzy search,
-which choosers use.
-"""
+"""A list that draws items of one type as rows or as a table. Rows can be grouped, selected and filtered. Also the fuzzy
+search of choosers."""
 
 from __future__ import annotations
 
@@ -20,48 +19,46 @@ from octavo.tui.widgets.short_texts import AnyText, fit, highlight, safe, spread
 
 T = TypeVar("T")
 _ITEMS_PER_STEP = 25
-"""Number of items whose search texts are read at once."""
+"""Number of items whose search texts are computed between two turns of the event loop."""
 
 
 class SearchTexts(Generic[T]):
-    """Search texts of the items of a list, folded for comparison (`fold`). The text of each item is read once, while
-    the item stays in the list."""
+    """Cached texts of list items in which the filter searches, folded with `fold`."""
 
     def __init__(self, text_of: Callable[[T], str]) -> None:
         self._text_of = text_of
         self._items: Sequence[T] = ()
         self._texts: list[str | None] = []
-        """Folded texts by index. None where the text is not read yet. The end may be missing."""
+        """Folded texts by index. None for a text that is not computed yet. Texts at the end may be missing."""
 
     def set_items(self, items: Sequence[T]) -> None:
-        """Replace the items, and keep the texts of items that stay."""
+        """Replace the items. The texts of items that remain stay cached."""
         if self._texts:
             texts_by_id = dict(zip(map(id, self._items), self._texts, strict=False))
             self._texts = [texts_by_id.get(id(value)) for value in items]
         self._items = tuple(items)
 
     def discard(self) -> None:
-        """Discard all texts because they may have changed. The caller must apply an active filter again."""
+        """Discard all texts. The caller must then apply the filter again."""
         self._texts.clear()
 
     def matching(self, words: tuple[str, ...]) -> Sequence[int]:
         """Return the indexes of the items that contain every word."""
         indexes: Sequence[int] = range(len(self._items))
-        self._read(indexes)
+        self._compute(indexes)
         for word in words:
             indexes = [index for index in indexes if word in (self._texts[index] or "")]
         return indexes
 
-    async def read_in_steps(self) -> None:
-        """Read the texts that are missing. The event loop handles keys between two steps."""
+    async def compute_in_steps(self) -> None:
+        """Compute the missing texts. The event loop handles keys between two steps."""
         first = 0
         while first < len(self._items):
-            self._read(range(first, min(first + _ITEMS_PER_STEP, len(self._items))))
+            self._compute(range(first, min(first + _ITEMS_PER_STEP, len(self._items))))
             first += _ITEMS_PER_STEP
             await asyncio.sleep(0)
 
-    def _read(self, indexes: Sequence[int]) -> None:
-        """Read the missing texts of the items with these indexes."""
+    def _compute(self, indexes: Sequence[int]) -> None:
         self._texts += [None] * (len(self._items) - len(self._texts))
         for index in indexes:
             if self._texts[index] is None:
@@ -75,7 +72,7 @@ class FuzzyMatch(NamedTuple):
     indexes: tuple[int, ...] = ()
 
     def highlight(self, content: Content, style: str | Style) -> Content:
-        """Return `content`, the styled form of the matched text, with the matching letters in `style`."""
+        """Return the matched text `content` with the matching letters in `style`."""
         start = end = -1
         for index in (*self.indexes, -1):
             if index != end:
@@ -86,9 +83,9 @@ class FuzzyMatch(NamedTuple):
         return content
 
 
-def match(query: str, text: str) -> FuzzyMatch | None:
-    """Return the match of `query` in `text`. The text must contain each word, or the letters of the word in order. None
-    if a word does not match."""
+def fuzzy_match(query: str, text: str) -> FuzzyMatch | None:
+    """Return the match of `query` in `text`. For each word of the query, the text must contain the word or its letters in
+    order. Otherwise, return None."""
     folded = FoldedText(text)
     score, matched = 0.0, set[int]()
     for word in fold(query).split():
@@ -114,8 +111,8 @@ def _match_substring(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _match_letters(word: str, text: str) -> FuzzyMatch | None:
-    """Return a match of the letters of `word` in order. Each letter must start a word or be near the letter before.
-    None if the letters do not match."""
+    """Return a match of the letters of `word` in their order: `oc` matches `open comment`. A letter must start a word
+    of the text, or be near the previous letter. Otherwise, return None."""
     for start, letter in enumerate(text):
         if letter != word[0] or not _starts_word(text, start):
             continue
@@ -132,9 +129,8 @@ def _match_letters(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
-    """Return the index of the nearest `letter` from `start` on, and its distance. None if there is none.
-
-    The distance is the number of skipped characters. To the start of a word, it can also be 2 for each skipped word."""
+    """Return the index of the nearest `letter` from `start` on, and its distance. None if the letter is missing. The
+    distance is the number of skipped characters, or 2 for each skipped word if that is less."""
     nearest_index = text.find(letter, start)
     if nearest_index < 0:
         return None
@@ -153,7 +149,7 @@ def _starts_word(text: str, index: int) -> bool:
 
 @dataclass(frozen=True)
 class ListFilter:
-    """A filter of a list, such as an author. At most one filter of each kind is active."""
+    """A filter of a list, such as “by Ana”. At most one filter of each kind is active."""
 
     kind: str
     name: str
@@ -161,7 +157,7 @@ class ListFilter:
 
 @dataclass(frozen=True)
 class ItemFilter(ListFilter, Generic[T]):
-    """A filter of items that are loaded completely."""
+    """A filter that needs only the item."""
 
     matches: Callable[[T], bool] = field(compare=False)
 
@@ -174,8 +170,8 @@ def filter_items(items: Iterable[T], filters: Collection[ItemFilter[T]]) -> list
 
 
 def available_filters(candidates: Iterable[F], items: Sequence[Any], active: Sequence[F]) -> list[tuple[F, int]]:
-    """Return the candidates that can be added to the `active` filters, each with the number of items that would remain. A
-    filter is left out if all or none would remain. A new filter replaces the active one of its kind."""
+    """Return pairs of a filter that changes the list, and the number of items that would remain. A new filter replaces the
+    active filter of its kind. Filters for which all items or no items remain are left out."""
     filters = []
     for candidate in candidates:
         others_applied = filter_items(items, [other for other in active if other.kind != candidate.kind])
@@ -187,45 +183,45 @@ def available_filters(candidates: Iterable[F], items: Sequence[Any], active: Seq
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The texts of one row. Each is a `str`, or a `Content` with styles."""
+    """The texts of one row."""
 
     text: AnyText = ""
     """First line."""
     right: AnyText = ""
-    """Text at the right end of the first line, such as an age or a status. It is never cut."""
+    """Text at the right end of the first line, such as an age or a status. Only `text` is cut if the row is narrow."""
     second_line: AnyText | None = None
-    """Second line, in a list whose rows have two lines."""
+    """Second line in a list with two lines per row."""
     second_right: AnyText = ""
     sign: AnyText | None = None
     """Sign of one cell before the text, such as `●`. None if the text starts at the left edge."""
     cells: tuple[AnyText, ...] = ()
-    """Texts of the columns, in a list with columns. `text` and `right` are not used then."""
+    """Texts of the columns in a table, instead of `text` and `right`."""
     dim: bool = False
 
 
 class RowHeading(NamedTuple):
-    """A heading line above a group of rows. A heading of level 0 has a blank line before it."""
+    """A heading line above a group of rows."""
 
     text: str
     right: str = ""
     key: Hashable = None
-    """Value that tells groups with the same texts apart, such as an id."""
+    """Id of the group. It separates groups that have the same texts."""
 
 
 class Column(NamedTuple):
-    """A table column of `width` cells. A column of width 0 shares the free width. The column with the highest `drop_order`
-    is hidden first."""
+    """A table column of `width` cells. Columns with the width 0 share the remaining width. In a narrow table, the
+    column with the highest `drop_order` is hidden first."""
 
     title: str
     width: int = 0
     right: bool = False
     drop_order: int = 0
     min_width: int = 12
-    """Smallest width of a column that shares the remaining width."""
+    """Minimum width of a column with the width 0."""
 
 
 class ColumnLayout:
-    """The columns of a table, of which the widget shows as many as fit."""
+    """The columns of a table. Columns that do not fit are hidden."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.all = tuple(columns)
@@ -235,7 +231,7 @@ class ColumnLayout:
 
     @property
     def has_titles(self) -> bool:
-        """True if a line of column titles is shown at the top."""
+        """True if the table has a line of column titles."""
         return any(column.title for column in self.all)
 
     def title_line(self, width: int) -> Content:
@@ -243,7 +239,7 @@ class ColumnLayout:
         return fit(Content("  ") + self.row_line([column.title for column in self.all], width - 2, safe), width)
 
     def row_line(self, cells: Sequence[AnyText], width: int, draw: Callable[[AnyText], Content]) -> Content:
-        """Return the line of a row, `width` cells wide. `draw` makes the styled text of a cell."""
+        """Return the line of a row, `width` cells wide. `draw` returns the styled text of a cell."""
         pieces = [
             fit(draw(cell), room, right=column.right)
             for (column, room), cell in zip(self._widths(width), cells, strict=False)
@@ -252,7 +248,7 @@ class ColumnLayout:
         return Content("  ").join(pieces)
 
     def _widths(self, width: int) -> list[tuple[Column, int]]:
-        """Return each column with its width within `width` cells. Hidden columns have the width 0."""
+        """Return the columns with their widths in a table of `width` cells. Hidden columns have the width 0."""
         visible_columns = list(self.all)
         while len(visible_columns) > 1 and sum((each.width or each.min_width) + 2 for each in visible_columns) > width:
             last = max(visible_columns, key=lambda each: (each.drop_order, visible_columns.index(each)))
@@ -312,10 +308,10 @@ SELECTION: Commands[RowSelection[Any]] = Commands(
 
 
 class RowSelection(Generic[T]):
-    """The selection of a list: the rows that a bulk action changes. Rows that are removed or hidden are not changed."""
+    """The rows of a list that the user selected for a bulk action."""
 
     def __init__(self, rows: RowList[T], selectable: bool | Callable[[T], bool]) -> None:
-        """`selectable` is True if all rows can be selected, False if none, or a function that decides for each item."""
+        """`selectable` says whether rows can be selected. A function decides for each item."""
         self.rows = rows
         self.is_enabled: bool = selectable is not False
         self.can_select: Callable[[T], bool] = selectable if callable(selectable) else lambda item: True
@@ -325,11 +321,11 @@ class RowSelection(Generic[T]):
 
     @property
     def items(self) -> list[T]:
-        """Selected items that are shown, in order."""
+        """Selected items in order, without items that the filter hides."""
         return [item for item in self.rows.items if self.rows.key_of(item) in self.keys] if self.keys else []
 
     def toggle(self) -> None:
-        """Select or deselect the row under the cursor, and go to the next row."""
+        """Select or deselect the row with the cursor, and go to the next row."""
         key = self.rows.key
         if key is not None:
             self._set_keys(self.keys ^ {key})
@@ -341,7 +337,7 @@ class RowSelection(Generic[T]):
         self._set_keys(frozenset() if all_keys <= self.keys else self.keys | all_keys)
 
     def select_range(self) -> None:
-        """Start a range at the cursor, or select all rows from the start of the range to the cursor."""
+        """Start a range at the cursor. The second call selects all rows from the start of the range to the cursor."""
         rows = self.rows
         range_start, self._range_start = self._range_start, rows.key
         if range_start is not None and range_start in rows.keys:
@@ -352,7 +348,7 @@ class RowSelection(Generic[T]):
             self._set_keys(self.keys | self._selectable_keys([rows.item]))
 
     def add(self, keys: Iterable[Hashable]) -> None:
-        """Select these rows too."""
+        """Select these rows in addition to the selected rows."""
         self._set_keys(self.keys | frozenset(keys))
 
     def clear(self) -> None:
@@ -376,12 +372,11 @@ class RowSelection(Generic[T]):
 
 
 class RowList(LineList, Generic[T]):
-    """A list of items of type `T`. `draw` returns the row of an item and is called for visible items only. `key`
-    returns the key of an item.
+    """A list of items of type `T`. `draw` returns the row of a visible item, `key` the key of an item, and `groups` the
+    headings above an item, outermost first.
 
-    `groups` returns the headings above an item, outermost first. `search` returns the text that the filter searches; it
-    is called once per item until `search_texts` are discarded. Without `search` the list has no filter. `selectable`
-    decides which rows can be selected with `x`.
+    `search` returns the text of an item in which the filter searches. Without `search`, the list has no filter. For
+    `selectable`, see `RowSelection`.
     """
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SELECTION,)
@@ -416,17 +411,17 @@ class RowList(LineList, Generic[T]):
 
     @property
     def item(self) -> T | None:
-        """The item under the cursor. None if the list is empty."""
+        """The item with the cursor. None if the list is empty."""
         return self._shown[self.cursor] if self._shown else None
 
     @property
     def items(self) -> Sequence[T]:
-        """The shown items, in order: all items, or those that match the filter."""
+        """The shown items in order: all items, or the items that match the filter."""
         return self._shown
 
     @property
     def columns(self) -> Sequence[Column]:
-        """The table columns. Empty if the rows are plain lines."""
+        """The columns of the table. Empty if the list is not a table."""
         return self._columns.all
 
     @columns.setter
@@ -437,7 +432,8 @@ class RowList(LineList, Generic[T]):
         self.refresh()
 
     def show(self, items: Sequence[T], *, total: int | None = None, partial_note: str = "") -> None:
-        """Replace the items. `total` is the number of available items; `partial_note` is shown if it is unknown."""
+        """Replace the items. `total` is the number of available items. For an unknown `total`, `partial_note` says what is
+        loaded."""
         self.state.clear_messages()
         self._all, self.counts.total, self.counts.partial_note = items, total, partial_note
         self._all_keys = [self.key_of(item) for item in items]
@@ -453,7 +449,7 @@ class RowList(LineList, Generic[T]):
         else:
             self._shown, keys = self._all, self._all_keys
         if self._groups is None:
-            self.lay_out(keys, height=self._row_height, unfiltered=len(self._all))
+            self.lay_out(keys, height=self._row_height, loaded_count=len(self._all))
             return
         first_lines, extra_lines, line_count = _lay_out_headings(self._shown, self._groups, self._row_height)
         self.lay_out(
@@ -462,13 +458,13 @@ class RowList(LineList, Generic[T]):
             extra_lines=extra_lines,
             height=self._row_height,
             line_count=line_count,
-            unfiltered=len(self._all),
+            loaded_count=len(self._all),
         )
 
     async def open_filter(self) -> None:
         await super().open_filter()
-        # Read now, so that the first letter is as fast as the others.
-        self.run_worker(self.search_texts.read_in_steps(), exclusive=True, group="search texts")
+        # In advance, so that the first typed letter is as fast as the next letters.
+        self.run_worker(self.search_texts.compute_in_steps(), exclusive=True, group="search texts")
 
     def clear_filter(self) -> None:
         if self.query_text:
@@ -517,7 +513,7 @@ class RowList(LineList, Generic[T]):
 def _lay_out_headings(
     items: Sequence[T], groups: Callable[[T], Sequence[RowHeading]], height: int
 ) -> tuple[list[int], dict[int, tuple[Content, Content]], int]:
-    """Return the first line of each item, the extra lines by line number, and the total number of lines."""
+    """Return `first_lines`, `extra_lines` and `line_count` of a `LineList` whose items have `height` lines."""
     first_lines: list[int] = []
     extra_lines: dict[int, tuple[Content, Content]] = {}
     old_headings: Sequence[RowHeading] = ()

@@ -1,6 +1,6 @@
-"""Short texts of one line: cut or padded to a width, without control characters, and words for ages, times and counts.
+"""Short texts of one line: without control characters, cut or padded to a width. Also texts for ages, times and counts.
 
-Textual is imported only when a `Content` is built, because commands use this module too.
+Textual is imported only to build a `Content`, because the command line uses this module without Textual.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from textual.style import Style
 
 AnyText: TypeAlias = "str | Content"
-"""A `str` is shown as it is. A `Content` has styles, which use theme variables such as `$octavo-note`."""
+"""A `str` without styles, or a `Content` with styles."""
 
 Mark = Literal["ok", "care", "bad", "asking", "note"]
 
@@ -37,14 +37,13 @@ class Fact:
 
 
 def _content(text: str) -> Content:
-    from textual.content import Content  # lazy: commands use the ages and counts of this module without Textual
+    from textual.content import Content  # lazy: the command line uses this module without Textual
 
     return Content(text)
 
 
 def safe(text: AnyText) -> Content:
-    """Return `text` as one line without control characters. If control characters are removed from a
-    `Content`, its styles are lost."""
+    """Return `text` as one line without control characters. A `Content` that had control characters loses its styles."""
     plain = text if isinstance(text, str) else text.plain
     if plain.isascii() and plain.isprintable():
         return _content(text) if isinstance(text, str) else text
@@ -55,14 +54,15 @@ def safe(text: AnyText) -> Content:
 
 
 def safe_lines(text: AnyText) -> Content:
-    """Return `text` without control characters. Line breaks stay."""
+    """Return `text` without control characters, but with its line breaks."""
     plain = text if isinstance(text, str) else text.plain
     clean = safe_text(plain)
     return text if not isinstance(text, str) and clean == plain else _content(clean)
 
 
 def fit(content: Content, width: int, *, right: bool = False) -> Content:
-    """Return `content` in exactly `width` cells: cut with an ellipsis, or padded with spaces."""
+    """Return `content` in exactly `width` cells: cut with an ellipsis, or padded with spaces at the right end, with
+    `right` at the left end."""
     if width <= 0:
         return _content("")
     missing = width - content.cell_length
@@ -73,7 +73,8 @@ def fit(content: Content, width: int, *, right: bool = False) -> Content:
 
 
 def spread(left: Content, right: Content, width: int) -> Content:
-    """Return a line with `left` and `right` at its ends. A long `left` is cut, but not below a third of `width`."""
+    """Return a line of `width` cells with `left` and `right` at its ends. A long `left` is cut, but keeps a third of
+    `width`."""
     if not right:
         return fit(left, width)
     room = max(width - right.cell_length - 1, min(left.cell_length, width // 3))
@@ -95,7 +96,7 @@ def shorten(text: str, length: int) -> str:
 
 
 def first_few(texts: Sequence[str], most: int, more: str = "more") -> list[str]:
-    """Return the first texts. If there are others, the last text has their number, such as `and 3 more`."""
+    """Return the first `most` texts. If there are more texts, add for example `and 3 more`."""
     rest = len(texts) - most
     return [*texts[:most], f"and {rest} {more}"] if rest > 0 else list(texts)
 
@@ -106,7 +107,7 @@ def join_texts(pieces: Iterable[AnyText]) -> Content:
 
 
 clock: Callable[[], datetime] = partial(datetime.now, UTC)
-"""Returns the current time for everything the app shows. Tests and screenshots replace it with a fixed time."""
+"""Returns the current time for all texts of the app. Tests and screenshots replace this function."""
 
 
 def short_age(moment: datetime | None, now: datetime | None = None) -> str:
@@ -136,12 +137,12 @@ def long_age(moment: datetime | None) -> str:
 
 
 def offline_since(as_of: datetime | None) -> str:
-    """Return the remark for a list that is shown without a connection: the age of its data."""
+    """Return the remark for a list without a connection, such as `Offline. Last updated 8 minutes ago`."""
     return f"Offline. Last updated {long_age(as_of)}" if as_of is not None else "Offline"
 
 
 def time_of_day(moment: datetime) -> str:
-    """Return the local time, such as `14:05`, with the weekday if it is not today: `Tue 14:05`."""
+    """Return the local time, such as `14:05`. On another day, return for example `Tue 14:05`."""
     local_time, today = localize(_with_time_zone(moment)), localize(clock()).date()
     return f"{local_time:%H:%M}" if local_time.date() == today else f"{local_time:%a %H:%M}"
 

@@ -32,13 +32,13 @@ from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import ChangingText, ScrollWidget
 
 MAX_INPUT_LENGTH = 20_000
-"""Maximum characters of a one-line input: more than the server accepts, and few enough to redraw."""
+"""Maximum number of characters in a one-line input. Servers accept fewer characters in every field."""
 MAX_BRACKET_SEARCH = 20_000
-"""Longest text in which matching brackets are searched with each key press."""
+"""Maximum number of characters in a text in which each key press searches for matching brackets."""
 
 
 class LineInput(Input, ScrollWidget):
-    """An input of one line. It keeps text longer than its width, such as a long URL, unchanged."""
+    """An input of one line. It never changes a long text, such as a URL."""
 
     DEFAULT_CSS = """
     LineInput, LineInput:focus {
@@ -90,9 +90,7 @@ class TextEditor(TextArea):
 
     def __init__(self, text: str = "", *, placeholder: str = "", id: str | None = None) -> None:
         super().__init__(
-            placeholder=Content(
-                safe_text(placeholder)
-            ),  # Content instead of markup. Placeholders with examples in YAML have several lines.
+            placeholder=Content(safe_text(placeholder)),
             soft_wrap=True,
             tab_behavior="focus",
             highlight_cursor_line=False,
@@ -105,13 +103,13 @@ class TextEditor(TextArea):
         self.virtual_size = Size(0, rows.height)
 
     def load_text(self, text: str) -> None:
-        """Replace the whole text and clear the undo history. Textual's method would also replace the document."""
+        """Replace the whole text and clear the undo history. The method of Textual would also replace the `LongText`."""
         self.replace(text, self.document.start, self.document.end, maintain_selection_offset=False)
         self.move_cursor((0, 0))
         self.history.clear()
 
     def render_line(self, y: int) -> Strip:
-        # A width of two columns is only padding. Then Textual wraps the placeholder to width 0 and raises ValueError.
+        # Without width, Textual wraps the placeholder to 0 columns and raises ValueError.
         return super().render_line(y) if self.content_size.width else Strip([])
 
     def on_paste(self, event: Paste) -> None:
@@ -123,33 +121,30 @@ class TextEditor(TextArea):
         self._paste(self.app.clipboard)
 
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
-        """Delete the text in a range.
-
-        A very long line is stored as several rows with no character between them. A range from the end of such a row to
-        the start of the next has no text, so it is widened by one letter.
-        """
+        """Delete the text in a range. A range that contains only a cut of a long line has no text, so it grows by one
+        letter."""
         navigator = self.navigator
         while start != end and not self.get_text_range(start, end):
             first, last = sorted((start, end))
             if last[0] >= self.document.line_count:
-                break  # The last line has no line end to delete.
+                break
             wider = (
                 (first, navigator.get_location_right(last))
                 if self.cursor_location == first
                 else (navigator.get_location_left(first), last)
             )
             if wider == (first, last):
-                break  # There is no letter beyond the range.
+                break
             start, end = wider
         return super().delete(start, end, maintain_selection_offset=maintain_selection_offset)
 
     def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:
-        """Return None if the text is too long to be searched with each key press, else search as Textual does."""
+        """Return the location of the matching bracket. None if there is none, or if the text is too long."""
         return super().find_matching_bracket(bracket, search_from) if len(self.text) <= MAX_BRACKET_SEARCH else None
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
-        """Scroll to the cursor. Does nothing if the cursor is below the last line: after a deletion, Textual scrolls
-        before it moves the cursor up."""
+        """Scroll to the cursor. Do nothing while the cursor is below the last line, because Textual scrolls before it moves
+        the cursor up after a deletion."""
         if self.cursor_location[0] >= self.document.line_count:
             return Offset()
         return super().scroll_cursor_visible(center, animate)
@@ -160,34 +155,34 @@ class TextEditor(TextArea):
 
 
 def _first_line(text: str) -> str:
-    """Return the first line of pasted text, cleaned for a one-line input."""
-    lines = text.strip()[:MAX_INPUT_LENGTH].splitlines()  # Splitting a whole megabyte would be slow.
+    """Return the first line of pasted text, sanitized for a one-line input."""
+    lines = text.strip()[:MAX_INPUT_LENGTH].splitlines()
     return safe_address(lines[0]) if lines else ""
 
 
 MAX_ENTRIES = 5000
-"""Maximum entries read from a folder."""
+"""Maximum number of entries that are read from a folder."""
 
 
 class PathInput(LineInput):
-    """An input that completes file paths, but no other text, such as a URL."""
+    """An input that completes file paths. It also accepts other text, such as a URL."""
 
     def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
         super().__init__(value, placeholder=placeholder, id=id)
         self.suggester = PathSuggester()
-        self.select_on_focus = not value.endswith("/")  # The user continues a path that ends with a folder.
+        self.select_on_focus = not value.endswith("/")  # The user types a name after the path of a folder.
 
     def on_key(self, event: Key) -> None:
         if event.key == "tab" and self.cursor_position == len(self.value):
             typed = self.value
-            self.action_cursor_right()  # At the end of the text, this accepts the suggestion.
+            self.action_cursor_right()  # This action accepts the suggestion at the end of the text.
             if self.value != typed:
                 event.stop()
                 event.prevent_default()
 
 
 class PathSuggester(Suggester):
-    """Suggests how to continue a path, from the files that exist."""
+    """Suggests existing files and folders for a typed path."""
 
     def __init__(self) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
@@ -199,7 +194,7 @@ class PathSuggester(Suggester):
 
 
 def complete_path(path: str) -> str | None:
-    """Return the path completed with the first matching name in its folder. None if there is none. Reads the disk."""
+    """Return a path completed with the first matching name in its folder. None if no name matches. Reads the disk."""
     folder, _, prefix = path.rpartition("/")
     try:
         with os.scandir(os.path.expanduser(f"{folder}/")) as entries:
@@ -224,8 +219,8 @@ _REFUSED = "With {name}, any API key that you type is logged. Restart Octavo wit
 
 
 def why_no_token(environment: Mapping[str, str], features: frozenset[str] = frozenset()) -> str | None:
-    """Return why no token may be typed now: `TEXTUAL_LOG` and the developer tools log every key press. None if a token
-    may be typed."""
+    """Return why the user must not type a token: `TEXTUAL_LOG` or the developer tools log every key press. None if
+    typing is safe."""
     if environment.get("TEXTUAL_LOG"):
         return _REFUSED.format(name="TEXTUAL_LOG")
     requested_features = {each.strip().lower() for each in environment.get("TEXTUAL", "").split(",")}
@@ -235,7 +230,7 @@ def why_no_token(environment: Mapping[str, str], features: frozenset[str] = froz
 
 
 def extract_token(pasted: str) -> str:
-    """Extract a token from pasted text by removing spaces, quotes, and a leading `Authorization: Bearer`."""
+    """Return the token in pasted text: the first word after quotes and a leading `Authorization: Bearer` are removed."""
     words = pasted.replace('"', " ").replace("'", " ").split()
     while words and words[0].lower() in ("authorization:", "bearer"):
         words.pop(0)
@@ -249,7 +244,7 @@ SECRET: Commands[SecretInput] = Commands(
 
 
 class SecretInput(HasCommands, Input):
-    """An input that shows bullets. Copying does nothing, and pasting inserts only the token within the text."""
+    """An input that shows bullets. Copying does nothing. Pasting inserts only the token in the text."""
 
     CONTEXT: ClassVar[str] = "API key field"
     ALLOW_SELECT = False
@@ -269,7 +264,7 @@ class SecretInput(HasCommands, Input):
 
     @property
     def disabled_reason(self) -> str | None:
-        """Reason why no token may be typed now. None if typing is allowed."""
+        """Reason why the user must not type a token. None if typing is safe."""
         return why_no_token(os.environ, frozenset(self.app.features))
 
     @property
@@ -290,8 +285,7 @@ class SecretInput(HasCommands, Input):
             self.insert_text_at_cursor(extract_token(event.text.strip()[:MAX_INPUT_LENGTH]))
 
     def action_copy(self) -> None:
-        # Textual would copy the selected clear text.
-        raise SkipAction
+        raise SkipAction  # Textual would copy the selected text, not the bullets.
 
     def action_cut(self) -> None:
         raise SkipAction
@@ -302,7 +296,7 @@ class SecretInput(HasCommands, Input):
 
 
 class SecretLengthLabel(Widget):
-    """A label with the number of characters in a `SecretInput`, or the reason why it is disabled."""
+    """A label with the number of characters in a `SecretInput`, or the reason why the input is disabled."""
 
     DEFAULT_CSS = "SecretLengthLabel { height: 1; width: auto; color: $octavo-muted; }"
 
@@ -338,7 +332,7 @@ FILTER: Commands[FilterInput] = Commands(
 
 
 class FilterInput(LineInput):
-    """An input without a border. Enter keeps the filter. Esc clears the text, or leaves the empty line."""
+    """The input of a filter. Enter keeps the filter. Esc clears the filter, or leaves an empty input."""
 
     CONTEXT: ClassVar[str] = "filter line"
     DEFAULT_CSS = """
@@ -356,16 +350,16 @@ class FilterInput(LineInput):
 
     @dataclass(kw_only=True)
     class Finished(Message):
-        """The user left the filter line with enter, down or esc. `closed` is set if the line was empty."""
+        """The user left the input with enter, down or esc. `closed` is True if the input was empty."""
 
         closed: bool
 
     def keep(self) -> None:
-        """Keep the filter, and return to the list."""
+        """Keep the filter and leave the input."""
         self.post_message(self.Finished(closed=not self.value))
 
     def leave(self) -> None:
-        """Clear the text, or leave the line if it is empty."""
+        """Clear the filter, or leave an empty input."""
         if self.value:
             self.clear()
         else:
@@ -373,7 +367,7 @@ class FilterInput(LineInput):
 
 
 class FilterLine(Widget):
-    """The filter input of one list, with `/` before it and the number of matches at its end."""
+    """The line above a list with `/`, the input of the filter, and the number of matches."""
 
     DEFAULT_CSS = """
     FilterLine {
@@ -389,12 +383,13 @@ class FilterLine(Widget):
     """
 
     def __init__(self, apply: Callable[[str], None], leave: Callable[[bool], None]) -> None:
-        """`apply` gets the filter after each key press. `leave` is called at the end, with True to keep the filter."""
+        """`apply` is called with the filter after each key press. `leave` is called when the user leaves the line, with
+        True if the filter is kept."""
         super().__init__()
         self._apply, self._leave = apply, leave
         self._matches = ""
         self._input = FilterInput()
-        self._input.can_focus = False  # A hidden line must not take the first focus; `open` allows it.
+        self._input.can_focus = False  # Only an open line may get the focus.
 
     def compose(self) -> ComposeResult:
         yield Static(Content("/"), classes="filter--sign")
@@ -402,7 +397,7 @@ class FilterLine(Widget):
         yield ChangingText(classes="filter--count")
 
     def open(self, focus: bool = True) -> None:
-        """Show the line and by default focus it."""
+        """Show the line. With `focus`, also focus its input."""
         self.display = True
         self._input.can_focus = True
         if focus:
@@ -413,7 +408,8 @@ class FilterLine(Widget):
         self._input.can_focus = False
 
     def show_filter(self, query: str, matches: str) -> None:
-        """Show the current filter and the number of matches."""
+        """Show the filter `query` and the number of matches, such as `2 of 31 shown`. An empty line without focus
+        closes."""
         if query != self._input.value:
             self._input.value = query
         if query:
@@ -427,7 +423,7 @@ class FilterLine(Widget):
         self._show_count()
 
     def _show_count(self) -> None:
-        """Show the number of matches in the longest form that leaves room for the typed text."""
+        """Show the number of matches as `2 of 31 shown`, `2 shown` or `2/31`, whichever fits beside the typed text."""
         free_width = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
         match_count, _, total = self._matches.removesuffix(" shown").partition(" of ")
         texts = (self._matches, f"{match_count} shown", f"{match_count}/{total}") if total else (self._matches,)
@@ -439,8 +435,7 @@ class FilterLine(Widget):
     @on(Input.Changed)
     def _apply_typed(self, message: Input.Changed) -> None:
         message.stop()
-        # The message may be older than the current text, and would write its text back into the input.
-        self._apply(self._input.value)
+        self._apply(self._input.value)  # The value in the message may be older.
 
     @on(FilterInput.Finished)
     def _finish(self, message: FilterInput.Finished) -> None:

@@ -1,5 +1,4 @@
-"""Texts and scroll views that request a layout only if their size changes. Also messages that a list shows below its
-items or instead of them."""
+"""Texts and scroll views that request a layout only if their size changes. Also messages in empty or incomplete lists."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.tui.terminal.textual_internals import update_scroll_bars
-from octavo.tui.widgets.commands import HasCommands, offered_commands
+from octavo.tui.widgets.commands import HasCommands, commands_after_failure
 from octavo.tui.widgets.short_texts import Fact, Mark, plural, safe, safe_lines
 
 _MARKS: dict[Mark, tuple[str, str]] = {
@@ -35,8 +34,8 @@ _MAX_LABEL_WIDTH = 20
 
 
 class FactList(Widget):
-    """Draws facts below each other, with the labels in a column. Long texts wrap within their own column. Without marks,
-    the labels are muted and not the texts."""
+    """Draws facts in lines, with columns for the marks, the labels and the texts. If no fact has a mark, the labels are
+    muted."""
 
     DEFAULT_CSS = "FactList { height: auto; width: 1fr; }"
 
@@ -44,9 +43,9 @@ class FactList(Widget):
         super().__init__(classes=classes)
         self._facts = tuple(facts)
         self._cache: tuple[tuple[Fact, ...], int, list[Content]] = ((), 0, [])
-        """Cached lines, with the facts and the width they were made for."""
+        """The facts, the width in cells, and the lines of the facts in this width."""
         self.min_height = 0
-        """Smallest height in lines if there are facts, so that fewer facts need no new layout."""
+        """Minimum height in lines. It avoids a layout when other facts need fewer lines."""
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -58,7 +57,7 @@ class FactList(Widget):
         old_height = self.get_content_height(self.size, self.size, width)
         self._facts = tuple(facts)
         self.display = bool(self._facts)
-        # A layout repaints the whole screen, so it is requested only if the height changes.
+        # A layout repaints the whole screen.
         self.refresh(layout=not width or old_height != self.get_content_height(self.size, self.size, width))
 
     def on_mount(self) -> None:
@@ -99,8 +98,7 @@ class FactList(Widget):
 class ChangingText(Static):
     """A `Static` that ignores an update with equal content, and requests a layout only if its size changes."""
 
-    # A text of width 0 has no height. If a scroll bar took the last cell of the text, the scroll bar would disappear and
-    # appear again and again.
+    # A text of width 0 has no height, so a scroll bar beside it would appear and disappear forever.
     DEFAULT_CSS = "ChangingText { min-width: 1; }"
 
     def update(self, content: VisualType = "", *, layout: bool = True) -> None:
@@ -114,12 +112,12 @@ class ChangingText(Static):
             self.refresh(layout=True)
 
     def on_resize(self) -> None:
-        # Textual reuses the size that it measured for a container of this size, but the content may have changed since.
+        # Textual caches the size of the text by the size of its container. The text may have changed meanwhile.
         if self.styles.auto_dimensions and self._content_size() not in (None, self.content_size):
             self.refresh(layout=True)
 
     def _content_size(self) -> Size | None:
-        """Return the size of the content at the current width. None while the width is unknown."""
+        """Return the size of the content in the current width. None before the first layout."""
         width = self.content_size.width
         if not width:
             return None
@@ -129,13 +127,12 @@ class ChangingText(Static):
 
 
 class ScrollWidget(HasCommands, ScrollView):
-    """A scroll view whose scroll bar follows the size of the content. Such a change needs a layout only if the size
-    of the widget is automatic."""
+    """A scroll view that changes the size of its content without a layout, and delays commands until it has lines."""
 
     MOVES: ClassVar[frozenset[str]] = frozenset()
-    """Names of the commands that wait for the first lines, such as moves and `open`."""
+    """Names of the commands that wait for the first lines, such as `down` and `open`."""
     waiting_commands: tuple[Callable[[], object], ...] = ()
-    """Commands that were pressed before there were lines."""
+    """Functions that run the commands that wait for the first lines."""
     virtual_size = Reactive(Size(0, 0))
 
     def watch_virtual_size(self, size: Size) -> None:
@@ -151,7 +148,7 @@ class ScrollWidget(HasCommands, ScrollView):
 
     @property
     def is_waiting_for_lines(self) -> bool:
-        """True if there are no lines yet, because the first lines are still being loaded, parsed or compared."""
+        """True while the first lines are being loaded or prepared."""
         return False
 
     def action_command(self, id: str) -> object:
@@ -162,7 +159,7 @@ class ScrollWidget(HasCommands, ScrollView):
         return super().action_command(id)
 
     def run_waiting_commands(self) -> None:
-        """Run the commands that waited for the first lines, in order, unless they still must wait."""
+        """Run the waiting commands in order if the first lines are there."""
         if self.waiting_commands and not self.is_waiting_for_lines:
             waiting, self.waiting_commands = self.waiting_commands, ()
             for run in waiting:
@@ -170,7 +167,7 @@ class ScrollWidget(HasCommands, ScrollView):
 
 
 def _move_thumb(bar: ScrollBar, position: float) -> None:
-    """Set the position of a scroll bar, and paint only the rows that its thumb enters or leaves."""
+    """Set the position of a scroll bar. Repaint only the rows that its thumb (the movable part) enters or leaves."""
     before = _ends_of_thumb(bar)
     bar.set_reactive(ScrollBar.position, position)
     for old, new in zip(before, _ends_of_thumb(bar), strict=True):
@@ -190,7 +187,7 @@ def _ends_of_thumb(bar: ScrollBar) -> tuple[int, int]:
 
 
 def scroll_by_page(pane: Widget, direction: int) -> bool:
-    """Scroll a pane by one page. Return False if it is hidden, or cannot scroll any further in this direction."""
+    """Scroll a pane one page down (1) or up (-1). Return False if the pane is hidden or cannot scroll further."""
     at_end = pane.scroll_y >= pane.max_scroll_y if direction > 0 else pane.scroll_y <= 0
     if at_end or not pane.display:
         return False
@@ -204,8 +201,8 @@ _SKELETON = (19, 11, 15)
 
 
 class LoadingMessage:
-    """A first load: blank for 150 ms, then three gray bars, and after 1 s a message. If the `titles` of the items are
-    known, they are shown at once, in place of the bars."""
+    """Lines of a list that is loading: three gray bars after 150 ms, and a message after 1 s. If the `titles` of the
+    items are known, the titles replace the bars."""
 
     def __init__(self, widget: Widget, subject: str, titles: Sequence[str] = ()) -> None:
         self.subject, self._titles = subject, titles
@@ -236,7 +233,7 @@ class LoadingMessage:
 
 
 def empty_lines(sentence: str, hint: str) -> list[Content]:
-    """Return the lines of an empty list: why the list is empty, and the key to press next."""
+    """Return the lines of an empty list: `sentence` says why the list is empty, and `hint` what to press."""
     lines = [Content(""), Content("  ") + safe(sentence)]
     if hint:
         lines.append((Content("  ") + safe(hint)).stylize("$octavo-muted"))
@@ -254,12 +251,12 @@ def no_match_lines(total: int, query: str) -> list[Content]:
 
 
 def failure_lines(message: str, cause: str, screen: Screen[Any], *, item_count: int = 0) -> list[Content]:
-    """Return the lines of a failed load on `screen`: the message, its cause and the keys that work there. `item_count` is
-    the number of older items still shown."""
+    """Return the lines about a failed load: the message, its cause, and the keys that help on `screen`. `item_count` is the
+    number of older items that are still shown."""
     bound = {active.binding.key for active in screen.active_bindings.values()}
     keys_and_labels = [
         *([("r", "retry")] if "r" in bound else []),
-        *offered_commands(screen.app),
+        *commands_after_failure(screen.app),
         *([("!", "activity")] if "exclamation_mark" in bound else []),
     ]
     pieces = [Content.assemble((key, "$primary"), (f" {name}", "$octavo-muted")) for key, name in keys_and_labels]
@@ -273,13 +270,14 @@ def failure_lines(message: str, cause: str, screen: Screen[Any], *, item_count: 
 
 
 def age_line(text: str) -> Content:
-    """Return the line below an outdated list: `text`, which says how old the list is, and the key that retries."""
+    """Return the line below an outdated list: `text` about its age, and the key that retries."""
     keys = Content.assemble(("r", "$primary"), (" retry", "$octavo-muted"))
     return Content.assemble((f"  {text}   ", "$octavo-muted"), keys)
 
 
 def wrap_lines(lines: Iterable[Content], width: int) -> list[Content]:
-    """Wrap long lines and keep their indentation. The lines stay as they are if `width` is 0, which means unknown."""
+    """Wrap long lines, and keep their indentation. Nothing is wrapped if `width` is 0, which stands for an unknown
+    width."""
     wrapped: list[Content] = []
     for line in lines:
         if not width or line.cell_length <= width:
@@ -291,7 +289,7 @@ def wrap_lines(lines: Iterable[Content], width: int) -> list[Content]:
 
 
 def limit_lines(lines: list[Content], most: int) -> list[Content]:
-    """Return the first `most` lines. The last one ends with “…” if lines were cut."""
+    """Return the first `most` lines. If there are more lines, the last line ends with “…”."""
     if len(lines) <= most:
         return lines
     last = lines[most - 1]

@@ -1,7 +1,4 @@
-"""The color palettes of the themes. Widgets use the names of palette colors, such as `note` for discussions.
-
-A test checks their contrast: text and status colors need at least 4.5 : 1 on the background, surface and cursor colors.
-"""
+"""The color palettes of the themes. Widgets use the meaning of a color, such as `note` for threads."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from textual.color import BLACK, WHITE, Color
 from textual.theme import Theme
 
 MIN_CONTRAST = 4.5
-"""Smallest contrast of text with any background below it."""
+"""Minimum contrast of text and status colors on the background, surface and cursor colors. A test checks it."""
 
 
 class Palette(NamedTuple):
@@ -25,20 +22,20 @@ class Palette(NamedTuple):
     text: str
     muted: str
     hairline: str
-    """Color of the lines between panes. They need no contrast for reading."""
+    """Color of the lines between panes. These lines need little contrast."""
     accent: str
     success: str
     warning: str
     error: str
     note: str
-    """Color of discussions: threads, mentions, agents."""
+    """Color of threads, mentions and agents."""
     add_line: str
     add_word: str
     remove_line: str
     remove_word: str
 
     def theme(self, name: str, *, dark: bool, ansi: bool = False) -> Theme:
-        """Return the palette as a Textual theme. With `ansi`, the colors are names from the terminal's own palette."""
+        """Return the palette as a Textual theme. With `ansi`, the colors are names, and the terminal defines the colors."""
         return Theme(
             name=name,
             dark=dark,
@@ -176,7 +173,7 @@ _LIGHT_GREYS = Palette(
     remove_line="#efefef",
     remove_word="#d6d6d6",
 )
-# The terminal defines these colors. Changed lines have its background, so only signs and words show a diff.
+# The terminal defines these colors. Changed lines have no background color, so only signs and words mark a diff.
 _ANSI = Palette(
     background="ansi_default",
     surface="ansi_default",
@@ -209,7 +206,7 @@ _ANSI_LIGHT = _ANSI._replace(
 
 
 def palettes() -> dict[str, tuple[Palette, bool]]:
-    """Return each palette of Octavo by theme name, with True for a dark theme."""
+    """Return the palettes of Octavo by theme name. Each palette comes with True for a dark theme."""
     return {
         "dark": (DARK, True),
         "light": (LIGHT, False),
@@ -230,7 +227,7 @@ THEME_DETAILS = {
     "ansi-dark": "terminal colors, dark background",
     "ansi-light": "terminal colors, light background",
 }
-"""Explanations of the themes whose names need one."""
+"""Explanations of themes by name, where the name is not enough."""
 
 
 def themes() -> list[Theme]:
@@ -242,13 +239,12 @@ def themes() -> list[Theme]:
 
 
 def adapt_theme(theme: Theme) -> Theme:
-    """Return a theme of Textual with Octavo's color names. Colors with too little contrast are strengthened."""
+    """Return a theme of Textual with Octavo's color names. Colors with too little contrast get more contrast."""
     return adapt_palette(theme).theme(theme.name, dark=theme.dark)
 
 
 def adapt_palette(theme: Theme) -> Palette:
-    """Return the palette for a theme of Textual. Its colors are changed until each text has enough contrast, as far as
-    possible."""
+    """Return the palette for a theme of Textual. Text colors with too little contrast get lighter or darker."""
     system = theme.to_color_system().generate()
     named = ("background", "surface", "panel", "foreground", "primary", "secondary", "success", "warning", "error")
     colors = {name: Color.parse(system[name]) for name in named}
@@ -302,8 +298,8 @@ def _luminance(color: Color) -> float:
 
 
 def _first_with_contrast(color: Callable[[float], Color], others: tuple[Color, ...], min_contrast: float) -> Color:
-    """Return the first color with `min_contrast` to all `others`. `color` is called with 0, 0.05 and so on to 1. If no color
-    has this contrast, return the last one."""
+    """Return the first of the colors `color(0)`, `color(0.05)` … `color(1)` that has `min_contrast` to all `others`. If no
+    color has this contrast, return `color(1)`."""
     steps = (color(step / 20) for step in range(21))
     last = color(1.0)
     return next((each for each in steps if min(contrast(each, other) for other in others) >= min_contrast), last)

@@ -19,39 +19,39 @@ from octavo.tui.widgets.short_texts import AnyText, highlight, safe, spread
 
 @dataclass(slots=True, eq=False)
 class TreeNode:
-    """A node of a tree, which must not be changed. (A frozen class would double the time to create 100,000 nodes.)
-    `kind` is "page", "group", "link", "section" (a heading that the cursor skips) or another word."""
+    """An immutable node of a tree. It is not frozen, because that would double the time to create nodes. The cursor skips
+    nodes of the kind "section"."""
 
     key: Hashable
     label: AnyText
     children: Sequence[TreeNode] = ()
     kind: str = "page"
     count: int = 0
-    """Number shown at the right end in the color of discussions, such as the number of open threads. 0 is not shown."""
+    """Number of open threads. 0 is not shown."""
     sign: AnyText = ""
     """Emoji or change mark before the label."""
     right: AnyText = ""
-    """Text at the right end, before the count."""
+    """Text before the count at the right end."""
     short_right: AnyText = ""
-    """Shorter form of `right`, used if the label needs the room."""
+    """Shorter form of `right` for a narrow tree."""
     dim: bool = False
-    """True if the node is dimmed, for example because it is hidden from visitors."""
+    """True if the label is muted, for example for a page that is hidden from visitors."""
     path: str = ""
-    """Path of the page. The filter also searches its last part, or all of it if the query contains a `/`."""
+    """Path of the page. The filter searches its last segment, or the whole path for a word with `/`."""
 
 
 class FlatTree:
-    """All nodes of a tree with their depths, in display order. Indexes start at 0."""
+    """All nodes of a tree in display order, with their depths. An index is a position in this order."""
 
     def __init__(self, roots: Sequence[TreeNode]) -> None:
         self._rows: list[tuple[int, TreeNode]] = []
         self._branches: list[int] = []
         """Indexes of the nodes with children."""
         self._ends: list[int] = []
-        """For each node in `_branches`, the index after its last descendant."""
+        """Index after the last descendant of each node in `_branches`."""
         self._texts: list[str] | None = None
         self._parents: list[int] = []
-        """For each node the index of its parent, -1 at the top level."""
+        """Index of the parent of each node. -1 at the top level."""
         self._read(roots)
         self._keys: list[Hashable] = [node.key for _, node in self._rows]
         self.section_count = sum([node.kind == "section" for _, node in self._rows])
@@ -79,13 +79,13 @@ class FlatTree:
 
     @property
     def count(self) -> int:
-        """Number of nodes without the sections."""
+        """Number of nodes that are not sections."""
         return len(self._rows) - self.section_count
 
     def visible_nodes(
         self, is_collapsed: Callable[[int, TreeNode], bool]
     ) -> tuple[list[tuple[int, TreeNode]], list[Hashable]]:
-        """Return the nodes without a collapsed ancestor, and their keys."""
+        """Return the nodes that have no collapsed ancestor, with their depths. Also return their keys."""
         rows, keys = self._rows, self._keys
         visible: list[tuple[int, TreeNode]] = []
         visible_keys: list[Hashable] = []
@@ -98,7 +98,7 @@ class FlatTree:
         return (visible + rows[next_index:], visible_keys + keys[next_index:]) if next_index else (rows, keys)
 
     def branches(self, key: Hashable) -> list[TreeNode]:
-        """Return the node `key` and those of its descendants that have children. Empty if the node itself has none."""
+        """Return the node with this key and all its descendants, without the nodes that have no children."""
         index = self._keys.index(key)
         first = bisect_left(self._branches, index)
         if first == len(self._branches) or self._branches[first] != index:
@@ -107,7 +107,7 @@ class FlatTree:
         return [self._rows[branch][1] for branch in self._branches[first:last]]
 
     def path(self, key: Hashable) -> tuple[TreeNode, ...]:
-        """Return the ancestors of the node `key`, outermost first, and the node itself. Empty if there is no such node."""
+        """Return the ancestors of the node with this key, outermost first, and the node. Empty if no node has the key."""
         if key not in self._keys:
             return ()
         index = self._keys.index(key)
@@ -117,13 +117,13 @@ class FlatTree:
         return tuple(reversed(path))
 
     def searched_texts(self) -> list[str]:
-        """Return the text of each node that the filter searches. The first call is slow for a large tree."""
+        """Return the text of each node in which the filter searches. The first call is slow for a large tree."""
         if self._texts is None:
             self._texts = [_searched_text(node) for _, node in self._rows]
         return self._texts
 
     def matching(self, words: Sequence[str]) -> Sequence[int]:
-        """Return the indexes of the nodes that contain every word, as `contains_words` does."""
+        """Return the indexes of the nodes for which `contains_words` is True."""
         if any("/" in word for word in words):
             return [index for index, (_, node) in enumerate(self._rows) if contains_words(node, words)]
         texts = self.searched_texts()
@@ -133,7 +133,7 @@ class FlatTree:
         return indexes
 
     def with_ancestors(self, indexes: Sequence[int]) -> tuple[list[tuple[int, TreeNode]], list[Hashable]]:
-        """Return the nodes at these indexes with all their ancestors, and their keys."""
+        """Return the nodes at these indexes and all their ancestors, with their depths. Also return their keys."""
         parents, is_included = self._parents, bytearray(len(self._rows))
         for index in indexes:
             while index >= 0 and not is_included[index]:
@@ -143,8 +143,8 @@ class FlatTree:
 
 
 def contains_words(node: TreeNode, words: Sequence[str]) -> bool:
-    """Return True if the label or the last part of the path contains every folded word. A word with `/` may also be in
-    the whole path. Sections never match."""
+    """Return True if the label or the last segment of the path contains every folded word. A word with `/` is also searched
+    in the whole path. False for sections."""
     if node.kind == "section":
         return False
     text = _searched_text(node)
@@ -152,8 +152,7 @@ def contains_words(node: TreeNode, words: Sequence[str]) -> bool:
 
 
 def _searched_text(node: TreeNode) -> str:
-    """Return the text of a node that the filter searches: the label and the last part of the path, folded for
-    comparison. Empty for a section, which is not searched."""
+    """Return the folded label of a node and the last segment of its path. Empty for a section."""
     if node.kind == "section":
         return ""
     label = fold(node.label if isinstance(node.label, str) else node.label.plain)
@@ -174,16 +173,16 @@ TREE: Commands[Tree] = Commands(
 
 
 class CollapsedNodes:
-    """The collapsed nodes of a tree. A node that is loaded again under the same key stays collapsed."""
+    """The collapsed nodes of a tree. They stay collapsed when the tree is loaded again."""
 
     def __init__(self, tree: Tree, depth: int | None) -> None:
         """Nodes at depth `depth` and deeper are collapsed at first. The top level has depth 0."""
         self._tree, self._first_depth = tree, depth
         self.collapsed_by_user: dict[Hashable, bool] = {}
-        """Nodes that the user collapsed (True) or expanded (False), by key."""
+        """True for nodes that the user collapsed and False for nodes that the user expanded, by key."""
 
     def is_collapsed(self, depth: int, node: TreeNode) -> bool:
-        """Return whether a node at this depth is collapsed."""
+        """Return whether a node is collapsed. `depth` is 0 at the top level."""
         chosen = self.collapsed_by_user.get(node.key)
         if chosen is not None:
             return chosen
@@ -194,7 +193,7 @@ class CollapsedNodes:
         self.collapsed_by_user.update((node.key, False) for node in path[:-1])
 
     def expand_selected(self) -> None:
-        """Expand the selected node. If it is expanded already, go to its first child."""
+        """Expand the selected node, or go to the first child of an expanded node."""
         if not self._tree.shown:
             return
         depth, node = self._tree.shown[self._tree.cursor]
@@ -204,7 +203,7 @@ class CollapsedNodes:
             self._tree.move(1)
 
     def collapse_selected(self) -> None:
-        """Collapse the selected node. If it is collapsed already, go to its parent."""
+        """Collapse the selected node, or go to the parent of a collapsed node."""
         tree = self._tree
         if not tree.shown:
             return
@@ -247,20 +246,20 @@ class Tree(LineList):
         hint: str = "",
         id: str | None = None,
     ) -> None:
-        """Nodes at depth `collapse_depth` and deeper are collapsed at first. Without `has_collapse_all_keys`, another
-        widget can use the keys that collapse and expand everything."""
+        """At first, nodes at the depth `collapse_depth` and below are collapsed. Without `has_collapse_all_keys`, the tree
+        does not bind the keys that collapse or expand all nodes."""
         super().__init__(empty=empty, hint=hint, id=id)
         self.can_filter = True
         self.has_collapse_all_keys: bool = has_collapse_all_keys
         self.collapsed: CollapsedNodes = CollapsedNodes(self, collapse_depth)
         self.outline = FlatTree(())
         self.shown: list[tuple[int, TreeNode]] = []
-        """The shown nodes, each with its depth."""
+        """The shown nodes with their depths."""
         self._matches: Sequence[int] | None = None
         """The indexes of the nodes that match the filter. None without a filter."""
 
     def set_context(self, context: str, help: str, *keybar: str) -> None:
-        """Set the name, the help and the first key bar commands of this tree."""
+        """Set the name of this tree, its help, and the ids of the commands that the key bar shows first."""
         for name, value in (("CONTEXT", context), ("HELP", help), ("KEYBAR", keybar)):
             setattr(self, name, value)
 
@@ -276,8 +275,8 @@ class Tree(LineList):
         self.lay_out_nodes()
 
     def select_hidden(self, key: Hashable) -> bool:
-        """Expand the ancestors of a node, clear a filter that hides it, and select it. Return False if there is no such
-        node."""
+        """Select a node. Expand its ancestors, and clear a filter that hides the node. Return False if no node has the
+        key."""
         path = self.outline.path(key)
         if not path:
             return False
@@ -302,7 +301,7 @@ class Tree(LineList):
         return bool(self.filter_words) and contains_words(node, self.filter_words)
 
     def lay_out_nodes(self) -> None:
-        """Lay out the nodes that are neither collapsed nor filtered out."""
+        """Lay out the nodes that the filter and collapsed ancestors do not hide."""
         outline, words = self.outline, self.filter_words
         if words:
             self._matches = outline.matching(words)
@@ -311,10 +310,10 @@ class Tree(LineList):
             self._matches = None
             self.shown, keys = outline.visible_nodes(self.collapsed.is_collapsed)
         if not outline.section_count:
-            self.lay_out(keys, unfiltered=outline.count)
+            self.lay_out(keys, loaded_count=outline.count)
             return
         sections = [index for index, (_, node) in enumerate(self.shown) if node.kind == "section"]
-        # Put a blank line before each section.
+        # A blank line precedes each section.
         first_lines: list[int] = []
         for number, (start, end) in enumerate(pairwise([0, *sections, len(keys)])):
             first_lines += range(start + number, end + number)
@@ -324,7 +323,7 @@ class Tree(LineList):
             first_lines=first_lines,
             extra_lines=extra_lines,
             line_count=len(keys) + len(sections),
-            unfiltered=outline.count,
+            loaded_count=outline.count,
         )
 
     def match_count(self) -> int:
@@ -358,7 +357,7 @@ class Tree(LineList):
         return [spread(left, end, width - 1) + Content(" ")]
 
     def choose(self) -> None:
-        """Open the selected node. A page group without own content is collapsed or expanded instead."""
+        """Open the selected node. Collapse or expand a page group, because a group has no content."""
         if self.node is not None and self.node.kind == "group" and self.node.children and not self.filter_words:
             self.collapsed.toggle()
         else:
