@@ -124,7 +124,7 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
     "expressions of a page": lambda text: evaluate_text(
         f'<code class="expression">{text[:900]}</code>{{% if expression="{text[:900]}" %}}a{{% endif %}}',
         {},
-        fixed_only=False,
+        keeps_claims=False,
     ),
     "table of contents": lambda text: summary_entries(Folder(Path("/"), Path("/")), text, Path("SUMMARY.md")),
     "YAML": lambda text: result_or_error(lambda: yaml_values.parse_yaml(text), yaml_values.YamlError),

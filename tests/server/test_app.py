@@ -158,7 +158,7 @@ async def test_refuse_next_refuses_the_next_requests(ask: Ask, platform: Platfor
 async def test_failure_rate_fails_the_same_requests_each_time() -> None:
     async def failures() -> list[bool]:
         platform = Platform(small_world(Clock()))
-        platform.fail = 0.3
+        platform.failure_rate = 0.3
         ask = Ask(platform)
         found = [(await ask.http("GET", "/v1/user")).status_code == 503 for _ in range(40)]
         platform.close()

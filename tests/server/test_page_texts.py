@@ -43,7 +43,7 @@ KNOWN: dict[str, dict[str, Any]] = {
     ],
 )
 def test_expression_is_evaluated_or_kept(expression: str, value: Any) -> None:
-    assert evaluate(expression, KNOWN, fixed_only=False) == value
+    assert evaluate(expression, KNOWN, keeps_claims=False) == value
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_expression_is_evaluated_or_kept(expression: str, value: Any) -> None:
     ],
 )
 def test_true_conditions_stay_and_others_are_removed(text: str, shown: str) -> None:
-    assert evaluate_text(text, KNOWN, fixed_only=False) == shown
+    assert evaluate_text(text, KNOWN, keeps_claims=False) == shown
 
 
-def test_visitor_conditions_are_kept_with_fixed_only() -> None:
+def test_visitor_conditions_are_kept_with_keeps_claims() -> None:
     text = '{% if visitor.claims.x %}\n<code class="expression">space.vars.count</code>\n{% endif %}'
-    assert evaluate_text(text, KNOWN, fixed_only=True) == "{% if visitor.claims.x %}\n3\n{% endif %}"
+    assert evaluate_text(text, KNOWN, keeps_claims=True) == "{% if visitor.claims.x %}\n3\n{% endif %}"
 
 
 async def test_page_is_evaluated_on_request(ask: Ask) -> None:
@@ -88,4 +88,4 @@ async def test_page_is_evaluated_on_request(ask: Ask) -> None:
 
 @given(st.text(st.sampled_from("{%}ifels nd\n`truev.!|&()"), max_size=80))
 def test_evaluation_of_any_text_terminates(text: str) -> None:
-    evaluate_text(text, KNOWN, fixed_only=False)
+    evaluate_text(text, KNOWN, keeps_claims=False)

@@ -57,7 +57,7 @@ class LazyPlatform:
         if self._build_task is None:
             self._build_task = asyncio.ensure_future(run_in_thread(self.build))
         platform: Platform = await asyncio.shield(self._build_task)
-        platform.delay, platform.fail = self.latency, self.fail
+        platform.delay, platform.failure_rate = self.latency, self.fail
         self._platform = platform
         return platform
 

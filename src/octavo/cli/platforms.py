@@ -17,7 +17,7 @@ from octavo.server.store import Store, WriteFailure
 
 _build_library = lazy("octavo.server.demo.library:build")  # lazy: used once, then the database has the library
 _load_folder = lazy("octavo.server.loader:load")  # lazy: the reader of folders, which the demo does not need
-_loaded_space = lazy("octavo.server.loader:loaded_space")
+_loaded_space_id = lazy("octavo.server.loader:loaded_space_id")
 
 
 @contextmanager
@@ -85,7 +85,7 @@ def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[in
 def space_id_of_folder(folder: PlatformFolder, pages: Path) -> str | None:
     """Return the id of the space of a folder. None if the folder is not loaded. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
-        space: str | None = _loaded_space(World(store), pages)
+        space: str | None = _loaded_space_id(World(store), pages)
     return space
 
 

@@ -1,7 +1,4 @@
-"""The embedded platform as an ASGI app.
-
-`Platform` turns HTTP requests into operations, runs their handlers and turns results and errors into responses.
-"""
+"""The embedded platform as an ASGI app. `Platform` decodes each HTTP request to an operation, and runs its handler."""
 
 from __future__ import annotations
 
@@ -57,10 +54,8 @@ Op = TypeVar("Op", bound=Operation[Any])
 
 
 def run_operation(op: Operation[Any], world: World) -> Any:
-    """Run the handler of an operation, and return its JSON value or None. Raises Refusal and MissingResource.
-
-    A failed write changes nothing. Deleting a missing resource is not an error.
-    """
+    """Run the handler of an operation. Return the JSON value of the response, or None for an empty response. A failed write
+    changes nothing. Raises Refusal, and MissingResource except for a DELETE."""
     load_for(type(op))
     spec = SPECS[type(op)]
     try:
@@ -73,14 +68,14 @@ def run_operation(op: Operation[Any], world: World) -> Any:
 
 
 def resolve_reference(op: Op, world: World) -> Op:
-    """Return `op` with the ID of its change request, which the caller may name by number. Raises MissingResource if the
-    resource of `op` is missing, or hidden from the caller."""
+    """Return `op` with the ID of its change request, if the request has the number instead. Raises MissingResource if the
+    space, site or other resource in `op.at` is missing or hidden from the caller."""
     match getattr(op, "at", None):
         case OrganizationRef() as at:
             if membership(world, at.organization_id) is None:
                 raise MissingResource(f"/orgs/{at.organization_id}")
         case SiteRef() as at:
-            # Operations with a share key are also for visitors of the published site.
+            # Visitors of a published site may send operations that have a share key.
             visits = "share_key" in type(op).model_fields
             site_tree.require_site_access(world, at, visits=visits, share_key=getattr(op, "share_key", None))
         case CollectionRef() as at:
@@ -110,7 +105,7 @@ def _require_space(world: World, space_id: str, *, deleted: bool = False, visito
 
 
 def _change_request_id(world: World, at: ChangeRequestRef) -> str:
-    """Return the ID of a change request named by ID or number. Raises MissingResource if it does not exist."""
+    """Return the ID of a change request for its ID or number. Raises MissingResource if it does not exist."""
     if world.store.find(change_request_path(at)):
         return at.change_request_id
     return str(get_by_number(world, at.space_id, at.change_request_id)["id"])
@@ -118,19 +113,17 @@ def _change_request_id(world: World, at: ChangeRequestRef) -> str:
 
 BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20
-"""Maximum size of the body of a content edit, in bytes. It is larger than `BODY_CAP`, because edits may contain files."""
+"""Maximum size of the body of a content edit, in bytes. An edit may contain files."""
 LARGE_BODY = 2 << 20
-"""Size of a large body in bytes. Parsing needs much memory, so only one large body is read at a time."""
+"""Minimum size of a large body, in bytes. Only one large body is in memory at a time."""
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 T = TypeVar("T")
 
 
 class Platform:
-    """ASGI app that answers API requests from a `World`.
-
-    Handlers run one after the other in a single thread, which owns all writes to the store.
-    """
+    """ASGI app that handles API requests in a `World`. All handlers run in one thread, which does all writes to the
+    store."""
 
     def __init__(self, world: World) -> None:
         purge(world)
@@ -138,15 +131,15 @@ class Platform:
         self.world = world
         self.delay = 0.0
         """Seconds to wait before each response."""
-        self.fail = 0.0
-        """Share of requests that fail with a simulated error, from 0 to 1. Each run fails the same requests."""
+        self.failure_rate = 0.0
+        """Share of requests that get a simulated error, from 0 to 1. The same requests fail in each run."""
         self._chance = Random(7)
         self.read_only = ""
-        """Message for rejected writes. While empty, writes are allowed."""
+        """Message for refused writes. Empty if writes are allowed."""
         self._refusals: defaultdict[type[Operation[Any]], deque[Refusal]] = defaultdict(deque)
         self._thread = ThreadPoolExecutor(1, "platform")
         self._large_lock = asyncio.Lock()
-        """Held while a large body, or a background job that needs much memory, is in memory."""
+        """Lock for everything that needs much memory: a large body, or background work with `needs_much_memory`."""
         self._app = Starlette(
             routes=[
                 Route("/v1/openapi.json", self._openapi_document, methods=["GET"]),
@@ -173,8 +166,7 @@ class Platform:
         times: int = 1,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Reject the next `times` requests for `operation` with this error. Used by tests and to demonstrate
-        failures."""
+        """Refuse the next `times` requests for `operation` with this error. Used by tests."""
         self._refusals[operation].extend(Refusal(status, message, dict(headers or {})) for _ in range(times))
 
     def close(self) -> None:
@@ -208,7 +200,7 @@ class Platform:
             return Response(content, SPECS[type(op)].success, _request_id(), "application/json", afterwards)
 
     async def _run_background_work(self, work: BackgroundWork[Any]) -> Any:
-        """Run background work in another thread, then finish it in the handler thread. Return its result."""
+        """Run `work.run` in another thread and `work.finish` in the handler thread. Return the result of `work.finish`."""
         async with self._large_lock if work.needs_much_memory else nullcontext():
             outcome = await asyncio.to_thread(work.run)
 
@@ -219,7 +211,7 @@ class Platform:
             return await self._in_thread(finish)
 
     async def _openapi_document(self, request: Request) -> Response:
-        # No API key is required: the document is public, and clients read it before they have a key.
+        # No API key is required, because clients read this document before they have a key.
         return Response(await self._in_thread(_openapi_json), media_type="application/json")
 
     async def _download(self, request: Request) -> Response:
@@ -232,14 +224,14 @@ class Platform:
         return Response(data, headers=headers, media_type=kind)
 
     async def _make_pdf(self, request: Request) -> Response:
-        # No API key is required: the signed URL itself grants access to the PDF.
+        # No API key is required, because the signature in the URL grants access to the PDF.
         payload, signature, name = (request.path_params[each] for each in ("payload", "signature", "name"))
         make = await self._in_thread(lambda: _pdf_maker(self.world, payload, signature))
         headers = {"content-disposition": f"inline; filename*=UTF-8''{quote(name, safe='')}", **_request_id()}
         return Response(await asyncio.to_thread(make), headers=headers, media_type="application/pdf")
 
     async def _receive_upload(self, request: Request) -> Response:
-        # No API key is required: the secret in the URL permits the upload.
+        # No API key is required, because the secret in the URL permits the upload.
         address = request.path_params
         pending = await self._in_thread(lambda: _find_pending(self.world, **address))
         async with AsyncExitStack() as lock_stack:
@@ -248,15 +240,15 @@ class Platform:
         return Response(headers=_request_id())
 
     async def _read_json_body(self, request: Request, lock_stack: AsyncExitStack) -> Json | None:
-        """Return the JSON object in the request body. None if the body is empty. Raises Refusal if it is not valid."""
+        """Return the JSON object in the request body. None for an empty body. Raises Refusal for invalid JSON."""
         path = request.scope["path"]
         cap = EDIT_CAP if request.method == "POST" and path.endswith("/content") else BODY_CAP
         body = await self._read_body(request, cap, lock_stack)
         return _parse_body(body) if body else None
 
     async def _read_body(self, request: Request, cap: int, lock_stack: AsyncExitStack) -> bytes:
-        """Return the request body. Raises Refusal if the body is larger than `cap` bytes. A large body acquires a lock
-        that `lock_stack` releases when it is closed, so that only one large body is in memory."""
+        """Return the request body. Raises Refusal if the body is larger than `cap` bytes. A large body holds `_large_lock`
+        until `lock_stack` is closed."""
         limit_text = f"{cap >> 20} MiB" if cap % (1 << 20) == 0 else f"{cap} bytes"
         too_large = Refusal(413, f"The body is larger than the limit of {limit_text}.")
         length = request.headers.get("content-length", "0")
@@ -276,7 +268,7 @@ class Platform:
         return b"".join(parts)
 
     async def _authenticate(self, request: Request) -> World:
-        """Return the world of the user whose API key was sent. Raises Refusal without a valid API key."""
+        """Return the world with the user of the sent API key as caller. Raises Refusal without a valid API key."""
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         user = await self._in_thread(lambda: self.world.store.user_of(key)) if scheme.lower() == "bearer" else None
         if user is None:
@@ -291,7 +283,7 @@ class Platform:
     async def _simulate_failure(self) -> None:
         if self.delay:
             await asyncio.sleep(self.delay)
-        if self.fail and self._chance.random() < self.fail:
+        if self.failure_rate and self._chance.random() < self.failure_rate:
             raise Refusal(503, "This is a simulated error, because Octavo was started with --fail.")
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
@@ -299,7 +291,7 @@ class Platform:
 
 
 def fail_unfinished_specs(world: World) -> None:
-    """Mark as failed each OpenAPI specification that was still being processed when the platform stopped."""
+    """Mark OpenAPI specifications as failed whose processing ended because the platform stopped."""
     sentence = "The server stopped before the source was processed. Upload the specification again."
     for organization in world.store.all("/orgs"):
         for document in world.store.all(f"/orgs/{organization['id']}/openapi"):
@@ -318,7 +310,7 @@ def _openapi_json() -> bytes:
 def _parse_body(body: bytes) -> Json:
     try:
         value = from_json(body, allow_inf_nan=False)
-        # JSON allows 1e999, which Python reads as infinity. Responses cannot contain infinity.
+        # Python reads the number 1e999 as infinity, which a JSON response cannot contain.
         json.dumps(value, allow_nan=False)
     except ValueError as wrong:
         raise Refusal(400, f"The body is not valid JSON: {wrong}.") from None
@@ -328,8 +320,8 @@ def _parse_body(body: bytes) -> Json:
 
 
 def _decode_operation(request: Request, body: Json | None) -> Operation[Any] | None:
-    """Return the operation that a request asks for. None for a DELETE with an invalid ID, which has nothing to delete.
-    Raises Refusal if there is no such operation, or if its values are invalid."""
+    """Return the operation of a request. None for a DELETE with an invalid ID, because there is nothing to delete. Raises
+    Refusal for an unknown operation or invalid values."""
     method = "GET" if request.method == "HEAD" else request.method
     try:
         return wire.decode(wire.Request(method, _url(request), body))
@@ -341,13 +333,13 @@ def _decode_operation(request: Request, body: Json | None) -> Operation[Any] | N
     except wire.NothingChanged:
         raise Refusal(400, "The body contains no changes. Give at least one field.") from None
     except ValidationError as invalid:
-        if request.method == "DELETE":  # Its only values are IDs, so an ID is invalid.
+        if request.method == "DELETE":  # A DELETE has only IDs, so an ID is invalid.
             return None
         raise invalid_body(invalid, body) from None
 
 
 def _url(request: Request) -> str:
-    # In the raw path, encoded slashes in page paths differ from real slashes.
+    # The raw path distinguishes slashes from encoded slashes, which page paths contain.
     path = request.scope.get("raw_path") or quote(request.scope["path"]).encode()
     query = request.scope["query_string"]
     return (path + b"?" + query if query else path).decode("latin-1")
@@ -363,7 +355,7 @@ def _allowed_methods(request: Request) -> list[str]:
 
 
 def _json(value: Any) -> bytes:
-    # ASCII escapes can represent lone surrogates, which UTF-8 cannot encode.
+    # ASCII, because UTF-8 cannot encode lone surrogates.
     return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
@@ -390,7 +382,7 @@ async def _failure_response(request: Request, failure: Exception) -> Response:
             return error_response(failure.status_code, sentence, failure.headers)
         case ClientDisconnect():
             return error_response(400, "The request ended before its body was complete.")
-    # After this response, Starlette raises the exception again, so that the server can report it.
+    # Starlette sends this response, then raises the exception again for the log.
     return error_response(500, "The server failed, and your request was not completed.")
 
 
@@ -403,12 +395,12 @@ _NOUNS = {
     "openapi": "OpenAPI specification",
     "versions": "version of this specification",
 }
-"""Nouns for the collections in a path. The noun for any other collection is its name in the singular."""
+"""Nouns for items of collections, by name of the collection. Other nouns are the singular, such as `user` for `users`."""
 
 
 def missing_message(path: str) -> str:
-    """Return the message for a resource that does not exist, or that the caller cannot see."""
-    if path.endswith("/adaptive-schema"):  # A site has at most one, so it has no ID.
+    """Return the message for a resource that does not exist or that the caller cannot see."""
+    if path.endswith("/adaptive-schema"):
         return "There is no adaptive schema here yet. Create one first."
     kind, _, name = path.rpartition("/")
     part = kind.rpartition("/")[2]
@@ -417,8 +409,8 @@ def missing_message(path: str) -> str:
 
 
 def invalid_body(invalid: ValidationError, body: Json | None) -> Refusal:
-    """Return the refusal for a body that does not match the model. Its message has the first invalid field and the
-    allowed values, but not the sent value. The status is 404 if an ID in the URL is invalid."""
+    """Return the refusal for an invalid request. The message names the first invalid field and the allowed values, but
+    never the sent value. For an invalid ID in the URL, the status is 404."""
     if invalid.title.endswith("Ref"):
         return Refusal(404, "There is nothing at this URL: an ID in the URL is not valid.")
     return Refusal(400, wire.error_sentence(invalid, body or {}))

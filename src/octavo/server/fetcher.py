@@ -1,7 +1,6 @@
 """Downloads for imports and OpenAPI specifications, with limits on size, time and network.
 
-A host name is resolved once per request, and the connection uses the IP address that was checked. A second lookup could
-return a private address.
+The connection uses the IP address that was checked, because a second lookup of the host could return a private address.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ from octavo.api.safety import is_public, request_target
 from octavo.concurrency import Overdue, run_with_timeout
 
 SIZE_LIMIT = 20 << 20
-"""Default limit for a download, in bytes."""
+"""Default maximum size of a download, in bytes."""
 TIME_LIMIT = 10.0
-"""Default limit for a download with all its redirects, in seconds."""
+"""Default maximum time for a download with all its redirects, in seconds."""
 REDIRECT_LIMIT = 5
 
 _REDIRECT_STATUSES = {301, 302, 303, 307, 308}
 
 
 class FetchFailure(Exception):
-    """A URL could not be downloaded. The message has no full stop. `code` is the error code of the API."""
+    """A URL could not be downloaded. The message is a clause without a full stop. `code` is an error code of the API."""
 
     def __init__(self, message: str, code: Literal["FETCH_TIMEOUT", "FETCH_ERROR"] = "FETCH_ERROR") -> None:
         super().__init__(message)
@@ -39,12 +38,12 @@ class FetchFailure(Exception):
 
 
 class PrivateAddressFailure(FetchFailure):
-    """The URL was not requested, because its host is on a private network."""
+    """A URL was not requested because its host is on a private network."""
 
 
 @dataclass(frozen=True)
 class FetchedFile:
-    """Downloaded file. `url` is the URL after redirects. `media_type` is for example `text/html`."""
+    """Downloaded file. `url` is the last URL after redirects. `media_type` is for example `text/html`."""
 
     url: str
     media_type: str
@@ -53,23 +52,23 @@ class FetchedFile:
 
     @property
     def text(self) -> str:
-        """The data decoded as text. Bytes that are invalid in the declared encoding become U+FFFD."""
-        # A byte order mark proves UTF-8, whatever is declared.
+        """The data as text in the declared encoding. Invalid bytes become U+FFFD."""
+        # A byte order mark proves UTF-8, even if another encoding is declared.
         charset = None if self.data.startswith(codecs.BOM_UTF8) else self.charset
         try:
             encoding = codecs.lookup(charset or "utf-8").name
             if encoding in ("idna", "punycode"):
-                raise LookupError(encoding)  # These encode host names. Decoding a long text would take hours.
-            # Browsers decode these encodings as windows-1252, because many pages that declare them are in windows-1252.
+                raise LookupError(encoding)  # These encodings are for host names. A long text would take hours.
+            # Browsers decode Latin-1 and ASCII as windows-1252, because many pages declare a wrong encoding.
             text = self.data.decode("cp1252" if encoding in ("iso8859-1", "ascii") else encoding, "replace")
-        except (LookupError, ValueError):  # The encoding is unknown, or is not for texts.
+        except (LookupError, ValueError):  # The encoding is unknown or not for texts.
             text = self.data.decode("utf-8", "replace")
         return text.removeprefix("\ufeff")
 
 
 @dataclass(frozen=True)
 class Fetcher:
-    """Downloads files within limits. Requests hosts on private networks only with `allows_private`."""
+    """Downloads files within limits. Without `allows_private`, hosts on private networks are not requested."""
 
     allows_private: bool = False
     size_limit: int = SIZE_LIMIT
@@ -83,7 +82,7 @@ class Fetcher:
             return self._read(final_url, parts, response)
 
     def status(self, url: str) -> int:
-        """Return the status of the response for an http or https URL, after all redirects. Raises FetchFailure."""
+        """Return the HTTP status of an http or https URL after all redirects. Raises FetchFailure."""
         with self._follow_redirects(url) as (_, _, response):
             return response.status
 
@@ -114,25 +113,25 @@ class Fetcher:
 
     @contextmanager
     def _open_response(self, parts: SplitResult, deadline: float) -> Iterator[HTTPResponse]:
-        """Yield the response to a single request. The connection ends at the deadline. Raises FetchFailure."""
+        """Yield the response to one GET request. A timer closes the connection at the deadline. Raises FetchFailure."""
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
         connected_socket = _connect(host, self._allowed_addresses(host, port, deadline), deadline)
         context = ssl.create_default_context() if parts.scheme == "https" else None
         connection = HTTPSConnection(host, port, context=context) if context else HTTPConnection(host, port)
         connection.sock = connected_socket
         is_late = threading.Event()
-        # Not `connection.sock`: http.client clears it while the response is still being read.
+        # http.client clears `connection.sock` while the response is read, so the timer needs the socket itself.
         timer = threading.Timer(max(deadline - time.monotonic(), 0), lambda: _shut_down(connected_socket, is_late))
         timer.daemon = True
         timer.start()
         try:
             if context is not None:
-                # Wrap the socket first, so that the timer can interrupt the TLS handshake.
+                # The handshake is a separate step, so that the timer can interrupt it.
                 secure = context.wrap_socket(connected_socket, server_hostname=host, do_handshake_on_connect=False)
                 connection.sock = connected_socket = secure
                 secure.do_handshake()
             connection.request("GET", request_target(parts), headers=_HEADERS)
-            # The response lives longer than the connection, so it must be closed separately.
+            # The response stays open when the connection is closed.
             with connection.getresponse() as response:
                 yield response
             if is_late.is_set():
@@ -150,7 +149,7 @@ class Fetcher:
             connection.close()
 
     def _allowed_addresses(self, host: str, port: int, deadline: float) -> list[Any]:
-        """Return the addresses of a host. Raises FetchFailure if a private address is not allowed."""
+        """Return the addresses of a host. Raises PrivateAddressFailure if a private address is not allowed."""
         addresses = [address for *_, address in _resolve_host(host, port, deadline)]
         if not self.allows_private and not all(is_public(address[0]) for address in addresses):
             raise PrivateAddressFailure(
@@ -172,7 +171,7 @@ def _split_url(url: str) -> SplitResult:
         parts = urlsplit(url)
         _ = parts.port
         host = (parts.hostname or "").encode("idna").decode()
-    except ValueError:  # UnicodeError is a ValueError.
+    except ValueError:
         raise FetchFailure("the URL is not valid") from None
     if parts.scheme not in ("http", "https"):
         raise FetchFailure("only http and https URLs can be fetched")
@@ -182,10 +181,8 @@ def _split_url(url: str) -> SplitResult:
 
 
 def _resolve_host(host: str, port: int, deadline: float) -> list[Any]:
-    """Return the results of getaddrinfo. Raises FetchFailure at the deadline.
-
-    getaddrinfo has no timeout, so it runs in a thread that may outlive this call.
-    """
+    """Return the results of getaddrinfo. Raises FetchFailure at the deadline. The lookup runs in a thread, because
+    getaddrinfo has no timeout."""
 
     def resolve() -> list[Any]:
         return socket.getaddrinfo(host.encode("idna").decode(), port, type=socket.SOCK_STREAM)
@@ -199,7 +196,7 @@ def _resolve_host(host: str, port: int, deadline: float) -> list[Any]:
 
 
 def _connect(host: str, addresses: list[Any], deadline: float) -> socket.socket:
-    """Return a connection to the first reachable address of a host. Raises FetchFailure if none is reachable."""
+    """Return a connection to the first reachable address of a host. Raises FetchFailure if no address is reachable."""
     failure: OSError = OSError("the host has no IP address")
     for address in addresses:
         remaining = deadline - time.monotonic()
@@ -216,7 +213,7 @@ def _connect(host: str, addresses: list[Any], deadline: float) -> socket.socket:
 
 def _shut_down(open_socket: socket.socket, is_late: threading.Event) -> None:
     is_late.set()
-    with suppress(OSError):  # The socket may be closed already.
+    with suppress(OSError):
         open_socket.shutdown(socket.SHUT_RDWR)
 
 

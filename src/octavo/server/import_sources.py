@@ -1,6 +1,6 @@
-"""Reads the source of an import as a folder of Markdown files. A source is a website, a document or an archive.
+"""Converts the source of an import, which is a website, a document or an archive, to a folder of Markdown files.
 
-Start at `read_source`. The second half converts HTML and Word documents to Markdown.
+Start at `read_source`. The second half of the module converts HTML and Word documents to Markdown.
 """
 
 from __future__ import annotations
@@ -40,16 +40,15 @@ from octavo.documents.inline import escape_emoji_names
 from octavo.server.fetcher import FetchedFile, FetchFailure
 
 SIZE_LIMIT = 5_000_000
-"""Maximum length of HTML in characters. A Word document may have ten times as many bytes when unpacked."""
+"""Maximum length of HTML in characters. The maximum size of an unpacked Word document in bytes is ten times this number."""
 _IGNORED_TAGS = [
     *("head", "title", "script", "style", "nav", "aside", "form"),
     *("noscript", "template", "iframe", "svg", "button", "input", "select", "textarea"),
 ]
-"""Elements that never belong to the content of a page. A form with a heading does, because it may contain the page."""
+"""Elements that are removed from a page. A form with a heading is kept, because it may contain the whole page."""
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 _PAGE_FRAME_TAGS = ["header", "footer"]
-"""Elements that are removed from a page without a main part. In a main part they are kept, because they may contain its
-title."""
+"""Elements that are also removed if the page marks no main part. In a main part, they may contain the title."""
 _MAIN_SELECTORS = ("main", "[role=main]", "article", "body")
 _SCHEMES = {"", "http", "https", "mailto"}
 _BLOCK_TAGS = (
@@ -64,10 +63,10 @@ _IMPLIED_ENDS = {
     **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
     **dict.fromkeys(_BLOCK_TAGS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
-"""For each element, the open elements that its start tag closes, and the ancestors where the search for these ends. For
-example, `<li>` closes an open `<li>` of the same list."""
+"""The open elements that a start tag closes, and the elements beyond which it closes none, by name of the start tag. For
+example, `<li>` closes an open `<li>` up to the nearest `<ul>`."""
 _OPEN_ELEMENT_LIMIT = 30
-"""Maximum number of open elements that a start tag can close."""
+"""Maximum number of open elements that are searched for elements to close."""
 _MARKDOWN_SYNTAX = re.compile(
     r"""[*_<`]|\\(?=[!-/:-@\[-`{-~]|$)|&(?=#?\w+;)|~(?=~)|\](?=\()|\^(?=\[)"""
     r"""|^>|^(?:[+-]|#{1,6})(?=[ \t]|$)|^\[(?=[^\]\n]*\]:)"""
@@ -75,7 +74,7 @@ _MARKDOWN_SYNTAX = re.compile(
     r"""|\$(?=\$)|(?<=\$)\$|\{(?=%)""",
     re.MULTILINE,
 )
-"""Text of an HTML page that has another meaning in Markdown."""
+"""Text that has a special meaning in Markdown."""
 _FORMULA_OR_TAG = re.compile(r"\$(?=\$)|\{(?=%)")
 _LIST_NUMBER = re.compile(r"^(\d{1,9})(?=[.)](?:[ \t]|$))", re.MULTILINE)
 _PIPE = re.compile(r"(?<!\\)\|")
@@ -85,52 +84,51 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 Fetch = Callable[[str], FetchedFile]
 """Function that downloads a URL. Raises FetchFailure."""
 RewriteUrl = Callable[[str], str]
-"""Function that returns the URL in the Markdown for a URL in the source."""
+"""Function that returns the URL in Markdown for a URL in the source."""
 _ADDED_CELL_LIMIT = 10_000
 """Maximum number of cells that `colspan` and `rowspan` add to the tables of a page."""
 PAGE_LIMIT = 100
 """Maximum number of pages that are imported from a website."""
 TIME_LIMIT = 25.0
-"""Time limit for reading a website, in seconds. Pages not read by then are left out."""
+"""Time limit for reading a website, in seconds. Other pages are left out."""
 _PATH_LIMIT = 3000
-"""Maximum length of a path in bytes. Systems allow 4096, with the temporary folder."""
+"""Maximum length of a path in bytes. Systems allow 4096, including the temporary folder."""
 FILE_COUNT_LIMIT = 5000
 """Maximum number of files in an archive."""
 UNPACKED_LIMIT = 64 << 20
-"""Maximum size of all files in an archive together, unpacked, in bytes."""
+"""Maximum size of all unpacked files of an archive together, in bytes."""
 _UNREADABLE = (BadZipFile, RuntimeError, OSError, EOFError, ValueError, zlib.error, LZMAError)
-"""Errors for a damaged archive, and for a damaged or encrypted file in it. RuntimeError has two subclasses:
-NotImplementedError for an unknown compression, and RecursionError for nesting that is too deep."""
+"""Exceptions for damaged archives, and for damaged or encrypted files in archives. NotImplementedError, for an unknown
+compression, and RecursionError, for deep nesting, are subclasses of RuntimeError."""
 _HTML = re.compile(r"\.x?html?$", re.IGNORECASE)
 _MARKDOWN = re.compile(r"\.(?:md|markdown|mdx)$", re.IGNORECASE)
 _DOCX = re.compile(r"\.docx$", re.IGNORECASE)
 
 
 class ImportFailure(Exception):
-    """Nothing could be imported. The message has no full stop."""
+    """Nothing could be imported. The message is a sentence without a full stop."""
 
 
 class ConversionFailure(Exception):
-    """The document cannot be converted. The message continues a sentence that begins with “the document”, as in “is not
-    text”."""
+    """A document cannot be converted. The message follows “the document” in a sentence, such as “is not text”."""
 
 
 @dataclass
 class ImportedFiles:
-    """The imported files by path, as in a folder of Markdown. Also counts pages."""
+    """The imported files by path, and the numbers of pages that were found and read."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     pages_found: int = 0
     pages_read: int = 0
 
     def add(self, path: str, markdown: str) -> None:
-        """Add a page that was read. If the path is taken, it gets another name."""
+        """Add a page that was read. If the path is taken, the page gets another path."""
         self.files[_free_path(path, self.files)] = markdown.encode("utf-8", "replace")
         self.pages_read += 1
 
 
 def read_source(source: str, url: str, fetch: Fetch) -> ImportedFiles:
-    """Download a URL and read it. `source` is website, html, markdown, docx or zip. Raises ImportFailure."""
+    """Download and convert the content at a URL. `source` is website, html, markdown, docx or zip. Raises ImportFailure."""
     try:
         if source == "website":
             return _read_website(url, fetch)
@@ -161,7 +159,7 @@ def _read_document(source: str, download: FetchedFile) -> ImportedFiles:
 
 
 def _with_absolute_links(download: FetchedFile) -> str:
-    """Return the text of a Markdown file. If the file was downloaded from a website, its relative links become URLs."""
+    """Return the text of a Markdown file. In a file from a website, relative links become URLs."""
 
     def absolute_url(address: str) -> str | None:
         return None if address.startswith("#") else _join_url(download.url, address) or None
@@ -170,9 +168,9 @@ def _with_absolute_links(download: FetchedFile) -> str:
 
 
 def _html_text(download: FetchedFile) -> str:
-    """Return HTML as text. The HTTP header declares its encoding, else the HTML itself."""
+    """Return HTML as text in the encoding that the HTTP header or else the HTML declares."""
     declared = download.charset or EncodingDetector.find_declared_encoding(download.data, is_html=True)
-    # If a declaration can be read as ASCII, the text around it cannot be in UTF-16.
+    # A declaration of UTF-16 that can be read as ASCII is wrong.
     is_wrong = download.charset is None and declared is not None and declared.startswith("utf-16")
     return replace(download, charset=None if is_wrong else declared).text
 
@@ -183,7 +181,7 @@ def _stem_of_url(url: str) -> str:
 
 
 def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
-    """Read the page at a URL, and the linked pages in the same folder or below."""
+    """Read the page at a URL, and all linked pages in the folder of this URL."""
     started = time.monotonic()
     first = fetch(url)
     folder_url = urljoin(first.url, ".")
@@ -205,7 +203,7 @@ def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
             urls_after_redirects[address] = final_url = _page_url(download.url)
             is_html = download.media_type in ("text/html", "application/xhtml+xml")
             if final_url in read_pages or not final_url.startswith(folder_url) or not is_html:
-                pages_found -= 1  # This is not another page of the folder.
+                pages_found -= 1  # The URL redirects to a known page, or is not a page in the folder.
                 continue
             if _is_too_long(unquote(final_url.removeprefix(folder_url))):
                 continue
@@ -230,7 +228,7 @@ def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
 
 
 def _join_url(base: str, link: str) -> str:
-    """Return the URL that a link leads to. Empty if the link is not a valid URL."""
+    """Return the URL of a link on the page `base`. Empty if the link is not a valid URL."""
     try:
         return urljoin(base, link)
     except ValueError:
@@ -238,7 +236,7 @@ def _join_url(base: str, link: str) -> str:
 
 
 def _page_url(address: str) -> str:
-    """Return a URL without anchor, query and index file."""
+    """Return the URL of a page without anchor, query, and `index.html` at the end."""
     plain = urldefrag(address)[0].partition("?")[0]
     return re.sub(r"/index\.html?$", "/", plain)
 
@@ -255,8 +253,8 @@ def _link_rewriter(base: str, paths: dict[str, str]) -> RewriteUrl:
 
 
 def _file_paths(folder_url: str, addresses: list[str]) -> dict[str, str]:
-    """Return the path of the imported file for each page URL, such as `guide.md`. If other pages are below a URL, its
-    path is the `README.md` of their folder."""
+    """Return the path of the imported file for each page by URL, such as `guide.md`. If there are pages below `guide`, the
+    path is `guide/README.md`."""
     stems = {address: _path_without_suffix(address.removeprefix(folder_url)) for address in addresses}
     folders = {posixpath.dirname(path) for path in stems.values()}
     folders |= {above for path in folders for above in _parent_folders(path)}
@@ -268,8 +266,7 @@ def _file_paths(folder_url: str, addresses: list[str]) -> dict[str, str]:
 
 
 def _free_path(path: str, used: Collection[str]) -> str:
-    """Return `path`. If it is one of the `used` paths or `SUMMARY.md`, add a number before its suffix, as in
-    `guide-2.md`."""
+    """Return `path`, or for example `guide-2.md` if `guide.md` is one of the `used` paths. `SUMMARY.md` is always used."""
     stem, suffix = posixpath.splitext(path)
     free, number = path, 1
     while free in used or free.lower() == "summary.md":
@@ -304,14 +301,14 @@ def _read_archive(data: bytes) -> ImportedFiles:
                 try:
                     files[path] = archive.read(info)
                 except _UNREADABLE:
-                    # The page counts as found, although its file is damaged or encrypted.
+                    # A damaged or encrypted page is found, but not read.
                     imported.pages_found += _is_page(path)
     except _UNREADABLE:
         raise ImportFailure("The file at this URL is not a ZIP archive") from None
-    # Files that keep their names come first, so that converted pages and their pictures get other names.
+    # Files that are not converted come first, because they keep their names.
     for path, content in sorted(_without_top_folder(files).items(), key=lambda item: _is_converted(item[0])):
         imported.pages_found += _is_page(path)
-        # A file that has the same name as one of the folders keeps the files in this folder from being written.
+        # A file may have the name of a folder. The files in this folder cannot be written.
         if _is_too_long(path) or any(above in imported.files for above in _parent_folders(path)):
             continue
         try:
@@ -345,7 +342,7 @@ def _add_docx(imported: ImportedFiles, stem: str, data: bytes) -> None:
 
 
 def _markdown_link(address: str) -> str:
-    """Return a relative link to an HTML page with the suffix `.md` of the converted file. Return other links unchanged."""
+    """Return a relative link to an HTML page with the suffix `.md`. Return other links unchanged."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -356,7 +353,7 @@ def _markdown_link(address: str) -> str:
 
 
 def _is_too_long(path: str) -> bool:
-    """Return whether a path has more folders than the reader of folders enters, or is too long to be written."""
+    """Return whether a path has too many folders to be read, or is too long to be written."""
     return path.count("/") > DEPTH_LIMIT or len(path.encode("utf-8", "replace")) > _PATH_LIMIT
 
 
@@ -374,13 +371,13 @@ def _is_converted(path: str) -> bool:
 
 
 def _is_hidden(path: str) -> bool:
-    """Return whether a path is in a folder whose files are never pages, such as `.gitbook/assets`."""
+    """Return whether a path is in a folder that contains no pages, such as `.gitbook/assets`."""
     steps = path.split("/")
     return any((step.startswith(".") and step not in (".", "..")) or step in IGNORED_FOLDERS for step in steps)
 
 
 def _safe_path(name: str) -> str | None:
-    """Return the path of a file in an archive. None if it is unsafe or metadata of the operating system."""
+    """Return the path for a file in an archive. None for an unsafe path, and for metadata of an operating system."""
     steps = [step for step in name.replace("\\", "/").split("/") if step not in ("", ".")]
     is_unsafe = not steps or ".." in steps or "\0" in name or steps[0] == "__MACOSX" or steps[-1] == ".DS_Store"
     return None if is_unsafe or any(len(step.encode("utf-8", "replace")) > 200 for step in steps) else "/".join(steps)
@@ -393,7 +390,7 @@ def _without_top_folder(files: dict[str, bytes]) -> dict[str, bytes]:
 
 @dataclass
 class ConvertedDocument:
-    """Document as Markdown, with its images by path."""
+    """Document as Markdown. `files` has its images by path."""
 
     markdown: str
     files: dict[str, bytes] = field(default_factory=dict)
@@ -401,8 +398,7 @@ class ConvertedDocument:
 
 @dataclass
 class HtmlPage:
-    """Parsed HTML page. `links` are the URLs of its links. `base` is the URL in its `<base>` element, empty without
-    one."""
+    """Parsed HTML page. `links` are the URLs of its links. `base` is the URL in its `<base>` element, or empty."""
 
     title: str
     links: list[str]
@@ -410,12 +406,12 @@ class HtmlPage:
     _main: Tag
 
     def base_url(self, url: str) -> str:
-        """Return the URL to which the links of the page are relative. `url` is the URL of the page."""
+        """Return the URL to which the links on the page are relative, given the URL of the page."""
         base = _join_url(url, self.base)
         return base if base and urlsplit(base).scheme in ("", "http", "https") else url
 
     def markdown(self, rewrite: RewriteUrl) -> str:
-        """Return the page as Markdown, starting with its title. Raises ConversionFailure if it is nested too deeply."""
+        """Return the page as Markdown that starts with its title. Raises ConversionFailure if it is nested too deeply."""
         for name, attribute in (("a", "href"), ("img", "src")):
             for tag in self._main.find_all(name):
                 _rewrite_link(tag, attribute, rewrite)
@@ -432,8 +428,8 @@ class HtmlPage:
 
 
 def read_html(text: str) -> HtmlPage:
-    """Parse an HTML page, and keep only its main part if the page marks one. Raises ConversionFailure if the page is
-    too long or nested too deeply."""
+    """Parse an HTML page, and keep only its main part. Raises ConversionFailure if the page is too long or nested too
+    deeply."""
     if len(text) > SIZE_LIMIT:
         raise ConversionFailure(f"is longer than {SIZE_LIMIT // 1_000_000} million characters")
     try:
@@ -455,8 +451,8 @@ def read_html(text: str) -> HtmlPage:
 
 
 def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> ConvertedDocument:
-    """Return a Word document as Markdown. Raises ConversionFailure if the document cannot be read. The file names of
-    images begin with `stem`, and no image gets one of the `used` paths."""
+    """Return a Word document as Markdown. The file names of images start with `stem`, and their paths are not in `used`.
+    Raises ConversionFailure if the document cannot be read."""
     try:
         with ZipFile(BytesIO(data)) as archive:
             if sum(each.file_size for each in archive.infolist()) > SIZE_LIMIT * 10:
@@ -475,7 +471,7 @@ def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> Converte
     try:
         result = mammoth.convert_to_html(BytesIO(data), convert_image=mammoth.images.img_element(store_image))
     except (*_UNREADABLE, LookupError, AttributeError, TypeError, ExpatError) as failure:
-        # mammoth expects an intact file and raises many kinds of exceptions on damaged ones.
+        # mammoth raises many kinds of exceptions for damaged files.
         raise ConversionFailure(f"is a Word document that could not be read ({type(failure).__name__})") from None
     return ConvertedDocument(read_html(f"<body>{result.value}</body>").markdown(lambda address: address), files)
 
@@ -485,8 +481,8 @@ def _escape_line(text: str) -> str:
 
 
 class _Converter(MarkdownConverter):
-    """Converts HTML to Markdown, and escapes text that would have a meaning in Markdown, such as `*` or `1.` at the
-    start of a line."""
+    """Converts HTML to Markdown. Escapes text that has a meaning in Markdown, such as `*`, or `1.` at the start of a
+    line."""
 
     def escape(self, text: str, parent_tags: set[str]) -> str:
         return escape_emoji_names(_LIST_NUMBER.sub(r"\1\\", _MARKDOWN_SYNTAX.sub(r"\\\g<0>", text)))
@@ -495,7 +491,7 @@ class _Converter(MarkdownConverter):
         text = str(super().process_text(el, parent_tags))  # type: ignore[misc]  # not in its stubs
         if "_noformat" in (parent_tags or ()) or not isinstance(el.next_element, Tag) or el.next_element.name != "a":
             return text
-        # With one of these signs before the link, the link would be an image or a footnote.
+        # A link after `!` or `^` would be an image or a footnote.
         return f"{text[:-1]}\\{text[-1]}" if text.endswith(("!", "^")) else text
 
     def convert_img(self, el: Tag, text: str, parent_tags: set[str]) -> str:
@@ -503,7 +499,7 @@ class _Converter(MarkdownConverter):
         return str(super().convert_img(el, text, parent_tags))  # type: ignore[misc]  # not in its stubs
 
     def convert_pre(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-        """Return a code block, with a fence that is longer than each row of backticks in the code."""
+        """Return a code block. Its fence is longer than any sequence of backticks in the code."""
         block = str(super().convert_pre(el, text, parent_tags))  # type: ignore[misc]  # not in its stubs
         longest = max(map(len, _BACKTICKS.findall(text)), default=0)
         if longest < len(_FENCE):
@@ -520,7 +516,7 @@ class _Converter(MarkdownConverter):
 
 
 class _Soup(BeautifulSoup):
-    """HTML document that adds missing optional end tags, such as `</li>` before the next `<li>`."""
+    """HTML document to which missing end tags are added, such as `</li>` before the next `<li>`."""
 
     def handle_starttag(self, name: str, *args: Any, **kwargs: Any) -> Tag | None:
         if name in _IMPLIED_ENDS and self.currentTag is not None:
@@ -533,8 +529,8 @@ class _Soup(BeautifulSoup):
 
 
 def _main_part(soup: BeautifulSoup) -> Tag:
-    """Return the main part of a page: the element of the first selector in `_MAIN_SELECTORS` that matches exactly one.
-    If no selector does, return the whole page."""
+    """Return the main part of a page: the element of the first selector in `_MAIN_SELECTORS` that matches exactly one
+    element. Without such a selector, return the whole page."""
     candidates = map(soup.select, _MAIN_SELECTORS)
     return next((tags[0] for tags in candidates if len(tags) == 1), soup)
 
@@ -547,7 +543,7 @@ def _ids_around(tags: Iterable[Tag]) -> set[int]:
 
 
 def _url_in(tag: Tag, attribute: str) -> str:
-    """Return the URL in an attribute, with encoded spaces. Empty without the attribute."""
+    """Return the URL in an attribute, with `%20` for spaces. Empty if the tag does not have the attribute."""
     return str(tag.get(attribute, "")).strip().replace(" ", "%20")
 
 
@@ -557,7 +553,7 @@ def _rewrite_link(tag: Tag, attribute: str, rewrite: RewriteUrl) -> None:
         scheme = urlsplit(address).scheme.lower()
     except ValueError:
         scheme = "none"
-    if not address or scheme not in _SCHEMES:  # Keep the text, but not a URL that is empty or unsafe.
+    if not address or scheme not in _SCHEMES:  # An empty or unsafe URL is removed, but not its text.
         if alt := tag.get("alt"):
             tag.insert(0, str(alt))
         tag.unwrap()
@@ -566,14 +562,14 @@ def _rewrite_link(tag: Tag, attribute: str, rewrite: RewriteUrl) -> None:
 
 
 def _fill_rowspans(main: Tag) -> None:
-    """Add empty cells below each cell that spans several rows, because cells in Markdown tables cannot span rows. Beyond
-    `_ADDED_CELL_LIMIT`, leave out the cells and remove `colspan`."""
+    """Add empty cells below each cell that spans several rows, because a cell in Markdown has only one row. After
+    `_ADDED_CELL_LIMIT` cells, add no more cells and remove `colspan`."""
     added = 0
     for cell in main.find_all(["td", "th"], colspan=True):
         added += _span_of(cell, "colspan") - 1
         if added > _ADDED_CELL_LIMIT:
             del cell["colspan"]
-    # For each table part, by its identity: how many of the next rows the last cell of each column spans.
+    # The number of further rows that the last cell of each column spans, by `id()` of the table part.
     rows_below: dict[int, list[int]] = {}
     for row in main.find_all("tr"):
         spans, column = rows_below.setdefault(id(row.parent), []), 0
@@ -591,8 +587,8 @@ def _fill_rowspans(main: Tag) -> None:
 
 
 def _count_spanned(rows_below: list[int], column: int) -> int:
-    """Return how many columns from `column` on are covered by cells of earlier rows. `rows_below` has the number of rows
-    for which each column is still covered. It is reduced by one in these columns."""
+    """Return how many columns from `column` on are covered by cells of earlier rows, and reduce `rows_below` by one in
+    these columns. `rows_below` has the number of rows in which each column is still covered."""
     count = 0
     while column + count < len(rows_below) and rows_below[column + count]:
         rows_below[column + count] -= 1

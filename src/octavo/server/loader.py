@@ -1,8 +1,8 @@
 """Loads a folder of Markdown as a space. Later changes in the folder become new revisions of the space.
 
-The content of the last load is stored, so the next load is a three-way merge. It adds the changes in the folder, and
-keeps the changes in the space. Text that changed in both becomes a conflict: `>>>>>>> folder` marks the text of the
-folder. A page keeps its ID, comments and change requests if its file keeps its path or its text.
+The content of the last load is stored as the base of the next load, which is a three-way merge. Text that changed in the
+folder and in the space becomes a conflict, with `>>>>>>> folder` after the text of the folder. A page keeps its ID,
+comments and change requests if its file keeps its path or its text.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from octavo.server.rest import World
 from octavo.server.store import Json, image_size
 
 FOLDER_SIDE = "folder"
-"""Label of the folder's text in conflict markers."""
+"""Label in conflict markers for text of the folder."""
 
 _TEXT_FIELDS = ("description", "icon", "emoji")
 _BOOLEAN_FIELDS = ("hidden", "noIndex", "noRobotsIndex")
@@ -62,12 +62,12 @@ _BOOLEAN_FIELDS = ("hidden", "noIndex", "noRobotsIndex")
 
 @dataclass(frozen=True)
 class LoadedFolder:
-    """Result of loading a folder: its space, and the current revision of the space after the load."""
+    """Result of loading a folder: its space, and the current revision of this space."""
 
     space_id: str
     revision_id: str
     has_changed: bool = False
-    """True if the load added the revision."""
+    """True if the load created the revision."""
     problems: tuple[Problem, ...] = ()
     """Files that could not be loaded completely."""
 
@@ -81,20 +81,19 @@ def load(
     space_id: str | None = None,
     on_progress: Callable[[int, int], object] | None = None,
 ) -> LoadedFolder:
-    """Load a folder into its space, or into a new space named after the folder. Raises OSError if the folder cannot be
-    opened.
+    """Load a folder into the space `space_id`, or into the space into which the folder was loaded before, or into a new
+    space. Raises OSError if the folder cannot be opened.
 
-    The space of a folder is found by the real path of the folder, or given as `space_id`. `on_progress` is called with
-    the number of pages read so far and the number of all pages. With `on_progress`, search finds the pages only after
-    `page_texts.finish_reindexing`.
+    `on_progress` is called with the number of pages that were read and the number of all pages. With `on_progress`, the
+    caller must call `page_texts.finish_reindexing` before search finds the pages.
     """
     world = world.for_user(author)
     folder_read = read_folder(folder)
     space = _find_space(world, folder_read, space_id)
     last_load = world.store.find(f"/spaces/{space['id']}/folder") if space else None
     before = last_load or {**EMPTY_REVISION, "keys": {}}
-    # The first load stores many files, which is fast only in one transaction. Later loads store few: without a
-    # transaction, other threads can write while the folder is read.
+    # The first load stores many files, which is fast only in one transaction. Later loads read the folder without a
+    # transaction, so that other threads can write.
     opened = _OpenedSpace.of(get_current(world, space["id"]), folder_read) if space is not None and last_load else None
     with world.store.transaction() if last_load is None else nullcontext():
         after = _FolderReader(world, folder_read, before, opened, on_progress).convert()
@@ -113,14 +112,14 @@ def load(
 
 
 def read_content(world: World, folder: Path) -> Json:
-    """Return the pages, files and other content of a folder, without loading it into a space. The field `keys` has the
-    ID of each page and file by a key such as `page:PATH` or `file:PATH`."""
+    """Return the content of a folder without loading it into a space. The field `keys` has the IDs of pages and files
+    by keys such as `page:PATH` or `file:PATH`."""
     return _FolderReader(world, read_folder(folder), {**EMPTY_REVISION, "keys": {}}).convert()
 
 
-def loaded_space(world: World, folder: Path) -> str | None:
-    """Return the ID of the space of a folder. None if the folder was never loaded, or its space is deleted. Raises OSError
-    if the folder cannot be opened."""
+def loaded_space_id(world: World, folder: Path) -> str | None:
+    """Return the ID of the space into which a folder was loaded. None if there is no such space. Raises OSError if the
+    folder cannot be opened."""
     space = _find_space(world, read_folder(folder), None)
     return str(space["id"]) if space is not None else None
 
@@ -140,7 +139,7 @@ def _find_space(world: World, folder: Folder, space_id: str | None) -> Json | No
 def _merge_changes(
     world: World, space: Json, before: Json, after: Json, *, was_loaded: bool, index_later: bool
 ) -> Json | None:
-    """Merge the changes in a folder into its space, and return the new revision. None if nothing changed."""
+    """Merge the changes from `before` to `after` into a space, and return the new revision. None if nothing changed."""
     if not space["revision"]:
         revision = add_revision(world, space["id"], after, type="edits", parents=[])
     elif was_loaded and not revision_differences(before, after, _blob):
@@ -163,15 +162,14 @@ def _blob(file: Json) -> str:
 
 @dataclass(frozen=True)
 class _OpenedSpace:
-    """Content of the space of an opened folder. Tells the files that `octavo export` wrote from those that the user
-    edited."""
+    """Main content of the space of an opened folder. It shows which files of the folder `octavo export` wrote."""
 
     main: Json
     layout: FolderLayout
     folder: Folder
     created: dict[str, str]
-    """IDs of the pages and files that were created in the space, by key: `page:PATH` or `file:PATH` with the path of the
-    exported file, `group:TITLE` or `link:TITLE`."""
+    """IDs of pages and files that were created in the space, by key: `page:PATH`, `file:PATH`, `group:TITLE` or
+    `link:TITLE`. PATH is the path that an export uses."""
 
     @classmethod
     def of(cls, main: Json, folder: Folder) -> _OpenedSpace:
@@ -188,10 +186,10 @@ class _OpenedSpace:
         return cls(main, layout, folder, created)
 
     def base_of_merge(self, world: World, before: Json, after: Json) -> Json:
-        """Return `before` as the base of a merge, with the exported pages as they are in the space now.
+        """Return the base for merging `after` into the space: `before`, but exported pages as they are in the space now.
 
-        An export writes links in another form. With this base, only the folder differs from the base in these pages, so
-        the merge takes the text of the file without conflicts.
+        An export writes links in another form than the space. With this base, the merge takes the text of an exported file
+        without a conflict.
         """
         main_pages, earlier_pages = (
             {page["id"]: page for page in page_trees.walk(each["pages"])} for each in (self.main, before)
@@ -212,7 +210,7 @@ class _OpenedSpace:
         return {**before, "pages": [*map(replaced, pages)]}
 
     def _is_exported(self, world: World, page: Json) -> bool:
-        """Return whether the file of a page has exactly the text that an export would write."""
+        """Return whether the file of a page has the text that an export would write."""
         path = self.layout.paths.get(page["id"])
         if path is None or page["type"] != "document" or not self.folder.has_file(Path(path)):
             return False
@@ -222,29 +220,28 @@ class _OpenedSpace:
 
 @dataclass
 class _FolderReader:
-    """Converts a folder to pages and files, which keep their IDs from the last load."""
+    """Converts a folder to pages and files with their IDs of the last load."""
 
     world: World
     folder: Folder
     last_load: Json
-    """Content of the folder when it was last loaded."""
+    """Content of the folder at the last load."""
     opened: _OpenedSpace | None = None
-    """The space of the folder. None before the first load."""
+    """The space of the folder. None at the first load."""
     on_progress: Callable[[int, int], object] | None = None
     _keys: dict[str, str] = field(default_factory=dict)
     """IDs by key: `page:PATH`, `file:PATH`, `shared:PATH` for reusable content, or another key of `_key_of`."""
     _bodies: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of each page, by path."""
     _unreadable: set[Path] = field(default_factory=set)
-    """Files that cannot be read now. Their pages keep the content of the last load."""
+    """Paths of files that cannot be read. Their pages keep the content of the last load."""
     _included: dict[Path, tuple[Json, str]] = field(default_factory=dict)
-    """Front matter and text of included content, by path."""
+    """Front matter and text of each file with reusable content, by path."""
     _key_counts: Counter[str] = field(default_factory=Counter)
     _entries: list[tuple[Entry, str]] = field(default_factory=list)
 
     def convert(self) -> Json:
-        """Return the pages, files and other content of the folder. The field `keys` has the ID of each page and file by
-        its key."""
+        """Return the content of the folder. The field `keys` has the IDs of pages and files by key."""
         entries = list(walk_entries(self.folder.entries))
         count, number = sum(entry.path is not None for entry in entries), 0
         for entry in entries:
@@ -282,7 +279,7 @@ class _FolderReader:
             return {}, text
 
     def _text_of_unreadable(self, path: Path) -> str:
-        """Return the text for a file that cannot be read: its earlier text, or a hint block with the reason."""
+        """Return the text for a file that cannot be read: its text at the last load, or a hint block with the reason."""
         if earlier := self._earlier_page(path) or self._earlier_reusable(path):
             return page_text(self.world, earlier)
         name = safe_address(readable_name(str(path)))
@@ -297,7 +294,7 @@ class _FolderReader:
         return next((item for item in self.last_load["reusableContents"] if item["id"] == item_id), None)
 
     def _read_included(self) -> None:
-        """Read the content in the includes folder, and all content that pages or other content include."""
+        """Read the reusable content: all files in the includes folder, and all files that other texts include."""
         waiting = [
             path for path in files_below(self.folder, INCLUDES) if path.suffix == ".md" and self.folder.has_file(path)
         ]
@@ -336,8 +333,8 @@ class _FolderReader:
             return {}
 
     def _key_of(self, entry: Entry) -> str:
-        """Return the key of an entry: `page:PATH`, or `KIND:TARGET` or `KIND:TITLE`. A repeated key gets a number, as in
-        `link:Blog#2`."""
+        """Return the key of an entry: `page:PATH`, `KIND:TARGET` or `KIND:TITLE`. The second entry with the same key gets a
+        number, as in `link:Blog#2`."""
         if entry.kind == "document" and entry.path is not None:
             return f"page:{entry.path}"
         key = f"{entry.kind}:{entry.target or entry.title}"
@@ -345,7 +342,7 @@ class _FolderReader:
         return key if self._key_counts[key] == 1 else f"{key}#{self._key_counts[key]}"
 
     def _assign_ids(self) -> None:
-        """Give each entry its earlier ID, else the ID of a deleted page with the same text, else a new ID."""
+        """Give each entry its ID of the last load, else the ID of a removed page with the same text, else a new ID."""
         earlier_ids: dict[str, str] = self.last_load["keys"]
         current_keys = {key for _, key in self._entries}
         deleted_ids = {page_id for key, page_id in earlier_ids.items() if key not in current_keys}
@@ -362,8 +359,8 @@ class _FolderReader:
             self._keys[key] = page_id or self.world.new_id()
 
     def _created_id(self, entry: Entry, key: str, known_ids: set[str]) -> str | None:
-        """Return the ID of a page that was created in the space, if an export wrote `entry` for it, and add the ID to
-        `known_ids`. None for other entries."""
+        """If an export wrote `entry` for a page that was created in the space, add the ID of this page to `known_ids` and
+        return the ID. Otherwise, return None."""
         name = key if entry.path is not None else f"{entry.kind}:{entry.title}"
         page_id = self.opened.created.get(name) if self.opened is not None else None
         if page_id is None or page_id in known_ids:
@@ -389,7 +386,7 @@ class _FolderReader:
         return result
 
     def _page_fields(self, entry: Entry) -> Json:
-        """Return the fields of a page that come from its file or its entry in the table of contents."""
+        """Return the fields of a page that come from its file or from its entry in the table of contents."""
         if entry.kind == "link":
             return {
                 "title": entry.title or title_from_name(Path(entry.target).stem),
@@ -481,7 +478,7 @@ class _FolderReader:
 _PLACE_FIELDS = {"id", "type", "pages", "path", "createdAt", "updatedAt"}
 """Fields of a page that do not come from its file."""
 _DERIVED_FIELDS = {"pages", "path", "slug", "createdAt", "updatedAt"}
-"""Fields whose changes do not count as an edit of the page: they depend on the page tree, or on the time of the load."""
+"""Fields that depend on the page tree or on the time of the load. If only these change, the page was not edited."""
 
 
 def _number(value: Any) -> float:

@@ -1,8 +1,7 @@
-"""Builds the texts that readers get: inserts reusable content, and evaluates expressions and conditions. Also indexes
+"""Builds the texts of pages for readers: inserts reusable content, and evaluates expressions and conditions. Also indexes
 the sections of pages for full-text search.
 
-Start at `expand_includes` and `evaluate_text`. API callers have no visitor claims, so conditions on claims are false, or
-stay in the text with `fixed_only`.
+Start at `expand_includes` and `evaluate_text`.
 """
 
 from __future__ import annotations
@@ -31,23 +30,21 @@ _EXPRESSION = re.compile(r'<code class="expression">([^<]{1,1000})</code>')
 _MARKDOWN_SIGNS = re.compile(r"[\\`*_\[\]{}|#~$:]")
 _CONDITION_DEPTH_LIMIT = 40
 INCLUDE_DEPTH_LIMIT = 4
-"""Maximum depth of nested includes that are expanded."""
+"""Maximum depth of nested includes."""
 _LENGTH_LIMIT = 1 << 20
-"""Maximum number of characters that includes add to a text. Nested includes can multiply its length quickly."""
+"""Maximum number of characters that includes add to a text. Nested includes can multiply the length of a text."""
 _COST_OF_INCLUDE = 256
-"""Number of characters that an include counts for, in addition to the length of its text."""
+"""Number of characters by which each include reduces `_LENGTH_LIMIT`, in addition to the length of its text."""
 _DEFAULT_FOLDER = ".gitbook/includes"
-"""Folder of reusable content in a repository. Links in reusable content without a file are relative to this folder."""
+"""Folder to which links in reusable content are relative if the content has no file."""
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
 
 
 def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
-    """Return `text` with the reusable content after each include tag, followed by an end tag. The tag of empty content
-    is removed.
+    """Return `text` with reusable content and an end tag after each include tag. The tag of empty content is removed.
 
-    A tag gets no content if its content is missing, includes itself or exceeds a limit. Such a tag stays alone in the
-    text of the page. Inside other reusable content, it gets an end tag, because it would otherwise take the end tag of
-    that content.
+    A tag of content that is missing, includes itself or exceeds a limit gets no content, and no end tag unless the tag is
+    inside other reusable content.
     """
     if "include" not in text or not revision["reusableContents"]:
         return text
@@ -61,8 +58,8 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
         item = find_reusable(revision, _reference_in(tag), folder)
         body = _included_text(store, item, folder, revision, outer_ids, budget) if item is not None else None
         if body is None and not outer_ids:
-            continue  # Only a nested include needs an end tag: without it, the outer end tag would close it.
-        # All lines of the content must stay in the list item or quote of the tag, so they get its indentation and `>`.
+            continue  # A nested include always needs an end tag. Otherwise, the outer end tag would close it.
+        # Each line of the content gets the indentation or `>` of the tag, to stay in its list item or quote.
         line = text[text.rfind("\n", 0, start) + 1 : start]
         margin = re.sub(r"[^\s>]", " ", line)
         whole = "\n\n".join([text[start : tag.end], *([body] if body else []), "{% endinclude %}"])
@@ -72,8 +69,8 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
 
 
 def include_by_id(text: str, folder: str, content: Json) -> str:
-    """Return the text of a file in `folder` with `{% include "ID" %}` for each include of reusable content in
-    `content`."""
+    """Return the text of a file in `folder`. If an include tag refers to reusable content in `content`, the tag becomes
+    `{% include "ID" %}`."""
     if "include" not in text or not content["reusableContents"]:
         return text
     out, position = [], 0
@@ -85,7 +82,7 @@ def include_by_id(text: str, folder: str, content: Json) -> str:
 
 
 def _reference_in(tag: Tag) -> str:
-    """Return the file, ID or title in an include tag. Empty if there is none."""
+    """Return the file, ID or title to which an include tag refers. Empty if the tag has none."""
     references = (*tag.words, *(tag.arguments[key] for key in ("src", "file", "url") if key in tag.arguments))
     return next(filter(None, references), "")
 
@@ -93,13 +90,13 @@ def _reference_in(tag: Tag) -> str:
 def _included_text(
     store: Store, item: Json, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]
 ) -> str | None:
-    """Return the text of reusable content, with links relative to `folder`. None if it includes itself or exceeds a
-    limit. Subtracts its length from `budget`, a list with the number of characters that may still be added."""
+    """Return the text of reusable content with links relative to `folder`. None if the content includes itself or exceeds a
+    limit. `budget` has one number: the characters that includes may still add."""
     if item["id"] in outer_ids or len(outer_ids) >= INCLUDE_DEPTH_LIMIT or budget[0] <= 0:
         return None
     if not item.get("text"):
         return ""
-    budget[0] -= _COST_OF_INCLUDE  # Many nested includes take time even if they add no text.
+    budget[0] -= _COST_OF_INCLUDE  # Many nested includes are slow even without text.
     own_folder = posixpath.dirname(page_trees.source_path(item) or f"{_DEFAULT_FOLDER}/{item['id']}")
     text = store.text(item["text"]).strip("\n")
     body = rewrite_links(
@@ -114,7 +111,7 @@ def _included_text(
 
 @lru_cache(maxsize=64)
 def _include_tags(text: str) -> tuple[tuple[int, Tag], ...]:
-    """Return the position and the tag of each include tag outside code."""
+    """Return pairs of a position and an include tag, for all include tags outside code."""
     scanner, tags, starts = TagScanner(text), dict[int, Tag](), line_starts(text)
     for block in parse(text).walk():
         if block.kind != "include":
@@ -128,7 +125,7 @@ def _include_tags(text: str) -> tuple[tuple[int, Tag], ...]:
 
 
 def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
-    """Convert a link that is relative to `own_folder` to a link that is relative to `folder`. None for absolute links."""
+    """Return a link relative to `folder` for a link relative to `own_folder`. None for an absolute link."""
     if _ABSOLUTE_URL.match(address):
         return None
     path = posixpath.normpath(posixpath.join(own_folder, address))
@@ -136,7 +133,7 @@ def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
 
 
 def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | None:
-    """Return the reusable content that an include refers to by file, ID or title. None if there is none."""
+    """Return the reusable content with a file, ID or title. A file is relative to `folder`. None if there is none."""
     stem = reference.rstrip("/").rpartition("/")[2].removesuffix(".md")
     items: list[Json] = revision["reusableContents"]
     path = posixpath.normpath(posixpath.join(folder, unquote(reference))).lstrip("/")
@@ -160,14 +157,14 @@ class _If:
     closing: str = ""
 
 
-def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> str:
-    """Return `text` with its expressions replaced by their values, and its conditions by their true branches.
+def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, keeps_claims: bool) -> str:
+    """Return `text` with values instead of expressions, and with the true branch instead of each condition.
 
-    `variables` are grouped by owner: `space` or `page`. Expressions without a text or a number as value stay unchanged.
-    Conditions whose value is unknown stay unchanged too, with `fixed_only` also those on visitor claims.
+    `variables` has the variables of the `space` and the `page`. Unknown expressions and conditions stay unchanged. With
+    `keeps_claims`, conditions on visitor claims stay unchanged. Otherwise, claims are undefined.
     """
     if "{%" in text and re.search(r"\{%-?\s*if\b", text):
-        text = _render_conditions(_parse_conditions(text), variables, fixed_only)
+        text = _render_conditions(_parse_conditions(text), variables, keeps_claims)
     if "expression" not in text:
         return text
     return change_outside_code(
@@ -176,7 +173,7 @@ def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixe
 
 
 def _expression_value(match: re.Match[str], variables: Mapping[str, Mapping[str, Any]]) -> str:
-    value = evaluate(html.unescape(match[1]), variables, fixed_only=True)
+    value = evaluate(html.unescape(match[1]), variables, keeps_claims=True)
     if not isinstance(value, str | int | float):
         return match[0]
     text = str(value).lower() if isinstance(value, bool) else " ".join(str(value).split())
@@ -184,7 +181,7 @@ def _expression_value(match: re.Match[str], variables: Mapping[str, Mapping[str,
 
 
 def _parse_conditions(text: str) -> list[str | _If]:
-    """Split a text into plain parts and conditions. Tags without a matching start or end tag stay plain text."""
+    """Return the parts of a text: plain text and conditions. A tag without a matching start or end tag is plain text."""
     scanner, code = TagScanner(text), _code_ranges(text)
     whole: list[str | _If] = []
     open_conditions: list[tuple[_If, list[str | _If]]] = []
@@ -231,56 +228,56 @@ def _condition_tags(text: str, scanner: TagScanner, code: Sequence[tuple[int, in
             yield match.start(), tag
 
 
-def _render_conditions(parts: Sequence[str | _If], variables: Mapping[str, Mapping[str, Any]], fixed_only: bool) -> str:
+def _render_conditions(
+    parts: Sequence[str | _If], variables: Mapping[str, Mapping[str, Any]], keeps_claims: bool
+) -> str:
     texts: list[str] = []
     for part in parts:
         if isinstance(part, str):
             texts.append(part)
             continue
-        values = [evaluate(each.expression or "", variables, fixed_only=fixed_only) for each in part.branches]
+        values = [evaluate(each.expression or "", variables, keeps_claims=keeps_claims) for each in part.branches]
         first = next((index for index, value in enumerate(values) if value is UNKNOWN or value), None)
         if first is None:
             continue
         if values[first] is UNKNOWN:
             for branch in part.branches:
-                texts += [branch.opening, _render_conditions(branch.parts_inside, variables, fixed_only)]
+                texts += [branch.opening, _render_conditions(branch.parts_inside, variables, keeps_claims)]
             texts.append(part.closing)
         else:
-            texts.append(_render_conditions(part.branches[first].parts_inside, variables, fixed_only).strip("\n"))
+            texts.append(_render_conditions(part.branches[first].parts_inside, variables, keeps_claims).strip("\n"))
     return "".join(texts)
 
 
-def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> Any:
-    """Return the value of an expression. UNKNOWN if a variable is not set, or if the syntax is not supported. A visitor
-    claim has the value UNDEFINED, or UNKNOWN with `fixed_only`."""
+def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, keeps_claims: bool) -> Any:
+    """Return the value of an expression. UNKNOWN if a variable is not set, or if the syntax is not supported. Visitor
+    claims are UNDEFINED, or with `keeps_claims` UNKNOWN."""
     names = {owner: {"vars": values} for owner, values in variables.items()}
-    return evaluate_expression(expression, {**names, "visitor": UNKNOWN if fixed_only else UNDEFINED})
+    return evaluate_expression(expression, {**names, "visitor": UNKNOWN if keeps_claims else UNDEFINED})
 
 
 PAGES_PER_BATCH = 20
-"""Number of pages indexed in one transaction. Requests are handled between transactions."""
+"""Number of pages that one transaction indexes. The platform handles requests between transactions."""
 PIECE_LENGTH = 4000
-"""Maximum length of an index entry in characters. Longer sections get several entries, which makes search faster."""
+"""Maximum length of an index entry, in characters. Longer sections have several entries, because search is then faster."""
 
 
 def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
-    """Update the search index from the revision `old` to `new`. Only pages whose text could differ are read."""
+    """Update the search index from the revision `old` to the revision `new`."""
     for _ in _index_changed_pages(world, space_id, old, new):
         pass
 
 
 def mark_for_reindexing(world: World, space_id: str, old: Json | None) -> None:
-    """Mark a space for `finish_reindexing`. `old` is the indexed revision, or None if the space is not indexed."""
+    """Mark a space for `finish_reindexing`. `old` is the indexed revision. None if the space was never indexed."""
     path = f"/spaces/{space_id}/unindexed"
     if world.store.find(path) is None:
         world.store.put(path, {"id": "unindexed", "since": old["id"] if old is not None else ""})
 
 
 def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, int], bool]) -> None:
-    """Index the pages of a marked space in small transactions, between which requests are handled.
-
-    `on_progress` is called with the numbers of indexed pages and of all pages. Indexing stops if it returns False.
-    """
+    """Index the pages of a marked space in small transactions. `on_progress` is called with the number of indexed pages and
+    the number of all pages. Indexing stops if `on_progress` returns False."""
     path = f"/spaces/{space_id}/unindexed"
     while (record := world.store.find(path)) is not None:
         space = world.store.get(f"/spaces/{space_id}")
@@ -294,7 +291,7 @@ def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, i
         while not is_over:
             with world.store.transaction():
                 if world.store.get(f"/spaces/{space_id}")["revision"] != new["id"]:
-                    break  # Main has another revision now, so start again.
+                    break  # A new main revision exists, so indexing starts again.
                 indexed_count += len(list(islice(pages, PAGES_PER_BATCH)))
                 if is_over := next(pages, None) is None:
                     world.store.delete(path)
@@ -304,7 +301,7 @@ def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, i
 
 
 def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Json) -> Iterator[str]:
-    """Index a changed page in each step of the iteration, and yield its ID. The first step unindexes removed pages."""
+    """Remove deleted pages from the search index. Then index the changed pages, and yield the ID of each indexed page."""
     before, after = _searchable_fields(old), _searchable_fields(new)
     includes_differ = old is None or old["reusableContents"] != new["reusableContents"]
     pages = {page["id"]: page for page in page_trees.walk(new["pages"])}
@@ -327,8 +324,7 @@ def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Jso
 
 
 def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]:
-    """Return the fields of each page that search uses, by page ID: the hash of its text, its title and its
-    description."""
+    """Return the hash of the text, the title and the description of each document page, by page ID."""
     pages = page_trees.walk(revision["pages"]) if revision else ()
     return {
         page["id"]: (page.get("text", ""), page["title"], page.get("description") or "")
@@ -338,8 +334,8 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
 
 
 def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
-    """Yield the sections of a page, long sections in several pieces. The first section has the title of the page, no
-    anchor, and `description` as the start of its text."""
+    """Yield the sections of a page. A long section is split into several. The first section has the title of the page, no
+    anchor, and a text that starts with `description`."""
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
         text = _block_text(block)
@@ -362,7 +358,7 @@ def _split_section(lines: list[str]) -> Iterator[str]:
 
 
 def _block_text(block: Block) -> str:
-    """Return the text of a block for the search index, with encoded mentions and the labels of diagrams."""
+    """Return the text of a block for the search index. Mentions are encoded. A diagram has only its labels."""
     if "mermaid" in (block.attrs.get("language"), str(block.attrs.get("name")).strip("@").partition("/")[0]):
         return "\n".join(filter(None, map(diagram_labels, block.text.split("\n"))))
     if block.kind == "content-ref":

@@ -1,7 +1,7 @@
 """Creates PDF documents from pages, with reportlab.
 
-Each page of the space starts on a new sheet. Links between pages work inside the PDF. Text is set in an embedded typeface,
-and characters that this typeface lacks in another one.
+Each page of the space starts on a new sheet. Links between pages work inside the PDF. Characters that are not in the main
+typeface are printed in another typeface.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ _CJK_FONTS = (
     ("HYGothic-Medium", ((0x1100, 0x11FF), (0xAC00, 0xD7AF))),
     ("STSong-Light", ((0x2E80, 0x303F), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0xFF00, 0xFFEF))),
 )
-"""Typefaces that every PDF reader provides, with the ranges of their characters."""
+"""Typefaces that PDF readers provide, each with the ranges of its characters."""
 _MISSING_GLYPH = "?"
-"""Replacement for characters that no typeface contains."""
+"""Text for a character that no typeface contains."""
 
 
 def typeset(text: str, *, mono: bool = False) -> str:
-    """Return `text` as escaped paragraph markup, with each character in a typeface that contains it."""
+    """Return `text` as paragraph markup of reportlab, with each character in a typeface that contains it."""
     first = MONO if mono else BODY
     parts = []
     for name, group in groupby(text, lambda letter: _typeface_of(letter, first)):
@@ -125,22 +125,20 @@ _register_typefaces()
 WIDTH = A4[0] - 40 * mm
 """Width of the text area, in points."""
 PIXEL_LIMIT = 25_000_000
-"""Maximum size of an image in pixels. A larger image is replaced by its name, because each pixel takes four bytes of
-memory."""
+"""Maximum number of pixels in an image, because each pixel takes four bytes of memory. A larger image is left out."""
 INDENT_LIMIT = 6
-"""Number of nested levels that are indented."""
+"""Maximum number of nested blocks that are indented."""
 _INDENT = 12
 _CODE_LINE_WIDTH = 88
-"""Maximum width of a line of code, in characters of its typeface. Longer lines are split."""
+"""Maximum width of a line of code, in characters. Longer lines are split."""
 _TEXT_LENGTH = 1 << 20
-"""Maximum number of characters in the text of a block."""
+"""Maximum number of characters in a block. More text is left out."""
 _PARAGRAPH_LENGTH = 10_000
-"""Maximum number of characters in a printed paragraph. A longer text is printed as several paragraphs: for each sheet,
-reportlab breaks the rest of a paragraph into lines again, which is slow."""
+"""Maximum number of characters in a printed paragraph. Longer texts are split, because reportlab is slow for long ones."""
 _COLUMN_WIDTH = 24
-"""Minimum width of a table column, in points. A table with more columns is printed in parts, one below the other."""
+"""Minimum width of a table column, in points. A wider table is printed in parts below each other."""
 _CELL_LENGTH = 8000
-"""Maximum number of characters in a table cell. More text is left out, because a cell must fit on a sheet."""
+"""Maximum number of characters in a table cell, because a cell must fit on a sheet. More text is left out."""
 
 _TEXT = ParagraphStyle("text", fontName=BODY, fontSize=10, leading=14, spaceAfter=6)
 _SMALL = ParagraphStyle("small", _TEXT, fontSize=8.5, leading=12, textColor=HexColor("#555555"))
@@ -167,7 +165,8 @@ _MARKS = {"bold": "b", "italic": "i", "strike": "strike", "underline": "u", "sub
 
 @dataclass
 class PdfBook:
-    """Pages to print. `texts` has their Markdown by page ID, `pictures` has functions that return images by file ID."""
+    """Pages to print. `texts` has their Markdown by page ID. `pictures` has functions that return image data, by file
+    ID."""
 
     title: str
     pages: Pages
@@ -177,7 +176,7 @@ class PdfBook:
     _page: Json = field(default_factory=dict)
     _depth: int = 0
     _width: float = WIDTH
-    """Width of the current block without its indentation, in points."""
+    """Width for the current block in points, without its indentation."""
 
     def to_bytes(self) -> bytes:
         """Return the PDF."""
@@ -229,7 +228,7 @@ class PdfBook:
             yield from self._list_item(sign, item.children)
 
     def _list_item(self, sign: str, blocks: tuple[Block, ...]) -> Iterator[Flowable]:
-        """Yield flowables for the blocks of a list item. Text in the first block starts on the line of its bullet."""
+        """Yield flowables for the blocks of a list item. The text of the first block is on the line of the bullet."""
         first, *others = [*_short_blocks(blocks)] or [Block("paragraph")]
         has_text = bool(first.runs) and not first.children
         text, remaining = (self._markup(first.runs), tuple(others)) if has_text else ("", blocks)
@@ -307,12 +306,12 @@ class PdfBook:
         yield from self._blocks(block.children) if block.children else self._any_block(block)
 
     def _any_block(self, block: Block) -> Iterator[Flowable]:
-        """Yield title, text and children of a block. Used for the kinds of blocks without a method such as `_table`."""
+        """Yield title, text and children of a block, for kinds of blocks that have no method such as `_table`."""
         attrs = block.attrs
         title = attrs.get("title") or attrs.get("name") or attrs.get("summary") or attrs.get("description")
         if title and block.kind not in ("paragraph", "unknown"):
             yield Paragraph(f"<b>{typeset(str(title))}</b>", _TEXT)
-        if attrs.get("path"):  # The block documents an endpoint of an API.
+        if attrs.get("path"):  # An operation of an OpenAPI block.
             yield Paragraph(typeset(f"{attrs.get('method') or 'get'} ".upper() + str(attrs["path"]), mono=True), _TEXT)
         address = attrs.get("url") or attrs.get("src") or attrs.get("target")
         if block.runs:
@@ -340,7 +339,7 @@ class PdfBook:
         return "".join(parts)
 
     def _link(self, text: str, address: str) -> str:
-        """Return `text` as a link to a page in the PDF or to a URL. For other targets, return it unchanged."""
+        """Return `text` as a link to a page in the PDF or to a URL. For other targets, return `text` unchanged."""
         match links.resolve(address, page_trees.link_base(self._page), self.link_targets):
             case links.PageLink(page=name) if page_trees.find(self.pages, name):
                 href = f"#{name}"
@@ -352,7 +351,7 @@ class PdfBook:
 
 
 def _short_blocks(blocks: tuple[Block, ...]) -> Iterator[Block]:
-    """Yield the blocks. A long text without child blocks becomes several blocks."""
+    """Yield the blocks, and split a block with a long text and no children into several blocks."""
     for block in blocks:
         if block.children or sum(len(run.text) for run in block.runs) <= _PARAGRAPH_LENGTH:
             yield block
@@ -369,7 +368,7 @@ def _short_blocks(blocks: tuple[Block, ...]) -> Iterator[Block]:
 
 
 def _split_run(run: Run) -> Iterator[Run]:
-    """Yield a run in pieces of at most `_PARAGRAPH_LENGTH` characters, which end after a space if possible."""
+    """Yield pieces of a run with at most `_PARAGRAPH_LENGTH` characters. Pieces end after a space if possible."""
     rest = run.text
     while len(rest) > _PARAGRAPH_LENGTH:
         end = rest.rfind(" ", 0, _PARAGRAPH_LENGTH) + 1 or _PARAGRAPH_LENGTH
@@ -379,7 +378,7 @@ def _split_run(run: Run) -> Iterator[Run]:
 
 
 def _split_code(line: str) -> Iterator[str]:
-    """Yield the pieces of a line of code that fit on the sheet. A character that is not Latin counts as two columns."""
+    """Yield pieces of a line of code that fit on the sheet. A character that is not Latin-1 counts twice."""
     start = width = 0
     for index, letter in enumerate(line):
         width += 1 if ord(letter) < 0x100 else 2
@@ -390,7 +389,7 @@ def _split_code(line: str) -> Iterator[str]:
 
 
 def _load_image(data: bytes, available_width: float) -> Flowable | None:
-    """Return an image, scaled down to the available width and to the height of the sheet. None if it cannot be read."""
+    """Return an image that fits into the available width and on the sheet. None if the image is damaged or too large."""
     try:
         with PillowImage.open(BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP")) as picture:
             width, height = picture.size

@@ -1,10 +1,8 @@
-"""Handlers of operations: their environment, the default handler, and how to register others.
+"""The environment of handlers, and the default handler of operations.
 
-`handle` calls the handler that is registered for the class of an operation. Without one, the operation is plain REST:
-it reads, creates, changes or deletes the document at its path, or lists the documents below.
-
-Plain operations need registered functions too. `presents` registers how documents are shown, `before_save` how they are
-checked and filled in, and `guards` who has permission. Every write needs a guard.
+`handle` calls the handler that is registered for the class of an operation. The default handler is plain REST: it reads,
+creates, changes or deletes the document at the path of the operation, or lists the documents below this path. It calls
+functions that other modules register with `presents`, `before_save` and `guards`. Every write needs a guard.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ _ID_CHARACTERS = string.ascii_letters + string.digits
 
 
 class Refusal(Exception):
-    """Error response to a request: a status, and a message that names the resource and the cause."""
+    """Error response to a request, with a status and a message."""
 
     def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(message)
@@ -45,19 +43,19 @@ def random_id() -> str:
 
 @dataclass(frozen=True)
 class World:
-    """Environment of one request. `caller` is the ID of the user whose API key was sent."""
+    """Environment in which a request is handled. `caller` is the ID of the user who sent the request."""
 
     store: Store = field(default_factory=Store)
     caller: str = ""
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     new_id: Callable[[], str] = random_id
     origin: str = "http://octavo.local"
-    """Base of absolute URLs."""
+    """URL of this platform without a path. Absolute URLs start with it."""
     allows_private_imports: bool = False
-    """True if imports may fetch from this machine and private networks."""
+    """True if imports may download from this machine and from private networks."""
 
     def for_user(self, user: str) -> Self:
-        """Return this world with another caller."""
+        """Return this world with `user` as the caller."""
         return replace(self, caller=user)
 
     def url(self, path: str) -> str:
@@ -65,12 +63,12 @@ class World:
         return self.origin + path
 
     def timestamp(self) -> str:
-        """Return the current time as the API represents it."""
+        """Return the current time in the format of the API."""
         return iso(self.now())
 
 
 def iso(moment: datetime) -> str:
-    """Return a moment in ISO 8601 with milliseconds, in UTC."""
+    """Return a moment in the format of the API, such as `2026-11-16T09:00:00.000Z`."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -79,27 +77,28 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BackgroundWork(Generic[T]):
-    """Result of a handler that needs slow work, such as a download or parsing a large text.
+    """Result of a handler that needs slow work, such as a download.
 
-    `run` is called in another thread, and must not use the store. `finish` gets the result of `run` in the handler
-    thread, in a transaction, and returns the response or raises Refusal. With an `early_response`, the client gets this
-    response before `run`, and the result of `finish` is ignored.
+    `run` does the work in another thread, and must not use the store. Then `finish` is called in the handler thread with
+    the result of `run`. It returns the response, or raises Refusal. If there is an `early_response`, the client gets this
+    response before the work.
     """
 
     run: Callable[[], T]
     finish: Callable[[T], Any]
     early_response: Any = None
     needs_much_memory: bool = False
-    """True if `run` needs much memory. Only one such `run` is executed at a time."""
+    """True if `run` needs much memory. Such work never runs at the same time."""
 
 
 LOCAL_USER = "me"
+"""ID of the user who owns the folders that Octavo opens."""
 LOCAL_ORGANIZATION = "local"
-"""IDs of the user and of the organization that own the folders that Octavo opens."""
+"""ID of the organization with the spaces of these folders."""
 
 
 def add_local_user(world: World, name: str) -> World:
-    """Create the local user and organization if they do not exist. Return the world with this user as caller."""
+    """Create the local user and the local organization if they do not exist. Return the world with the user as caller."""
     store = world.store
     if store.find(f"/users/{LOCAL_USER}") is None:
         now = world.timestamp()
@@ -130,17 +129,17 @@ PAGE_SIZE = 50
 Presenter = Callable[[World, Json], Json]
 P = TypeVar("P", bound=Presenter)
 PRESENTERS: dict[type[Model], Presenter] = {}
-"""Functions that convert a stored document to an API resource, by the model of the resource."""
+"""Functions that convert stored documents to API resources, by model of the resource."""
 
 Guard = Callable[[Any, World], None]
 G = TypeVar("G", bound=Guard)
 GUARDS: dict[type[Operation[Any]], Guard] = {}
-"""Functions that check the caller's permission for an operation without a handler, by operation."""
+"""Functions that check the permission of the caller for plain operations, by operation."""
 
 BeforeSave = Callable[[Any, World, Json], Json]
 C = TypeVar("C", bound=BeforeSave)
 BEFORE_SAVE: dict[type[Model], BeforeSave] = {}
-"""Functions that check a document and fill in missing fields before it is saved, by the model of its resource."""
+"""Functions that check and complete documents before they are saved, by model of the resource."""
 
 
 def _register(table: dict[Any, Any], *keys: type) -> Callable[[Any], Any]:
@@ -152,28 +151,24 @@ def _register(table: dict[Any, Any], *keys: type) -> Callable[[Any], Any]:
 
 
 def presents(kind: type[Model]) -> Callable[[P], P]:
-    """Register a function that converts stored documents to the resource `kind`."""
+    """Return a decorator for a function that converts stored documents to resources of the type `kind`."""
     return _register(PRESENTERS, kind)
 
 
 def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
-    """Register a function that checks permission for these operations. It raises Refusal if the caller has no
-    permission."""
+    """Return a decorator for a function that raises Refusal if the caller has no permission for these operations."""
     return _register(GUARDS, *operations)
 
 
 def before_save(kind: type[Model]) -> Callable[[C], C]:
-    """Register a function that checks documents of `kind` and fills in missing fields before they are saved.
-
-    The function gets the operation, the world, and the document with the fields of the request. It returns the document
-    to save.
-    """
+    """Return a decorator for a function that checks and completes documents of the type `kind`. The function gets the
+    document with the fields of the request, and returns the document to save."""
     return _register(BEFORE_SAVE, kind)
 
 
 @singledispatch
 def handle(op: Operation[Any], world: World) -> Any:
-    """Carry out `op`, and return the JSON value of its response. None if the response has no body. Raises Refusal and
+    """Run the handler of `op`, and return the JSON value of the response. None for an empty response. Raises Refusal and
     MissingResource."""
     spec = SPECS[type(op)]
     path = path_of(op)
@@ -187,7 +182,7 @@ def handle(op: Operation[Any], world: World) -> Any:
 
 
 def present(op: Operation[Any], world: World, document: Json) -> Json:
-    """Return a stored document as the resource that `op` returns."""
+    """Convert a stored document to the resource in the response of `op`."""
     return PRESENTERS[SPECS[type(op)].response_type](world, document)
 
 
@@ -197,7 +192,7 @@ def omit(document: Json, *names: str) -> Json:
 
 
 def _save(op: Operation[Any], world: World, path: str) -> Json:
-    """Create a document in a collection, or change the document at the path of `op`. Return the saved document."""
+    """Save the document that `op` creates or changes, and return it. `path` is the path of a collection or a document."""
     spec = SPECS[type(op)]
     if spec.path.endswith("}") or not spec.path:
         document = world.store.get(path)
@@ -211,7 +206,7 @@ def _save(op: Operation[Any], world: World, path: str) -> Json:
 
 
 def _check_guard(op: Operation[Any], world: World) -> None:
-    """Raise Refusal if the caller may not do `op`. Reading is allowed unless a guard forbids it."""
+    """Raise Refusal if a guard forbids `op` to the caller."""
     guard = GUARDS.get(type(op))
     if guard:
         guard(op, world)
@@ -234,12 +229,12 @@ def item_type_of(response_type: type[ListPage[Any]]) -> type[Model]:
 
 
 def path_of(op: Operation[Any]) -> str:
-    """Return the path in the store of the document that `op` refers to."""
+    """Return the path in the store of the document or collection to which `op` refers."""
     return unquote(url_path(op).removeprefix(VERSION))
 
 
 def request_fields(op: Operation[Any]) -> Json:
-    """Return the fields in the request by API name. Raises Refusal if a field is null that must have a value."""
+    """Return the fields of a request by API name. Raises Refusal for null in a field that must have a value."""
     spec = SPECS[type(op)]
     fields: Json = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
     if wrong := null_error(spec, fields):
@@ -254,11 +249,11 @@ def paginate(
     *,
     descending: bool = False,
 ) -> Json:
-    """Return the page of a list that `op` requests.
+    """Return the page of a list that `op` requests. `items` are pairs of a sort key and an item, in order. `show`
+    converts an item to a resource.
 
-    `items` are pairs of sort key and item, in order. A sort key is a number, a string or a tuple of these. A cursor has
-    the sort key of the last item, so it stays valid when items are added or deleted. `show` converts only the items on
-    the page.
+    A sort key is a number, a string or a tuple of these. The cursor of the next page contains the last sort key, so the
+    cursor stays valid after items are added or deleted.
     """
     all_items = list(items)
     size = PAGE_SIZE if op.limit is None else op.limit
@@ -296,17 +291,16 @@ def _unknown_page() -> Refusal:
 
 _LAST_POSITION = 1 << 40
 StoredDocument = tuple[str, Json]
-"""The path of a document in the store, and the document."""
+"""Path of a document in the store, and the document."""
 
 
 def order_key(stored_position: int, document: Json) -> tuple[int, int]:
-    """Return the sort key of a document among its siblings. Siblings that were never moved come last, in order of
-    creation."""
+    """Return the sort key of a document among its siblings. Documents that were never moved come last, oldest first."""
     return (document.get("position", _LAST_POSITION), stored_position)
 
 
 def save_order(world: World, siblings: list[StoredDocument]) -> None:
-    """Save the order of sibling documents."""
+    """Save `siblings` in this order."""
     for position, (path, document) in enumerate(siblings):
         world.store.put(path, {**document, "position": position})
 
@@ -319,7 +313,8 @@ def save_next_to(
     *,
     before: bool,
 ) -> None:
-    """Save `moved` directly before or after its `neighbor`, or after all `siblings` if `neighbor` is None."""
+    """Save the order of `siblings` after `moved` was placed before or after its `neighbor`. Without `neighbor`, `moved` is
+    the last sibling."""
     others = [sibling for sibling in siblings if sibling[0] != moved[0]]
     paths = [path for path, _ in others]
     others.insert(paths.index(neighbor[0]) + (not before) if neighbor else len(others), moved)

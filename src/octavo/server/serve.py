@@ -1,11 +1,10 @@
 """The embedded platform as an HTTP server on the loopback interface, for its owner only.
 
-Other programs and web pages on this machine can reach the port. The API key keeps programs out. Two checks keep web pages
-out. The Host header must name this server, because a web page can let its own domain resolve to 127.0.0.1. And no header
-may show that a web page sent the request. The server sends no CORS headers.
+Other programs and web pages on this machine can reach the port. Programs need the API key. Requests of web pages are
+refused: their headers name a web page, or their Host header names another server. The server sends no CORS headers.
 
-Clients without an API key must not block others. So request headers, bodies and responses have time limits. If there are
-too many connections, the connection that waited longest for its client is closed.
+Clients without an API key must not block other clients. So the number of connections and the time for request headers,
+bodies and responses are limited.
 """
 
 from __future__ import annotations
@@ -28,21 +27,20 @@ from octavo.server.app import Platform, error_response
 
 LOOPBACK = "127.0.0.1"
 REQUEST_LIMIT = 64
-"""Maximum number of simultaneous requests. Further requests get a 503 response before their bodies are read."""
+"""Maximum number of requests at the same time. Further requests get the status 503."""
 CONNECTION_LIMIT = 4 * REQUEST_LIMIT
-"""Maximum number of open connections. If there are more, the connection that waited longest for its client is
-closed."""
+"""Maximum number of open connections. A further connection closes the connection that has waited longest for its client."""
 HEADER_CAP = 16 << 10
-"""Limit for the request line and headers, in bytes."""
+"""Maximum size of the request line and headers, in bytes."""
 
 HEAD_SECONDS = 10.0
-"""Time limit for request headers, from their first byte or the start of the connection, in seconds."""
+"""Time limit for request headers in seconds, from the first byte or the start of the connection."""
 BODY_SECONDS = 30.0
-"""Time limit for a request body, from the first read, in seconds."""
+"""Time limit for a request body in seconds."""
 RESPONSE_SECONDS = 30.0
-"""Time limit in seconds for a client that does not read the response or does not close the connection."""
+"""Time limit in seconds for a client to read the response, or to close the connection."""
 IDLE_SECONDS = 15
-"""Time for which a connection may stay idle between requests, in seconds."""
+"""Maximum time between two requests on a connection, in seconds."""
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -50,11 +48,11 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 async def serve(platform: Platform, port: int, announce: Callable[[str], None]) -> None:
     """Serve on `port` of 127.0.0.1 until SIGINT, SIGTERM, SIGHUP or cancellation. Raises OSError if the port is taken.
 
-    Port 0 selects a free port. `announce` is called with the URL once the server is ready, such as
-    http://127.0.0.1:8311. Running requests are completed before the server stops.
+    Port 0 selects a free port. `announce` is called with the URL, such as `http://127.0.0.1:8311`, when the server is
+    ready. The server completes running requests before it stops.
     """
     with socket.create_server((LOOPBACK, port), backlog=CONNECTION_LIMIT) as listener:
-        # asyncio sets TCP_NODELAY only for sockets it creates. Without it, each body arrives 40 ms after its headers.
+        # asyncio does not set TCP_NODELAY for this socket. Without TCP_NODELAY, each body arrives 40 ms after its headers.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         origin = f"http://{LOOPBACK}:{listener.getsockname()[1]}"
         platform.world = replace(platform.world, origin=origin)
@@ -73,8 +71,8 @@ async def serve(platform: Platform, port: int, announce: Callable[[str], None]) 
 
 
 class _Server(uvicorn.Server):
-    """Server that calls `on_start` once it accepts requests. It ignores signals, because uvicorn would raise them again
-    after the stop."""
+    """Server that calls `on_start` when it accepts requests. It leaves signals to `serve`, because uvicorn would raise each
+    signal again after the stop."""
 
     def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
         super().__init__(config)
@@ -95,7 +93,7 @@ class _Server(uvicorn.Server):
 
 
 class _OriginGuard:
-    """ASGI middleware that accepts only requests for this server, and none from web pages."""
+    """ASGI middleware that refuses requests from web pages, requests for other servers, and too many requests at once."""
 
     def __init__(self, app: ASGIApp, origin: str) -> None:
         self._app = app
@@ -124,7 +122,7 @@ class _OriginGuard:
         async def send_and_track_end(message: Message) -> None:
             nonlocal is_counted
             if is_counted and message["type"] == "http.response.body" and not message.get("more_body"):
-                # The response is complete: a client that reads it slowly must not keep others from being served.
+                # Not counted any more, because a client that reads slowly must not block others.
                 is_counted = False
                 self._running_requests -= 1
             await send(message)
@@ -136,21 +134,21 @@ class _OriginGuard:
 
 
 Phase = Literal["head", "body", "response", "end", "idle", "handled"]
-"""What a connection waits for: the client sends headers (`head`) or a body, reads the response, closes the connection
-(`end`) or sends another request (`idle`), or the server answers (`handled`)."""
+"""Event for which a connection waits: request headers (`head`), a body, a client that reads the response or closes the
+connection (`end`), the next request (`idle`), or the response of a handler (`handled`)."""
 
 
 class _Connection(H11Protocol):
     _phase: Phase = "handled"
     phase_start = 0.0
-    """When the current phase began, in seconds of the event loop's clock."""
+    """Start of the current phase, in seconds of the event loop's clock."""
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
         self._restart_timer()
         if len(self.connections) >= CONNECTION_LIMIT:
-            # uvicorn has only protocols of this class here, because its configuration names no other.
+            # The configuration of uvicorn names only this class, so all connections have this type.
             others: list[Any] = [connection for connection in self.connections if connection is not self]
             waiting = [other for other in others if other.waits_for_client]
             if waiting:
@@ -179,7 +177,7 @@ class _Connection(H11Protocol):
         self._restart_timer()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Close the connection, even if the client has not read the last response."""
+        """Close an idle connection, even if the client has not read the last response."""
         self.close_now()
 
     @property
@@ -189,11 +187,11 @@ class _Connection(H11Protocol):
         )
 
     def close_now(self) -> None:
-        """Close the connection immediately."""
+        """Close the connection without sending the rest of a response."""
         self.transport.abort()
 
     def _restart_timer(self) -> None:
-        """Start the timer of the current phase, if the connection has just entered this phase."""
+        """If the connection has entered another phase, start the timer of this phase."""
         phase = self._current_phase()
         if phase == self._phase:
             return
@@ -225,7 +223,7 @@ class _Connection(H11Protocol):
             and self.cycle.response_started
         )
         if self._phase == "body" and not has_responded and self.flow.read_paused:
-            # The client is not late: this server has not read its data yet.
+            # The client is not late, because this server has stopped reading.
             self._timer = self.loop.call_later(seconds, self._close_if_late, seconds)
             return
         has_data = self.conn.their_state is not h11.IDLE or self.conn.trailing_data[0]

@@ -1,4 +1,4 @@
-"""Stores JSON documents and files in SQLite. Also reads the size of images.
+"""Stores JSON documents, texts and files in SQLite. Also reads the size of images.
 
 Each document has the path of its URL:
 
@@ -6,8 +6,8 @@ Each document has the path of its URL:
     /spaces/docs/change-requests/12/comments/k1  a document in the collection
 
 Deleting a document deletes all documents below its path. Documents have the field names of the API. Permissions, URLs
-and counts are not stored, because they depend on the caller. Texts and files are stored as blobs, named by their
-SHA-256 hash, so that revisions with the same text share one blob.
+and counts are not stored, because they depend on the caller. Texts and files are blobs. The name of a blob is its SHA-256
+hash, so revisions with the same text share a blob.
 """
 
 from __future__ import annotations
@@ -53,42 +53,41 @@ CREATE VIRTUAL TABLE words USING fts5 (
 """
 
 BY_STATUS = "CREATE INDEX IF NOT EXISTS by_status ON documents (collection, json_extract(body, '$.status'))"
-"""Database index for counting documents by status. It is also added to databases of earlier versions."""
+"""Creates the database index for counting documents by status. Databases of earlier versions do not have this index."""
 
 _MACHINE_ERRORS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
-"""SQLite errors caused by the machine, not by the statement."""
+"""SQLite errors that the machine causes, such as a full disk."""
 
 _WORDS_VERSION = f"words and parts of them in plain letters, folded by Unicode {unicodedata.unidata_version}"
-"""Version of the full-text index. A database with another version builds its index again. Change this text whenever
-`fold_to_index_text` changes, because SQLite can remove an entry only with exactly the text that was added."""
+"""Version of the full-text index. `Store` rebuilds an index of another version. This text must change when
+`fold_to_index_text` changes, because SQLite removes an entry only if it gets the text that was added."""
 
 Section = tuple[str, str, str]
-"""Anchor, title and text of a section in a page."""
+"""Anchor, title and text of a section of a page."""
 
 
 class SearchHit(NamedTuple):
-    """Section that matches a query, with the text around the match."""
+    """Section that matches a query. `snippet` is the text around the match."""
 
     space: str
     page: str
     anchor: str
     title: str
     snippet: str
-    partial_match_section: int
-    """0 if a whole word of the section's text matches. Otherwise, the ID of the section: only its title or parts of its
-    words match, so `snippet` shows no match."""
+    partial_match_section: int | None
+    """ID of the section if only its title or parts of words match, so that `snippet` contains no match. Otherwise None."""
 
 
 _HIT_MARK = "\x02"
-"""Marks the start of a match. The text of pages cannot contain this character."""
+"""Character before a match in a snippet. Texts of pages never contain this character."""
 
 
 class MissingResource(LookupError):
-    """No document exists at this path."""
+    """A document or blob does not exist. The message is its path or hash."""
 
 
 class UnusableDatabase(OSError):
-    """The database cannot be opened: it is damaged, locked, or from a newer version. `strerror` has the cause."""
+    """The database cannot be opened. `strerror` has the cause: it is damaged, locked, or from a newer version."""
 
 
 class WriteFailure(OSError):
@@ -96,26 +95,23 @@ class WriteFailure(OSError):
 
 
 class Store:
-    """Database of the embedded platform, with one connection. `transaction` combines several writes."""
+    """Database of the embedded platform, with one connection to SQLite."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Open the database at `path`, or a database in memory. Raises OSError, and UnusableDatabase if it cannot be
-        read.
-
-        A new file gets the mode 0600.
-        """
+        """Open the database at `path`, or a database in memory. Raises OSError, and UnusableDatabase for a database that
+        cannot be used. Only the user can read a new file."""
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self.lock = RLock()
-        """Held by transactions and cached reads. A thread other than the one that writes must hold it while it
-        reads."""
+        """Lock of the database. Transactions and `cached_reads` hold this lock. Threads that never write must hold it to
+        read."""
         self._cached: dict[tuple[str, ...], list[Any]] | None = None
-        """Documents that were read inside `cached_reads`. None outside it."""
+        """Results of queries inside `cached_reads`. None outside `cached_reads`."""
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
         self.close = weakref.finalize(self, self._db.close)
-        """Close the database. Also called when the store is garbage-collected."""
-        self.close.atexit = False  # SQLite crashes if it is closed while a thread uses it.
+        """Closes the database. Also called when the store is garbage-collected."""
+        self.close.atexit = False  # SQLite crashes if a thread uses the database at exit.
         try:
             self._prepare()
         except sqlite3.DatabaseError as error:
@@ -129,7 +125,7 @@ class Store:
         self._db.executescript(
             "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
             "PRAGMA journal_size_limit = 16777216;"
-            # 256 KiB. The default of 2 MiB is no faster, because the system caches the file.
+            # 256 KiB. The default of 2 MiB is not faster, because the system caches the file.
             "PRAGMA cache_size = -256;"
         )
         if self._version() == 0:
@@ -165,8 +161,7 @@ class Store:
 
     @contextmanager
     def cached_reads(self) -> Iterator[None]:
-        """Cache the documents that are read inside the `with` block. Useful for checks that read the same documents
-        many times."""
+        """Cache documents inside the `with` block, for checks that read the same documents many times."""
         with self.lock:
             before, self._cached = self._cached, {} if self._cached is None else self._cached
             try:
@@ -176,7 +171,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all writes inside the `with` block together. After an error, commit none. Can be nested. Raises
+        """Commit all writes inside the `with` block together, or no write after an exception. Can be nested. Raises
         WriteFailure."""
         with self.lock:
             if self._db.in_transaction:
@@ -187,7 +182,7 @@ class Store:
                 yield
                 self._db.execute("COMMIT")
             except BaseException as error:
-                if self._db.in_transaction:  # SQLite may have rolled back itself because the disk is full.
+                if self._db.in_transaction:  # False if SQLite has rolled back, for example because the disk is full.
                     self._db.execute("ROLLBACK")
                 if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in _MACHINE_ERRORS:
                     raise WriteFailure(errno.EIO, f"could not write its database ({error})") from None
@@ -206,8 +201,8 @@ class Store:
         return document
 
     def put(self, path: str, document: Json) -> Json:
-        """Save a document at `path`, and return it. A new document is added at the end of its collection. An existing
-        document keeps its position."""
+        """Save a document at `path`, and return it. A new document is the last of its collection. An existing document
+        keeps its position."""
         self._cached = None
         self._db.execute(
             "INSERT INTO documents (path, collection, body) VALUES (?, ?, ?)"
@@ -217,23 +212,24 @@ class Store:
         return document
 
     def update(self, path: str, **fields: Any) -> Json:
-        """Change fields of the document at `path`, and return it. Raises MissingResource if it does not exist."""
+        """Change `fields` of the document at `path`, and return the document. Raises MissingResource if it does not
+        exist."""
         return self.put(path, {**self.get(path), **fields})
 
     def delete(self, path: str) -> None:
-        """Delete the document at `path` and all documents below, if there are any."""
+        """Delete the document at `path` and all documents below it. Do nothing if there are none."""
         self._cached = None
         self._db.execute(
             "DELETE FROM documents WHERE path = ? OR (path >= ? AND path < ?)", [path, f"{path}/", f"{path}0"]
         )
 
     def all(self, collection: str, *, status: str = "") -> Iterator[Json]:
-        """Yield the documents of a collection in order of creation. With `status`, yield only documents with this status."""
+        """Yield the documents of a collection, oldest first. With `status`, yield only documents with this status."""
         return (document for _, document in self.items(collection, status=status))
 
     def items(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[tuple[int, Json]]:
-        """Yield the position and the content of each document in a collection, in order of creation or newest first.
-        Cursors contain positions, which never change."""
+        """Yield pairs of a position and a document of a collection, oldest first or `newest_first`. Positions never
+        change, so cursors can contain them."""
         values, condition = [collection], "collection = ?"
         if status:
             values, condition = [collection, status], f"{condition} AND json_extract(body, '$.status') = ?"
@@ -243,7 +239,7 @@ class Store:
             yield position, self._document(body)
 
     def find_by(self, collection: str, field: str, value: str | int) -> Json | None:
-        """Return the first document of a collection whose `field` equals `value`. None if there is no such document."""
+        """Return the oldest document of a collection whose `field` equals `value`. None if no document does."""
         query = (
             "SELECT body FROM documents WHERE collection = ? AND json_extract(body, ?) = ? ORDER BY position LIMIT 1"
         )
@@ -298,7 +294,7 @@ class Store:
 
     def add_key(self, key: str, user: str) -> None:
         """Save an API key of `user`. Only the hash of the key is stored."""
-        # Without WHERE, each start would write the key again, and each end would wait for the disk.
+        # Without WHERE, each start of the platform would write the key again.
         change = "ON CONFLICT DO UPDATE SET user = excluded.user WHERE user != excluded.user"
         self._db.execute(f"INSERT INTO keys VALUES (?, ?) {change}", [_digest(key), user])
 
@@ -308,12 +304,12 @@ class Store:
         return str(row[0]) if row else None
 
     def setting(self, name: str) -> str | None:
-        """Return the value of an internal setting that is stored in the database. None if it is not set."""
+        """Return the value of a setting of the platform. None if the setting is not set."""
         row = self._db.execute("SELECT value FROM settings WHERE name = ?", [name]).fetchone()
         return str(row[0]) if row else None
 
     def set_setting(self, name: str, value: str) -> None:
-        """Store an internal setting in the database."""
+        """Save a setting of the platform, such as the ID of a folder's space."""
         self._db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", [name, value])
 
     def index(self, space: str, page: str, sections: Iterable[Section]) -> None:
@@ -341,10 +337,8 @@ class Store:
         self._db.execute(f"DELETE FROM sections WHERE {condition}", values)
 
     def search(self, spaces: list[str], query: str, limit: int) -> list[SearchHit]:
-        """Return the sections in `spaces` that match an FTS5 query, best match first.
-
-        Matches in titles of pages count most, then matches in headings.
-        """
+        """Return the sections in `spaces` that match an FTS5 query, best match first. Matches in titles of pages count more
+        than matches in headings, and these count more than matches in texts."""
         marks = ",".join("?" * len(spaces))
         rows = self._db.execute(
             f"SELECT space, page, anchor, sections.title, snippet(words, 1, '{_HIT_MARK}', '', '…', 32), sections.id FROM words"
@@ -354,13 +348,13 @@ class Store:
         )
         return [
             SearchHit(
-                space, page, anchor, title, snippet.replace(_HIT_MARK, ""), 0 if _HIT_MARK in snippet else section
+                space, page, anchor, title, snippet.replace(_HIT_MARK, ""), None if _HIT_MARK in snippet else section
             )
             for space, page, anchor, title, snippet, section in rows
         ]
 
     def section_body(self, section: int) -> str:
-        """Return the text of a section."""
+        """Return the text of the section with the ID `section`."""
         ((body,),) = self._db.execute("SELECT body FROM sections WHERE id = ?", [section])
         return str(body)
 
@@ -370,7 +364,7 @@ def _digest(key: str) -> str:
 
 
 def _without_surrogates(text: str) -> str:
-    """Replace lone surrogates in `text`, which SQLite cannot store."""
+    """Return `text` with `?` instead of lone surrogates, which SQLite cannot store."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -378,7 +372,8 @@ _JPEG_FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
 
 
 def image_size(data: bytes) -> Json | None:
-    """Return width and height in pixels of a PNG, GIF, JPEG or WebP. None for other formats and for damaged files."""
+    """Return the width and height of a PNG, GIF, JPEG or WebP image in pixels. None for other formats and damaged
+    images."""
     try:
         size = _read_size(data)
     except struct.error:

@@ -1,7 +1,7 @@
 """The people of the demo organization, and the history of the demo library.
 
-The history consists of the operations that create change requests and threads, oldest first. TOML files in `changes/`
-and `threads/` describe them. `DemoClock` and `DemoIds` give the created resources dates in the past and readable IDs.
+TOML files in `changes/` and `threads/` describe change requests and threads. `list_actions` returns the operations that
+create them. `DemoClock` and `DemoIds` give the created resources dates in the past and readable IDs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from octavo.server.store import Json
 
 @dataclass
 class DemoClock:
-    """Clock that always returns `moment`, which its owner sets."""
+    """Clock that returns `moment` until the caller sets another `moment`."""
 
     moment: datetime
 
@@ -52,7 +52,7 @@ class DemoClock:
 
 @dataclass
 class DemoIds:
-    """Creates readable IDs from `name`, such as `retries`, then `retries-2`."""
+    """Creates readable IDs from `name`: `retries`, then `retries-2`."""
 
     name: str = ""
     _counts: Counter[str] = field(default_factory=Counter)
@@ -64,7 +64,8 @@ class DemoIds:
 
 
 def find_page(world: World, at: ContentRef, file: str) -> Json:
-    """Return the page loaded from `file`, or added later with that slug. Raises LookupError if there is none."""
+    """Return the page that was loaded from `file`, or added by a change request with the slug `file`. Raises LookupError if
+    there is none."""
     pages = [page for page in page_trees.walk(get_at(world, at)["pages"]) if _source_file(page) == file]
     if not pages:
         raise LookupError(f"No page of {at} was written in {file}.")
@@ -72,7 +73,7 @@ def find_page(world: World, at: ContentRef, file: str) -> Json:
 
 
 def find_block(world: World, page: Json, words: str) -> str:
-    """Return the key of the smallest block that contains `words`: in a table, the row. Raises LookupError if there is
+    """Return the key of the smallest block that contains `words`. In a table, this is a row. Raises LookupError if there is
     none."""
     blocks = [
         (len(block_text), index, block.key)
@@ -85,7 +86,7 @@ def find_block(world: World, page: Json, words: str) -> str:
 
 
 def replace_once(text: str, words: str, replacement: str) -> str:
-    """Return `text` with `words` replaced by `replacement`. Raises LookupError unless `words` occurs exactly once."""
+    """Return `text` with `replacement` instead of `words`. Raises LookupError unless `words` occurs exactly once."""
     if text.count(words) != 1:
         raise LookupError(f"“{words[:60]}” is there {text.count(words)} times, not once.")
     return text.replace(words, replacement)
@@ -102,14 +103,14 @@ def _source_file(page: Json) -> str:
 
 
 StepOperations = Callable[[Any, ChangeRequestRef, World], Iterable[Operation[Any]]]
-"""Function that returns the operations of a step, such as an edit or a review, in the history of a change request."""
+"""Function that returns the operations of a step in a change request, such as an edit or a review."""
 
 _CHANGE_LIMIT = 50
 """Maximum number of changes in one edit."""
 
 
 def _edit(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
-    """Yield the operation that makes all edits of a step in one revision. Edits of a page are applied in order."""
+    """Yield one operation with all edits of a step."""
     changes: list[content.ContentEdit] = []
     texts: dict[str, str] = {}
     for edit in step["edit"]:
@@ -181,8 +182,7 @@ STEPS: dict[str, StepOperations] = {
 
 
 def _post_thread(thread: Any, at: Discussion, world: World) -> Iterator[Operation[Any]]:
-    """Yield the operation that creates a thread on the space, a page or a block. `thread["block"]` has words of the
-    block."""
+    """Yield the operation that creates a thread on the space, a page or a block."""
     target: dict[str, Any] = {}
     if "page" in thread:
         page = find_page(world, at, thread["page"])
@@ -193,8 +193,7 @@ def _post_thread(thread: Any, at: Discussion, world: World) -> Iterator[Operatio
 
 
 def _react(at: Discussion, thread: str, reply: str | None, emoji: str) -> Operation[Any]:
-    """Return the operation that adds a reaction to a thread or reply. The API expects hexadecimal code points, such as
-    `1f44d`."""
+    """Return the operation that adds a reaction to a thread or reply. The API writes an emoji as code points: `1f44d`."""
     added = ("-".join(f"{ord(letter):x}" for letter in emoji),)
     if reply is None:
         return comments.Update(at=at, comment_id=thread, added_reactions=added)
@@ -207,14 +206,13 @@ _AGE = re.compile(r"(?:(\d+)d)? ?(?:(\d+)h)? ?(?:(\d+)m)?")
 
 @dataclass(frozen=True)
 class PastAction:
-    """Action of a person in the past. The IDs of the resources that it creates begin with `name`."""
+    """Action of a person in the past. Resources that the action creates have IDs that begin with `name`."""
 
     age: timedelta
     person: str
     name: str
     operations: Callable[[World], Iterable[Operation[Any]]] = field(compare=False)
-    """Function that returns the operations. It is called after all earlier actions, because it may refer to content that
-    they created."""
+    """Function that returns the operations. It may use content of earlier actions, so it is called after all of them."""
 
 
 def list_actions() -> list[PastAction]:
@@ -229,7 +227,7 @@ def list_actions() -> list[PastAction]:
 
 
 def _read_files(kind: str) -> Iterator[Any]:
-    """Yield the changes or threads of all files. Keys at the top of a file apply to all of its changes or threads."""
+    """Yield the tables of a kind (“change” or “thread”) from all files. Each table has the keys at the top of its file."""
     for path in sorted((_FOLDER / f"{kind}s").glob("*.toml")):
         read = tomllib.loads(path.read_text(encoding="utf-8"))
         for each in read.pop(kind):
@@ -290,12 +288,12 @@ def _parse_age(text: str) -> timedelta:
 ORGANIZATION = "saltmarsh"
 MEMBERS = 300
 NEVER_DISABLED = 21
-"""Number of members at the start of `members()` who are never disabled."""
+"""Number of members at the start of `members()` whose accounts are never disabled."""
 
 
 @dataclass(frozen=True)
 class DemoPerson:
-    """Person with a role in the organization. Guests have no role."""
+    """Person in the organization. The role of a guest is None."""
 
     id: str
     name: str
@@ -314,15 +312,15 @@ PEOPLE = (
     DemoPerson("sipho-dlamini", "Sipho Dlamini", "comment"),
     DemoPerson("elin-brandt", "Elin Brandt", "read"),
 )
-"""People whose role you can take in the demo, the highest role first."""
+"""People as whom you can run the demo, highest role first."""
 
 DEFAULT_PERSON = PEOPLE[1]
-"""The person you are in the demo unless you choose another. She may review and merge, but not administer."""
+"""Person as whom the demo runs by default. She may review and merge, but not administer."""
 
 
 def members() -> list[DemoPerson]:
-    """Return the `MEMBERS` that are not in `PEOPLE`, in the order in which they joined. The authors of threads come
-    first."""
+    """Return the members of the organization who are not in `PEOPLE`, in the order in which they joined. The authors of
+    threads come first."""
     names = tomllib.loads((_FOLDER / "names.toml").read_text(encoding="utf-8"))
     people = [
         DemoPerson(_person_id(name, index), name, role) for index, (name, role) in enumerate(names["named"].items())
@@ -339,7 +337,7 @@ def members() -> list[DemoPerson]:
 
 
 def add_people(world: World, today: datetime) -> None:
-    """Add all people to the organization. They joined in the years before `today`."""
+    """Add all people to the organization, with dates of joining in the years before `today`."""
     chance = Random("days")
     for person in PEOPLE:
         _save_person(world, person, joined_at=today - timedelta(days=chance.randrange(200, 4000)), seen_at=today)
@@ -373,8 +371,8 @@ def _save_person(
 
 
 def _person_id(name: str, index: int) -> str:
-    """Return an ID such as `mara-lindqvist`, made from the Latin letters of a name. Without Latin letters, return
-    `member-NUMBER`, made from `index`."""
+    """Return an ID such as `mara-lindqvist` from the Latin letters of a name. For a name without Latin letters, return for
+    example `member-5`, where 5 is `index` + 1."""
     plain = unicodedata.normalize("NFKD", name.lower().translate(_TRANSLITERATION))
     words = "".join(letter if letter.isascii() and letter.isalpha() else " " * letter.isspace() for letter in plain)
     return "-".join(words.replace("-", " ").split()) or f"member-{index + 1}"
@@ -390,7 +388,7 @@ def setup() -> Any:
 
 
 _READER_STEP = 11
-"""Step through the readers: every eleventh, from the first, is a member of each team with the Reader role."""
+"""Step in the list of members with the Reader role: every eleventh is in all teams with this role."""
 
 
 def create_team(world: World, team: Any) -> None:

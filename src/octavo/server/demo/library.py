@@ -1,8 +1,7 @@
-"""The demo library: an invented maker of tide gauges, its manuals, its docs site and the people who write them.
+"""The demo library: an invented maker of tide gauges, with its manuals, its docs site and the people who write them.
 
 The large demo has as much content as a large organization: two hundred spaces, ten thousand pages, five thousand open
-threads and six hundred open change requests. They are made from the word lists in `large.toml`. The default person is
-involved as often as each of the forty people who write.
+threads and six hundred open change requests. Its texts are made from the word lists in `large.toml`.
 """
 
 from __future__ import annotations
@@ -44,15 +43,19 @@ from octavo.server.loader import load
 from octavo.server.rest import World, iso
 from octavo.server.store import Json
 
-LEAST_SPACES, OPEN_THREADS, CHANGE_REQUESTS = 200, 5000, 600
-"""Minimum numbers of spaces, open threads and change requests in the large demo."""
+LEAST_SPACES = 200
+"""Minimum number of spaces in the large demo."""
+OPEN_THREADS = 5000
+"""Minimum number of open threads in the large demo."""
+CHANGE_REQUESTS = 600
+"""Minimum number of open change requests in the large demo."""
 _MONTHS_OF_SPACE = 46
 _DISCUSSED_MONTHS = 8
-"""Number of months whose pages have threads. They are the last months of a space."""
+"""Number of months at the end of a space whose pages have threads."""
 _FIRST_YEAR = 2023
 _STATION_SPACES_AGE = timedelta(days=110)
 _ACTIVITY_DAYS = timedelta(days=90)
-"""Maximum age of the threads and change requests of the large demo."""
+"""Maximum age of threads and change requests in the large demo."""
 _COLLECTION = "harbours"
 
 Action = Callable[[], None]
@@ -60,7 +63,7 @@ Action = Callable[[], None]
 
 @dataclass(frozen=True)
 class _StationSpace:
-    """Space about one station, with the IDs of the pages for its months."""
+    """Space about one station. `months` has the IDs of its pages, one page for each month."""
 
     id: str
     place: str
@@ -68,7 +71,7 @@ class _StationSpace:
 
 
 def fill(world: World, clock: DemoClock, ids: DemoIds, today: datetime, share: float = 1.0) -> None:
-    """Add the large demo, or a `share` of it, to an existing demo library. The whole takes half a minute."""
+    """Add the large demo, or a `share` of it, to an existing demo library. The large demo takes half a minute."""
     chance = Random("large")
     clock.moment = today - _STATION_SPACES_AGE
     titles = _titles()
@@ -91,8 +94,7 @@ def _titles() -> list[tuple[str, str]]:
 
 
 def _create_station_space(world: World, ids: DemoIds, station: str, kind: str, chance: Random) -> _StationSpace:
-    """Create the space about a station: an introduction, and a page for each year with a page for each month below
-    it."""
+    """Create the space about a station: an introduction, pages for years, and below each year pages for its months."""
     writer = world.for_user(chance.choice(_people_with_role("edit")))
     if world.store.find(f"/collections/{_COLLECTION}") is None:
         ids.name = _COLLECTION
@@ -144,7 +146,7 @@ def _month_text(chance: Random, place: str, month: str) -> str:
 def _threads(
     world: World, station_spaces: list[_StationSpace], chance: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """Yield the age of each thread and the action that creates it. A few spaces have many threads, most have few."""
+    """Yield pairs of the age of a thread and the action that creates the thread. Most spaces get few threads, some many."""
     weights = [chance.paretovariate(1.2) for _ in station_spaces]
     for number in range(count):
         space = chance.choices(station_spaces, weights)[0]
@@ -154,7 +156,7 @@ def _threads(
 
 
 def _create_thread(world: World, ids: DemoIds, at: Discussion, space: _StationSpace, name: str, chance: Random) -> None:
-    """Create a thread with the ID `name` on a page of a space, with up to five replies."""
+    """Create a thread with the ID `name` and up to five replies on a page of a space."""
     page_id, month = chance.choice(list(zip(space.months, _months(), strict=True))[-_DISCUSSED_MONTHS:])
     author = chance.choice(_people_with_role("comment"))
     text = _sentence(chance, "question", space.place, month)
@@ -175,8 +177,8 @@ def _create_thread(world: World, ids: DemoIds, at: Discussion, space: _StationSp
 def _change_requests(
     world: World, station_spaces: list[_StationSpace], chance: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """Yield the age of each change request and the action that creates it. A few actions also merge, so that other
-    change requests are outdated."""
+    """Yield pairs of the age of a change request and the action that creates it. Some actions merge, so that other change
+    requests are outdated."""
     proposals = [
         _Proposal(world, ids, chance.choice(station_spaces), f"c{number}", Random(f"change {number}"))
         for number in range(count)
@@ -192,7 +194,7 @@ def _change_requests(
 
 @dataclass(frozen=True)
 class _Proposal:
-    """A change request on a space. It changes pages of the space, and may request and receive reviews."""
+    """A change request that edits pages of a space. It may have reviewers, reviews and threads."""
 
     world: World
     ids: DemoIds
@@ -234,7 +236,7 @@ class _Proposal:
         self._create(author)
         world = self.world.for_user(author)
         if chance.random() < 0.2:
-            return  # The change request stays a draft.
+            return
         run_operation(change_requests.Update(at=self.at, status="open"), world)
         reviewers = sorted(
             {chance.choice(_people_with_role("review")) for _ in range(chance.choice((0, 1, 1, 2)))} - {author}
@@ -301,7 +303,7 @@ SITE = SiteRef(organization_id=history.ORGANIZATION, site_id="docs")
 
 
 def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
-    """Yield the operations that create and publish the docs site, each after the ID for the resource that it creates."""
+    """Yield the operations that create and publish the docs site, each with the ID of the resource that it creates."""
     site = history.setup()["site"]
     yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=history.ORGANIZATION), title=site["title"])
     for section in site["sections"]:
@@ -312,7 +314,7 @@ def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
 
 
 TODAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
-"""Default date of the demo, a Monday."""
+"""Default date of the demo."""
 
 _FOLDER = Path(__file__).parent
 _GUEST_SPACE = "harbour-api"
@@ -322,11 +324,8 @@ _PAGES_AGE = timedelta(days=120)
 
 
 def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
-    """Fill an empty store with the demo library, in the state after years of work until `today`.
-
-    `large` is the share of the large demo to add, from 0 to 1. The store gets no API key: the caller adds a key for one
-    of `history.PEOPLE`.
-    """
+    """Fill an empty store with the demo library as of `today`. `large` is the share of the large demo to add, from 0 to 1.
+    The caller must add an API key for one of `history.PEOPLE`."""
     clock, ids = DemoClock(today - _SPACES_AGE), DemoIds()
     past = replace(world, now=clock, new_id=ids)
     with world.store.transaction():
@@ -348,7 +347,7 @@ def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
 
 
 def _create_organization(world: World, today: datetime) -> None:
-    """Create the organization and its members. The API has no operations for that."""
+    """Create the organization and its members. The API has no operations to create them."""
     organization = {
         "id": history.ORGANIZATION,
         "title": "Saltmarsh Instruments",
@@ -367,7 +366,7 @@ def _create_organization(world: World, today: datetime) -> None:
 
 
 def _create_spaces(world: World, ids: DemoIds) -> None:
-    """Create collections, empty spaces and teams, and give guests access. `_load_pages` adds the first revisions."""
+    """Create collections, spaces without pages, and teams, and give guests access."""
     at = OrganizationRef(organization_id=history.ORGANIZATION)
     for collection in history.setup()["collections"]:
         ids.name, parent = collection["id"], collection.get("parent")
@@ -386,7 +385,7 @@ def _create_spaces(world: World, ids: DemoIds) -> None:
 
 
 def _load_pages(world: World, ids: DemoIds) -> None:
-    """Load the pages of each space from its folder. The generated pages of the station register are written first."""
+    """Load the pages of each space from its folder. The folder of the station register also gets generated pages."""
     with tempfile.TemporaryDirectory() as temporary:
         folder_copy = Path(temporary) / "stations"
         shutil.copytree(_FOLDER / "stations", folder_copy)

@@ -1,4 +1,4 @@
-"""Generated pages of the station register: regions, stations, the log of all stations, and the table of contents."""
+"""Generates pages of the station register: regions, stations, the log of all stations, and the table of contents."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _LEVELS = (
     ("Mean low water springs", 0.13, 0.0),
     ("Lowest astronomical tide", 0.0, 0.0),
 )
-"""Tide levels: the name, the share of the height of mean high water springs, and the meters to add."""
+"""Tide levels: name, share of the height of mean high water springs, and meters to add."""
 _SLUGS = {"Queen's Pier": "brannoch-pier"}
 
 
 @dataclass(frozen=True)
 class Station:
-    """Station of a tide gauge, with the slug of its region."""
+    """Station with a tide gauge. `region` is the slug of its region."""
 
     name: str
     region: str
@@ -57,7 +57,7 @@ class Station:
 
     @property
     def path(self) -> str:
-        """Path of the station's page in the folder of the space."""
+        """Path of the page about the station, in the folder of the space."""
         return f"regions/{self.region}/{self.slug}.md"
 
 
@@ -71,7 +71,7 @@ def _stations_of(region: Any) -> list[Station]:
 
 
 def generated_files() -> dict[str, str]:
-    """Return all generated pages by path, including the table of contents."""
+    """Return the text of all generated pages and of the table of contents, by path."""
     written = {f"regions/{region['slug']}/README.md": _region_page(region) for region in _word_lists()["region"]}
     written |= {
         station.path: _station_page(station, region)
@@ -159,8 +159,7 @@ def _station_page(station: Station, region: Any) -> str:
 
 @cache
 def _station_facts(station: Station) -> dict[str, Any]:
-    """Return the facts on a station's page by name. A fact that `register.toml` does not have for the station is chosen
-    from the word lists."""
+    """Return the facts about a station by name. `register.toml` has facts about some stations. Other facts are random."""
     words, chance = _word_lists()["sheet"], Random(station.slug)
     region = next(each for each in _word_lists()["region"] if each["slug"] == station.region)
     high = region["range"] * chance.uniform(0.97, 1.12)
@@ -208,7 +207,7 @@ class _LogEntry:
 
 
 def _log_entries() -> Iterator[_LogEntry]:
-    """Yield log entries without end, from the last day backwards. The station of each entry existed on that day."""
+    """Yield log entries forever, newest first. Each entry is about a station that existed on its day."""
     words, chance = _word_lists()["log"], Random("log")
     since = [(_station_facts(station)["since"], station.name) for station in stations()]
     day = LAST_DAY

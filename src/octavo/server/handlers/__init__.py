@@ -1,4 +1,4 @@
-"""Handlers for operations that need more than plain REST, one module per subject."""
+"""Handlers of the operations that are not plain REST, in one module for each subject."""
 
 from importlib import import_module
 from pkgutil import iter_modules
@@ -28,11 +28,11 @@ _MODULE_OF_AREA = {
     "urls": "links",
     "users": "organizations",
 }
-"""The module with the handlers of an area of the API, if the module has another name than the area."""
+"""Modules with the handlers of an area of the API, by area. Other modules have the name of their area."""
 
 
 def load_for(operation: type[Operation[Any]]) -> None:
-    """Import the module with the handlers of an operation, so that it registers its handlers."""
+    """Import the module with the handlers of an operation. The import registers the handlers."""
     area = operation.__module__.rpartition(".")[2]
     import_module(f"{__name__}.{_MODULE_OF_AREA.get(area, area)}")
 

@@ -90,8 +90,8 @@ def _list_aggregate(op: permissions.ListAggregate, world: World) -> Json:
 
 
 def _members_with_role(world: World, shared: Json, wanted_role: str | None) -> Iterator[tuple[int, Json]]:
-    """Yield the sort key, and the ID and role, of each member with a role in a space or collection. With `wanted_role`,
-    yield only the members with this role."""
+    """Yield pairs of a sort key and a member, as `{"id": …, "role": …}`, for all members with a role in a space or
+    collection. With `wanted_role`, yield only members with this role."""
     for position, member in world.store.items(f"/orgs/{shared['organization']}/members"):
         current_role = role(world, shared, member["id"])
         if current_role and wanted_role in (None, current_role):
@@ -117,12 +117,12 @@ def _list_of_member(op: permissions.ListOfMember, world: World) -> Json:
 
 
 _TARGET_KINDS = ("space", "collection")
-"""Kinds of resources to which an invite link can grant access."""
+"""Fields of an invite link with the resource to which the link grants access."""
 
 
 @handle.register
 def _invite(op: invites.Invite, world: World) -> Json:
-    """Add people by email. They become members immediately, because the embedded platform sends no email."""
+    """Add people by email address as members. They need not accept, because the embedded platform sends no email."""
     organization = op.at.organization_id
     require_in_organization(world, organization, "admin")
     settings = world.store.get(f"/orgs/{organization}")
@@ -149,7 +149,7 @@ def _new_user(world: World, email: str) -> str:
 
 
 def _add_member(world: World, path: str, role: str | None, *, sso: bool) -> bool:
-    """Add a member. Return False without a change if the user is already a member."""
+    """Add a member at `path`. Return False if the user is already a member."""
     if world.store.find(path):
         return False
     joined = world.timestamp()
@@ -165,13 +165,13 @@ def _present_link(world: World, link: Json) -> Json:
 
 
 def _is_redundant(world: World, link: Json) -> bool:
-    """Return whether an invite link is not needed: its target is gone, or another link to this target gives a higher
-    role, or an older link gives the same role."""
+    """Return whether an invite link is not needed: its target is gone, or another link gives a higher role in the
+    target, or an older link gives the same role."""
     if _target_kind(link) and _find_target(world, link) is None:
         return True
     others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))
     alike = [other for other in others if all(other.get(kind) == link.get(kind) for kind in _TARGET_KINDS)]
-    best = max(alike, key=_role_rank)  # For equal roles, max returns the oldest link.
+    best = max(alike, key=_role_rank)  # Links with the same role are in order of creation, and max returns the first.
     return bool(best["id"] != link["id"])
 
 
@@ -185,8 +185,8 @@ def _target_kind(link: Json) -> str | None:
 
 
 def _find_target(world: World, link: Json) -> Json | None:
-    """Return the space or collection of a link. None for a link to the organization, and if the target was deleted or
-    transferred to another organization."""
+    """Return the space or collection of an invite link. None if it was deleted or transferred to another organization, and
+    for a link to the organization."""
     kind = _target_kind(link)
     target = world.store.find(f"/{kind}s/{link[kind]}") if kind else None
     is_gone = target is None or target.get("deletedAt") or target["organization"] != link["organization"]
@@ -233,7 +233,7 @@ def _fill_in_link(op: invites.CreateLink | invites.UpdateLink, world: World, lin
 
 
 _FIELD_SETS = ({"role"}, {"level", "space"}, {"level", "collection"})
-"""Combinations of fields that an invite link can have."""
+"""Valid combinations of fields in an invite link."""
 
 
 @handle.register

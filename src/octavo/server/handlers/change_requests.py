@@ -1,4 +1,4 @@
-"""Change requests: created from the main content, edited, updated from main and merged."""
+"""Change requests: creates, edits and merges change requests, and updates them from main."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def change_request_path(at: ChangeRequestRef) -> str:
 
 
 def get_by_number(world: World, space_id: str, number: str) -> Json:
-    """Return the change request of a space with a number. Raises MissingResource if there is none."""
+    """Return the change request with a number, such as 12, in a space. Raises MissingResource if there is none."""
     collection = f"/spaces/{space_id}/change-requests"
     is_number = number.isascii() and number.isdecimal() and len(number) < 10
     document = world.store.find_by(collection, "number", int(number)) if is_number else None
@@ -40,13 +40,13 @@ def get_by_number(world: World, space_id: str, number: str) -> Json:
 
 
 def base_of(change_request: Json) -> str:
-    """Return the ID of the main revision that a change request is compared with."""
+    """Return the ID of the main revision with which a change request is compared."""
     return str(change_request.get("revisionMergedAncestor") or change_request["revisionInitial"])
 
 
 def is_outdated(space: Json, change_request: Json) -> bool:
-    """Return whether main changed since a change request was created or last updated from main. False for a merged
-    change request."""
+    """Return whether main has changed since a change request was created or updated from main. False for a merged change
+    request."""
     return change_request["status"] != "merged" and base_of(change_request) != str(space["revision"])
 
 
@@ -89,8 +89,7 @@ def create(world: World, space_id: str, subject: str = "") -> Json:
 
 
 def record_edit(world: World, change_request: Json, revision: Json) -> Json:
-    """Make `revision` the current revision of a change request, count the edit for the caller, and return the change
-    request."""
+    """Set the current revision of a change request, and count an edit of the caller. Return the change request."""
     before = change_request["editors"].get(world.caller, {"count": 0})
     now = world.timestamp()
     editors = {**change_request["editors"], world.caller: {"count": before["count"] + 1, "updatedAt": now}}
@@ -99,8 +98,7 @@ def record_edit(world: World, change_request: Json, revision: Json) -> Json:
 
 
 def refuse_closed(change_request: Json, action: str) -> None:
-    """Raise Refusal if a change request is merged or archived. `action` follows “so it cannot” in the message, as in “be
-    merged”."""
+    """Raise Refusal if a change request is merged or archived. `action` is a part of the message, such as `be edited`."""
     name, status = f"Change request #{change_request['number']}", change_request["status"]
     if status == "merged":
         raise Refusal(409, f"{name} is already merged, so it cannot {action}. Create a new change request.")
@@ -143,8 +141,8 @@ def _update(op: change_requests.Update, world: World) -> Json:
 
 
 def update_fields(world: World, document: Json, **fields: Any) -> Json:
-    """Change fields of a change request, and return it. The value None removes its description. Raises Refusal if the
-    description is not a document."""
+    """Change `fields` of a change request, and return the change request. The description None removes the description.
+    Raises Refusal for a description that is not a document."""
     description = fields.get("description")
     if description is not None and description.get("object") != "document":
         raise Refusal(400, "description must be a JSON object with object set to document.")
@@ -170,8 +168,7 @@ def _list_contributors(op: change_requests.ListContributors, world: World) -> Js
 
 
 def _contributions(world: World, document: Json) -> Iterator[tuple[str, Json]]:
-    """Yield the contributions to a change request, each as the ID of the user and the contribution: edits first, then
-    comments and replies."""
+    """Yield pairs of a user ID and a contribution to a change request: edits first, then comments and replies."""
     for user, each in document["editors"].items():
         yield user, {**each, "actionType": "edit"}
     path = f"/spaces/{document['space']}/change-requests/{document['id']}/comments"
@@ -192,7 +189,7 @@ def _merge(op: change_requests.Merge, world: World) -> Json:
 
 def _refuse_unmet_merge_rules(world: World, space: Json, document: Json) -> None:
     """Raise Refusal for the first merge rule that a change request does not meet. Rules about agent reviews and custom
-    expressions count as met, because the embedded platform has neither."""
+    expressions are always met, because the embedded platform does not support them."""
     organization = world.store.get(f"/orgs/{space['organization']}")
     rules = rules_in(space.get("mergeRules"), organization.get("mergeRules"))
     if bypasses(rules, world.caller):
@@ -216,8 +213,7 @@ def _refuse_unmet_merge_rules(world: World, space: Json, document: Json) -> None
 
 
 def merge(world: World, document: Json) -> Json:
-    """Merge a change request into the main content without checking permissions and merge rules. Return a `MergeResult`
-    of the API."""
+    """Merge a change request into main without checking permissions or merge rules. Return a `MergeResult` of the API."""
     space_id = document["space"]
     main = get_current(world, space_id)
     outcome = _merge_contents(world, document, main)
@@ -245,7 +241,7 @@ def _update_from_main(op: change_requests.UpdateFromMain, world: World) -> Json:
 
 
 def update_from_main(world: World, document: Json) -> Json:
-    """Merge the main content into a change request, unless it is up to date. Return a `MergeResult` of the API."""
+    """Merge main into an outdated change request. Return a `MergeResult` of the API."""
     if not is_outdated(world.store.get(f"/spaces/{document['space']}"), document):
         return {"revision": document["revision"], "result": "update"}
     main = get_current(world, document["space"])

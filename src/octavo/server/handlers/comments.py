@@ -1,9 +1,8 @@
 """Comments and replies, reviews of change requests, and review requests.
 
-`Threads` converts stored comments to API resources, and decides who may change them. The handlers are below.
-
-A review belongs to the revision at the time of its submission. It becomes outdated when its author reviews again, or
-when the author's review is requested again. Authors may review their own change requests.
+`Threads` converts stored comments to API resources, and says who may change them. A review becomes outdated when its
+author submits another review, or when another review of this author is requested. Authors may review their own change
+requests.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ _to_markdown = lazy("octavo.documents.json_to_markdown:to_markdown")  # lazy: fe
 
 @dataclass(frozen=True)
 class Threads:
-    """Comments on a space or change request, as the caller sees them."""
+    """Comments on a space or change request, for the caller."""
 
     world: World
     at: Discussion
     _texts: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
-    """By page ID and hash of the page text: the texts of the page's blocks, by block key."""
+    """Texts of blocks by block key, for each pair of a page ID and the hash of the page text."""
 
     @property
     def path(self) -> str:
@@ -66,15 +65,15 @@ class Threads:
 
     @cached_property
     def base(self) -> Json | None:
-        """Base revision of a change request, which has the content that the change request removes. None for a space, and
-        if the revision does not exist."""
+        """Base revision of a change request. It has the content that the change request removes. None for a space, and
+        for a missing revision."""
         if not isinstance(self.at, ChangeRequestRef):
             return None
         base = base_of(self.world.store.get(change_request_path(self.at)))
         return self.world.store.find(f"/spaces/{self.at.space_id}/revisions/{base}")
 
-    def comment(self, document: Json, format: Format | None = None) -> Json:
-        """Return a comment as the caller sees it."""
+    def present_comment(self, document: Json, format: Format | None = None) -> Json:
+        """Return a comment as an API resource with the permissions of the caller."""
         path = f"{self.path}/{document['id']}"
         result = self._message("comment", path, document, format)
         result["replies"] = self.world.store.count(f"{path}/replies")
@@ -83,20 +82,20 @@ class Threads:
             result["resolvedBy"] = present_user(self.world, document["resolvedBy"])
         return result
 
-    def reply(self, comment_id: str, document: Json, format: Format | None = None) -> Json:
-        """Return a reply as the caller sees it."""
+    def present_reply(self, comment_id: str, document: Json, format: Format | None = None) -> Json:
+        """Return a reply as an API resource with the permissions of the caller."""
         return self._message("comment-reply", f"{self.path}/{comment_id}/replies/{document['id']}", document, format)
 
     def may_edit(self, document: Json) -> bool:
-        """Return whether the caller wrote a comment or reply, and has permission to comment."""
+        """Return whether the caller is the author of a comment or reply and has permission to comment."""
         return bool(document["postedBy"] == self.world.caller) and allows(self.role, "comment")
 
     def may_delete(self, document: Json) -> bool:
-        """Return whether the caller may delete a comment or reply: its author and admins may."""
+        """Return whether the caller is the author of a comment or reply, or an admin."""
         return bool(document["postedBy"] == self.world.caller) or allows(self.role, "admin")
 
     def may_resolve(self, document: Json) -> bool:
-        """Return whether the caller may resolve or reopen a thread: its author and editors may."""
+        """Return whether the caller may resolve or reopen a thread, as its author or an editor."""
         return self.may_edit(document) or allows(self.role, "edit")
 
     def _message(self, kind: str, path: str, document: Json, format: Format | None) -> Json:
@@ -131,7 +130,7 @@ class Threads:
         page, node = self.pages.get(page_id), target.get("node", {}).get("id")
         outdated = page is None or (node is not None and self.block_text(page, node) is None)
         if outdated and self.base is not None and not self.contains(self._revision_of(target), page_id, node):
-            # A comment on content that the change request removes is not outdated.
+            # The comment is about content that the change request had already removed.
             outdated = not self.contains(self.base, page_id, node)
         if page is None:
             revisions = filter(None, (self._revision_of(target), self.base))
@@ -141,17 +140,16 @@ class Threads:
         return {**{name: page[name] for name in names if page.get(name) is not None}, "outdated": outdated}
 
     def _revision_of(self, target: Json) -> Json | None:
-        """Return the revision at the time of a comment. None if it does not exist."""
+        """Return the revision on which a comment was written. None if it does not exist."""
         return self.world.store.find(f"/spaces/{self.at.space_id}/revisions/{target['revision']}")
 
     def contains(self, revision: Json | None, page_id: str, node: str | None) -> bool:
-        """Return whether a revision contains a page, and the block `node` if it is not None."""
+        """Return whether a revision contains a page and, if `node` is given, the block with this key."""
         page = page_trees.find(revision["pages"], page_id) if revision is not None else None
         return page is not None and (node is None or self.block_text(page, node, revision) is not None)
 
     def find_block_text(self, page_id: str, node: str) -> str | None:
-        """Return the text of a block of a page, or of a block that the change request removes. None if there is no such
-        block."""
+        """Return the text of a block in the current revision or in `base`. None if there is no such block."""
         for revision in (self.revision, self.base):
             page = page_trees.find(revision["pages"], page_id) if revision is not None else None
             if page is not None and (block_text := self.block_text(page, node, revision)) is not None:
@@ -159,10 +157,8 @@ class Threads:
         return None
 
     def block_text(self, page: Json, node: str, revision: Json | None = None) -> str | None:
-        """Return the text of a block in a page or in content that the page includes. None if there is no such block.
-
-        `revision` has the page and the included content. It is the current revision by default.
-        """
+        """Return the text of a block in a page of `revision`, or in reusable content that the page includes. None if
+        there is no such block. By default, `revision` is the current revision."""
         key = page["id"], page.get("text", "")
         if key not in self._texts:
             text = self.world.store.text(page["text"]) if page.get("text") else ""
@@ -180,7 +176,7 @@ def _block_texts(text: str) -> dict[str, str]:
 
 
 PREVIEW_LIMIT = 200
-"""Maximum number of characters of a block's text that are stored with a comment on the block."""
+"""Maximum length of the text of a block that is stored with a comment, in characters."""
 EMOJI_LIMIT = 50
 
 
@@ -194,10 +190,8 @@ def post(
     cell: comments.TableCell | None = None,
     review: str | None = None,
 ) -> Json:
-    """Create a comment on a space, change request, page, block (`node`) or table cell, and return it. Raises Refusal if its
-    text is empty, or if its page is not given or does not exist.
-
-    `review` is the ID of the review that the comment belongs to.
+    """Create a comment on a space or change request, on a page, block (`node`) or table cell in it, or for the review with
+    the ID `review`. Return the comment. Raises Refusal for an empty text or a missing page.
     """
     threads = Threads(world, at)
     target: Json = {"revision": threads.revision["id"]}
@@ -226,7 +220,7 @@ def _list_comments(op: comments.List, world: World) -> Json:
     newest_first = op.order == "desc"
     all_comments = world.store.items(threads.path, newest_first=newest_first)
     matching = [pair for pair in all_comments if _matches_filters(op, pair[1])]
-    return paginate(op, matching, lambda comment: threads.comment(comment, op.format), descending=newest_first)
+    return paginate(op, matching, lambda comment: threads.present_comment(comment, op.format), descending=newest_first)
 
 
 def _matches_filters(op: comments.List, comment: Json) -> bool:
@@ -241,12 +235,12 @@ def _matches_filters(op: comments.List, comment: Json) -> bool:
 def _create(op: comments.Create, world: World) -> Json:
     _require_commenter(op.at, world)
     comment = post(world, op.at, _body_markdown(op.body), page=op.page, node=op.node, cell=op.table_cell)
-    return Threads(world, op.at).comment(comment)
+    return Threads(world, op.at).present_comment(comment)
 
 
 @handle.register
 def _get(op: comments.Get, world: World) -> Json:
-    return Threads(world, op.at).comment(world.store.get(path_of(op)), op.format)
+    return Threads(world, op.at).present_comment(world.store.get(path_of(op)), op.format)
 
 
 @handle.register
@@ -261,7 +255,7 @@ def _update(op: comments.Update, world: World) -> Json:
             comment.pop(name, None)
             if op.resolved:
                 comment[name] = value
-    return threads.comment(world.store.put(path_of(op), comment))
+    return threads.present_comment(world.store.put(path_of(op), comment))
 
 
 @handle.register
@@ -276,7 +270,7 @@ def _list_replies(op: comments.ListReplies, world: World) -> Json:
     threads = Threads(world, op.at)
     world.store.get(f"{threads.path}/{op.comment_id}")
     replies = world.store.items(path_of(op))
-    return paginate(op, replies, lambda reply: threads.reply(op.comment_id, reply, op.format))
+    return paginate(op, replies, lambda reply: threads.present_reply(op.comment_id, reply, op.format))
 
 
 @handle.register
@@ -286,19 +280,19 @@ def _create_reply(op: comments.CreateReply, world: World) -> Json:
     world.store.get(f"{threads.path}/{op.comment_id}")
     reply = _new_message(world, _body_markdown(op.body))
     world.store.put(f"{path_of(op)}/{reply['id']}", reply)
-    return threads.reply(op.comment_id, reply, op.format)
+    return threads.present_reply(op.comment_id, reply, op.format)
 
 
 @handle.register
 def _get_reply(op: comments.GetReply, world: World) -> Json:
-    return Threads(world, op.at).reply(op.comment_id, world.store.get(path_of(op)), op.format)
+    return Threads(world, op.at).present_reply(op.comment_id, world.store.get(path_of(op)), op.format)
 
 
 @handle.register
 def _update_reply(op: comments.UpdateReply, world: World) -> Json:
     threads = Threads(world, op.at)
     reply = world.store.put(path_of(op), _apply_edits(op, world, threads))
-    return threads.reply(op.comment_id, reply)
+    return threads.present_reply(op.comment_id, reply)
 
 
 @handle.register
@@ -329,7 +323,7 @@ def _new_message(world: World, markdown: str) -> Json:
 
 
 def _body_markdown(body: Markdown) -> str:
-    """Return a comment body as Markdown, the format it is stored in."""
+    """Return the body of a comment as Markdown."""
     if body.document is None:
         return body.markdown
     markdown: str = _to_markdown(body.document)
@@ -353,7 +347,7 @@ def _apply_edits(op: comments.Update | comments.UpdateReply, world: World, threa
 
 
 def _apply_reactions(op: comments.Update | comments.UpdateReply, world: World, before: Iterable[Json]) -> list[Json]:
-    """Return the reactions with the changes of the caller. A user can add each reaction once."""
+    """Return the reactions `before` with the changes that `op` requests for the caller."""
     removed, added = op.removed_reactions or (), op.added_reactions or ()
     if not all(0 < len(emoji) <= EMOJI_LIMIT for emoji in (*removed, *added)):
         raise Refusal(400, f"A reaction must be one emoji of 1 to {EMOJI_LIMIT} characters.")
@@ -368,12 +362,12 @@ def _apply_reactions(op: comments.Update | comments.UpdateReply, world: World, b
 
 
 def _present_review(world: World, at: ChangeRequestRef, document: Json, format: Format | None = None) -> Json:
-    """Return a review with its comment, if the comment still exists."""
+    """Return a review as an API resource. It contains the comment of the review unless the comment was deleted."""
     review = {"object": "change-request-review", **document, "reviewer": present_user(world, document["reviewer"])}
     if "requestedBy" in document:
         review["requestedBy"] = present_user(world, document["requestedBy"])
     if comment := world.store.find(f"{change_request_path(at)}/comments/{review.pop('comment', '')}"):
-        review["comment"] = Threads(world, at).comment(comment, format)
+        review["comment"] = Threads(world, at).present_comment(comment, format)
     return review
 
 

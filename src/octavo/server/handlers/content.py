@@ -1,5 +1,5 @@
-"""Content of a space, change request or revision: its pages, files, reusable content and changes. All changes of an edit
-become one new revision."""
+"""Content of a space, change request or revision: pages, files, reusable content and changes. Each edit creates one
+revision."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from octavo.server.rest import Refusal, World, handle, omit, paginate
 from octavo.server.store import Json, MissingResource, image_size
 
 CHANGES_LIMIT = 10
-"""Maximum number of changes in a response to `content.ListChanges` without `limit`."""
+"""Default number of changes in a response to `content.ListChanges`."""
 
 _KINDS = {"document": "sheet", "group": "group", "link": "link"}
 _PAGE_FIELDS = ("id", "type", "title", "emoji", "icon", "createdAt", "updatedAt", "hidden")
@@ -38,8 +38,8 @@ _TYPE_FIELDS = {
 
 
 def present_page(page: Json, app: str, *, metadata: bool = True) -> Json:
-    """Return a page and its child pages as API resources, without text. `app` is the base URL of the pages in the app.
-    Without `metadata`, the field `git` is left out."""
+    """Return a page and its child pages as API resources without texts. `app` is the URL of the space in the app. Without
+    `metadata`, the field `git` is left out."""
     kind = page["type"]
     names = (*_PAGE_FIELDS, *_TYPE_FIELDS.get(kind, ("computed",)))
     result = {name: page[name] for name in names if page.get(name) is not None and (metadata or name != "git")}
@@ -58,7 +58,7 @@ def present_page(page: Json, app: str, *, metadata: bool = True) -> Json:
 
 
 def present_file(world: World, file: Json, *, metadata: bool = True) -> Json:
-    """Return a file as an API resource."""
+    """Return a file as an API resource. Without `metadata`, the field `git` is left out."""
     names = ("id", "name", "contentType", "size", "dimensions", *(("git",) if metadata else ()))
     result = {name: file[name] for name in names if file.get(name) is not None}
     return {**result, "downloadURL": file_url(world, file)}
@@ -101,7 +101,7 @@ def _organization(world: World, at: ContentRef) -> str:
 
 
 def app_url(world: World, at: ContentRef) -> str:
-    """Return the base URL of the pages in the app."""
+    """Return the URL of a space, change request or revision in the app. URLs of pages start with it."""
     space = f"/o/{_organization(world, at)}/s/{at.space_id}"
     match at:
         case ChangeRequestRef():
@@ -119,7 +119,7 @@ def _link_url(target: Any) -> str | None:
 
 
 def present_reusable(item: Json, *, metadata: bool = True) -> Json:
-    """Return a piece of reusable content as an API resource."""
+    """Return an item of reusable content as an API resource. Without `metadata`, the field `git` is left out."""
     document = document_id(item)
     names = ("id", "title", *(("git",) if metadata else ()))
     result: Json = {name: item[name] for name in names if name in item}
@@ -199,19 +199,18 @@ def _list_changes(op: content.ListChanges, world: World) -> Json:
 
 
 def _requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
-    """Return the text of a page in the form that `op` requests: with or without expanded includes, evaluated expressions
-    and links by ID."""
+    """Return the text of a page in the form that `op` requests, for example with expanded includes or with links by ID."""
     text = spaces.page_text(world, page)
     if op.dereferenced:
         text = expand_includes(world.store, text, page, revision)
     if op.evaluated:
         variables = {"space": revision["variables"], "page": page.get("variables") or {}}
-        text = evaluate_text(text, variables, fixed_only=op.evaluated == "deterministic-only")
+        text = evaluate_text(text, variables, keeps_claims=op.evaluated == "deterministic-only")
     return with_stable_links(text, page, revision) if op.refs == "stable" else text
 
 
 def with_stable_links(text: str, page: Json, revision: Json) -> str:
-    """Return `text` with links to pages and files of the space replaced by `/pages/<id>` and `/files/<id>`."""
+    """Return `text` with links by ID to pages and files of the space: `/pages/ID` and `/files/ID`."""
     places, path = page_trees.link_targets_of(revision), page_trees.link_base(page)
 
     def rewrite(address: str) -> str | None:
@@ -270,16 +269,15 @@ class ContentEditor:
         self._texts: dict[str, str] = {}
         """New texts by page ID."""
         self._refs: dict[str, str] = {}
-        """URLs of the pages and files that this edit creates, by `ref`. Texts of the edit can link to `./REF`."""
+        """URLs of new pages and files by `ref`. Texts of the edit can contain links such as `./REF`."""
         self._where = ""
-        """Name of the current change in error messages, such as `changes[0]`."""
+        """Position of the current change for error messages, such as `changes[0]`."""
         self.results: list[Json] = []
-        """Result of each change, for the response."""
+        """Results of the changes, for the response."""
         self.inserted_files: list[Json] = []
-        """Files added by the edit."""
 
     def apply(self, change: content.ContentEdit, where: str) -> None:
-        """Apply one change. Raises Refusal, whose message begins with `where`, such as `changes[0]`."""
+        """Apply one change. Raises Refusal with a message that starts with `where`, such as `changes[0]`."""
         self._where = where
         self._apply(change)
 
@@ -316,8 +314,8 @@ class ContentEditor:
         return fields
 
     def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
-        """Return `page` with new fields, and store its new text. While the title of a page is equal to the heading at
-        the start of its text, a change of the title changes the heading, and the other way round."""
+        """Return `page` with new fields, and store its new text. If the text starts with the title as a heading, a new
+        title changes the heading, and a new heading changes the title."""
         before = page["title"]
         text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:
@@ -339,7 +337,7 @@ class ContentEditor:
         try:
             matter, body = front_matter.parse_page(markdown)
         except front_matter.FrontMatterError:
-            matter, body = {}, markdown  # Front matter that cannot be read stays in the text of the page.
+            matter, body = {}, markdown
         fields = {
             **self._field_values(change),
             **{name: matter[name] for name in _FRONT_MATTER_FIELDS if _is_text(matter.get(name))},
@@ -357,7 +355,7 @@ class ContentEditor:
     @_apply.register
     def _delete(self, change: content.DeletePage) -> None:
         for page in page_trees.walk([self._page(change.page)]):
-            self._texts.pop(page["id"], None)  # If a later change restores the page, it must not get this text.
+            self._texts.pop(page["id"], None)  # A later change may restore the page with its earlier text.
         self._pages = page_trees.remove_pages(self._pages, {change.page})
         self.results.append({"object": "deleted_page", "page": change.page})
 
@@ -370,7 +368,7 @@ class ContentEditor:
             raise self._refusal(404, f"there is no revision “{base}” in this space") from None
         earlier, current = page_trees.find(revision["pages"], change.page), page_trees.find(self._pages, change.page)
         if earlier is None:
-            # The page did not exist in that revision, so reverting deletes it.
+            # The revert deletes a page that does not exist in the revision.
             self._delete(content.DeletePage(page=self._page(change.page)["id"]))
             return
         if change.block is not None:
@@ -406,8 +404,7 @@ class ContentEditor:
         self._pages = page_trees.insert_page(self._pages, restored, parent if parent in current_ids else None, index)
 
     def _move_back(self, page_id: str, pages: Pages) -> None:
-        """Move a page back below the parent that it has in `pages`. Do nothing if this parent was deleted, or is below
-        the page now."""
+        """Move a page to its parent in `pages`. Do nothing if this parent is deleted, or is now below the page."""
         parent, index = page_trees.position_of(pages, page_id)
         current_parents = page_trees.parents(self._pages)
         page = self._page(page_id)
@@ -515,5 +512,5 @@ def _depth(page: Json) -> int:
 
 
 def _reference_pattern(ref: str) -> re.Pattern[str]:
-    """Return a pattern for a Markdown or HTML link to a `ref` of an edit, such as `](./new-page.md)`."""
+    """Return a pattern for a Markdown or HTML link to `ref`, such as `](./new-page.md)` for the `ref` `new-page`."""
     return re.compile(rf"""(\]\(<?|\]:\s*<?|(?:href|src|url)=["'])\./{re.escape(ref)}(?:\.md)?(?=[)>#\s"']|$)""")

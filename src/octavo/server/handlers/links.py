@@ -1,5 +1,4 @@
-"""The links in the pages of a revision, with their targets and locations. Also finds the space, page or change request
-that a URL of the app leads to."""
+"""The links in the pages of a revision, with their targets and locations. Also finds the resource for a URL of the app."""
 
 from __future__ import annotations
 
@@ -41,17 +40,17 @@ from octavo.server.rest import Refusal, World, handle, paginate
 from octavo.server.store import Json, MissingResource
 
 ID_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_:@.+-]{0,127}")
-"""Valid form of an ID."""
+"""Pattern of a valid ID."""
 _CACHE_LIMIT = 5000
 _INCLUDE_LIMIT = 100
-"""Maximum number of pieces of reusable content on a page that are searched for an anchor."""
+"""Maximum number of included texts on a page that are searched for an anchor."""
 _CACHE: dict[str, TextLinks] = {}
-"""Links in texts, by the hash of the text. Cached because parsing is slow."""
+"""Links in texts by hash of the text. Parsing a text is slow."""
 
 
 @dataclass(frozen=True)
 class TextLinks:
-    """The links, includes and specifications that a text refers to, and its anchors."""
+    """The links, includes and OpenAPI blocks in a text, and its anchors."""
 
     usages: tuple[PageReference, ...]
     anchors: PageAnchors
@@ -59,19 +58,19 @@ class TextLinks:
 
 @dataclass(frozen=True)
 class LinkTarget:
-    """Target of a link. `status` is `ok`, `broken` or `in-app`. `name` is the ID, slug or URL of the target."""
+    """Target of a link. `status` is `ok`, `broken` or `in-app`. `name` is an ID, slug or URL."""
 
     status: str
     kind: str
     name: str
     space: str = ""
-    """Space of a page or file."""
+    """ID of the space that contains the target page or file."""
     anchor: str = ""
 
 
 @dataclass(frozen=True)
 class LinkLocation:
-    """Page and block of a link. `block` is empty for a link in the page tree: a link page, or the cover of a page."""
+    """Page and block of a link. `block` is empty for a link page and for the cover of a page."""
 
     page: str
     block: str = ""
@@ -79,7 +78,7 @@ class LinkLocation:
 
 @dataclass
 class LinkedResource:
-    """Target of links, with the locations of the links that lead to it. `relation` is `reference` or `dependsOn`."""
+    """Target with the locations of all links to it. `relation` is `reference` or `dependsOn`."""
 
     target: LinkTarget
     relation: str
@@ -93,7 +92,7 @@ class LinkedResource:
 
 
 class LinkSurvey:
-    """Links of a revision that the caller can see. A target that the caller cannot see counts as broken."""
+    """The links in a revision. A target that the caller cannot see is broken."""
 
     def __init__(self, world: World, revision: Json) -> None:
         self._world = world
@@ -104,7 +103,7 @@ class LinkSurvey:
         self._link_targets = page_trees.link_targets_of(revision)
 
     def list_resources(self, page_id: str | None = None) -> list[LinkedResource]:
-        """Return the targets linked from all pages, or from one page."""
+        """Return the targets of the links on all pages, or on the page `page_id`."""
         resources: dict[tuple[LinkTarget, str], LinkedResource] = {}
         for page in self.pages.values() if page_id is None else [self.pages[page_id]]:
             for relation, target, location in self._links_of_page(page):
@@ -112,7 +111,7 @@ class LinkSurvey:
         return sorted(resources.values(), key=lambda each: each.sort_key)
 
     def list_locations(self, kind: str, name: str) -> list[LinkLocation]:
-        """Return the locations of links to a page or file of this space, in the order of the page tree."""
+        """Return the locations of all links to a page or file of this space."""
         locations = [
             location
             for page in self.pages.values()
@@ -132,7 +131,7 @@ class LinkSurvey:
         }
 
     def _links_of_page(self, page: Json) -> Iterator[tuple[str, LinkTarget, LinkLocation]]:
-        """Yield the relation, the target and the location of each link on a page."""
+        """Yield the relation, the target and the location of each link on a page. For a relation, see `LinkedResource`."""
         if page["type"] == "link" and isinstance(page.get("target"), dict):
             yield "reference", self._reference_target(page["target"], page), LinkLocation(page["id"])
         cover = page.get("cover") or {}
@@ -142,7 +141,7 @@ class LinkSurvey:
         for usage in _text_links(self._world, page).usages:
             target = self._usage_target(usage, page)
             if usage.kind == "spec" and target.status == "broken" and self._is_folder:
-                continue  # A folder does not have the specifications of its organization.
+                continue  # The platform does not know the specifications to which pages of a folder refer.
             relation = "reference" if usage.kind == "url" else "dependsOn"
             yield relation, target, LinkLocation(page["id"], usage.block)
 
@@ -168,7 +167,7 @@ class LinkSurvey:
                 target = LinkTarget(status, "file", name, self._space["id"])
             case page_links.SpaceLink(space=name, page=page_ref, anchor=anchor):
                 target = self._other_space_target(name, page_ref, anchor or "", status)
-                if target is None and self._is_folder:  # It may be a space of GitBook, which is not known here.
+                if target is None and self._is_folder:  # The platform does not know spaces on GitBook.
                     target = LinkTarget(status, "url", href)
             case page_links.ChangeRequestLink(space=name, number=number):
                 numbered = self._world.store.find_by(f"/spaces/{name}/change-requests", "number", number)
@@ -178,7 +177,7 @@ class LinkSurvey:
             case page_links.UserLink(user=name):
                 target = LinkTarget(status, "user", name) if self._find_document("users", name) else None
             case page_links.BrokenLink(is_outside_tree=is_outside):
-                # A link out of the folder may lead to an existing file, but the platform cannot check it.
+                # The platform cannot check files outside the folder.
                 target = LinkTarget(status, "url", href) if is_outside and self._is_folder else None
             case _:
                 target = LinkTarget("ok", "url", href)
@@ -223,8 +222,8 @@ class LinkSurvey:
         return LinkTarget(status, "page", name, space, anchor)
 
     def _other_space_target(self, space: str, page_ref: str | None, anchor: str, status: str) -> LinkTarget | None:
-        """Return another space, or a page in it, as a target. None if the caller cannot see the space. `page_ref` is a
-        path or an ID."""
+        """Return another space as a target, or the page `page_ref` (a path or an ID) in this space. None if the caller
+        cannot see the space, or if the page or `anchor` does not exist."""
         document = self._find_document("spaces", space)
         if document is None or document.get("deletedAt") or role(self._world, document) is None:
             return None
@@ -246,8 +245,7 @@ class LinkSurvey:
         return LinkTarget("ok", "openapi", slug) if exists else LinkTarget("broken", "url", slug)
 
     def _find_document(self, collection: str, name: str) -> Json | None:
-        """Return a document by ID. None if there is none. A path is built only for a valid ID, because `name` is any
-        text from a page."""
+        """Return the document with the ID `name`. None if there is none, or if `name` is not a valid ID."""
         return self._world.store.find(f"/{collection}/{name}") if ID_PATTERN.fullmatch(name) else None
 
     def _reusable_target(self, reference: str, page: Json) -> LinkTarget:
@@ -270,12 +268,12 @@ _ID_FIELDS = {
     "reusable-content": "reusableContent",
     "openapi": "spec",
 }
-"""Name of the ID field for each kind of reference."""
+"""Field with the ID in a reference, by kind of the reference."""
 
 
 def _has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
-    """Return False if neither a page nor its included content has this anchor. True for an empty anchor, for pages that
-    are not documents, and if the anchors of the page are not all known."""
+    """Return False if neither a page nor its included content has an anchor. True for an empty anchor, for a page that
+    is not a document, and if some anchors of the page are not known."""
     if not anchor or page["type"] != "document":
         return True
     parts, remaining, seen = [_text_links(world, page).anchors], [page], set[str]()
@@ -292,7 +290,7 @@ def _has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
 
 
 def _text_links(world: World, page: Json) -> TextLinks:
-    """Return the links of a page or a piece of reusable content."""
+    """Return the links in a page or an item of reusable content."""
     name = page.get("text")
     if not name:
         return TextLinks((), PageAnchors((), True))
@@ -336,7 +334,7 @@ def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json
 
 
 def _was_broken(resource: LinkedResource, before: set[tuple[str, str]]) -> bool:
-    """Return whether the base of the change request has the same broken link on all pages that link to the resource."""
+    """Return whether all pages that link to a resource had this broken link `before`, in the base of the change request."""
     return all((location.page, resource.target.name) in before for location in resource.locations)
 
 
@@ -346,10 +344,10 @@ def _present_list(
     resources: list[LinkedResource],
     new_broken: list[LinkedResource] | None = None,
 ) -> Json:
-    """Return the response for `resources`, filtered by the status that `op` requests. `new_broken` are the links that
-    are broken only in the change request. None for a space or page."""
+    """Return the response with the `resources` of the status that `op` requests. `new_broken` has the resources that are
+    broken only in the change request. None without a change request."""
     matching = [resource for resource in resources if op.status in (None, resource.target.status)]
-    response = paginate(op, ((each.sort_key, each) for each in matching), LinkPresenter(world, op.at).link)
+    response = paginate(op, ((each.sort_key, each) for each in matching), LinkPresenter(world, op.at).present_resource)
     broken = [resource for resource in matching if resource.target.status == "broken"]
     counts = {"total": len(broken)}
     if new_broken is not None:
@@ -373,35 +371,33 @@ def _list_to_file(op: links.ListToFile, world: World) -> Json:
 
 def _present_locations(op: links.ListToPage | links.ListToFile, world: World, locations: list[LinkLocation]) -> Json:
     keys = sorted((location.page, location.block) for location in locations)
-    return paginate(op, ((key, LinkLocation(*key)) for key in keys), LinkPresenter(world, op.at).location)
+    return paginate(op, ((key, LinkLocation(*key)) for key in keys), LinkPresenter(world, op.at).present_location)
 
 
 class LinkPresenter:
-    """Converts link targets and locations to API resources. Converts each space only once, although many links lead to
-    it."""
+    """Converts links to API resources. It converts each space only once."""
 
     def __init__(self, world: World, at: SpaceRef | ChangeRequestRef) -> None:
         self._world = world
         self._at = at
         self._spaces: dict[str, Json] = {}
 
-    def link(self, resource: LinkedResource) -> Json:
-        """Return a link target as an API resource, with the locations of its links."""
+    def present_resource(self, resource: LinkedResource) -> Json:
+        """Return a target as an API resource with the locations of its links."""
         return {
             "status": resource.target.status,
             "relation": resource.relation,
-            "targetReference": self.target(resource.target),
-            "locationReferences": [self.location(location) for location in resource.locations],
+            "targetReference": self._present_target(resource.target),
+            "locationReferences": [self.present_location(location) for location in resource.locations],
         }
 
-    def location(self, location: LinkLocation) -> Json:
+    def present_location(self, location: LinkLocation) -> Json:
         """Return the location of a link as an API resource."""
         inside: Json = {"internalLocation": {"type": "node", "node": location.block}} if location.block else {}
         space, page = self._space_fields(self._at.space_id), self._page(location.page)
         return {"kind": "page", **space, "page": page, **self._context, **inside}
 
-    def target(self, target: LinkTarget) -> Json:
-        """Return the target of a link as an API resource."""
+    def _present_target(self, target: LinkTarget) -> Json:
         kind, name, world = target.kind, target.name, self._world
         match kind:
             case "page":
@@ -449,15 +445,14 @@ class LinkPresenter:
 
     @cached_property
     def _context(self) -> Json:
-        """The field `versionContext` with the change request of a location. Empty for main content, to keep responses
-        small."""
+        """The field `versionContext` with the change request of a location. Empty for main."""
         if not isinstance(self._at, ChangeRequestRef):
             return {}
         change_request = present_change_request(self._world, self._world.store.get(change_request_path(self._at)))
         return {"versionContext": {"type": "changeRequest", "changeRequest": change_request}}
 
     def _page(self, name: str) -> Json:
-        # Without child pages, because every link would repeat them.
+        # Without child pages, to keep responses small.
         return present_page({**self._pages[name], "pages": []}, self._app)
 
     def _space_fields(self, space_id: str) -> Json:
@@ -487,7 +482,8 @@ def _get_content(op: urls.GetContent, world: World) -> Json:
 
 
 def _app_path_steps(url: str, world: World) -> list[str]:
-    """Return the path segments of an app URL after its organization. Raises Refusal for URLs of other servers."""
+    """Return the path segments of a URL of the app, without the organization. Raises Refusal for a URL of another
+    server."""
     for origin in (world.origin, *(f"https://{host}" for host in APP_HOSTS)):
         if url.startswith(f"{origin}/"):
             parts = path_steps(urlsplit(url).path)

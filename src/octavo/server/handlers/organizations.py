@@ -38,13 +38,13 @@ from octavo.server.store import Json, MissingResource
 
 
 def present_user(world: World, user_id: str) -> Json:
-    """Return a user as other API resources contain it. A deleted user is called “Former member”."""
+    """Return a user as an API resource. A deleted user has the name “Former member”."""
     document = world.store.find(f"/users/{user_id}") or {"id": user_id, "displayName": "Former member"}
     return {"object": "user", **document, "urls": {"location": world.url(f"/v1/users/{user_id}")}}
 
 
 def user_ids_by_email(world: World) -> dict[str, str]:
-    """Return the IDs of users by case-folded email address."""
+    """Return the IDs of all users by folded email address."""
     return {fold(user["email"]): user["id"] for user in world.store.all("/users") if user.get("email")}
 
 
@@ -67,7 +67,7 @@ def _have_common_organization(world: World, user_id: str) -> bool:
 
 
 def present_member(world: World, organization: str, document: Json) -> Json:
-    """Return a member of an organization, with the number of visible spaces and the number of teams."""
+    """Return a member as an API resource, with the number of their spaces and the number of their teams."""
     user = document["id"]
     spaces = (space for space in world.store.all("/spaces") if space["organization"] == organization)
     return {
@@ -82,7 +82,7 @@ def present_member(world: World, organization: str, document: Json) -> Json:
 
 
 def teams_of(world: World, organization: str, user: str) -> list[tuple[int, Json]]:
-    """Return the teams of a member with their positions in the store."""
+    """Return pairs of a position in the store and a team, for the teams of a member."""
     all_teams = world.store.items(f"/orgs/{organization}/teams")
     return [(position, team) for position, team in all_teams if world.store.find(f"{team_path(team)}/members/{user}")]
 
@@ -93,7 +93,7 @@ def team_path(team: Json) -> str:
 
 
 def shareable_paths(world: World, organization: str) -> list[str]:
-    """Return the paths of all spaces and collections of an organization. Roles are granted below these paths."""
+    """Return the paths in the store of all spaces and collections of an organization."""
     kinds = ("/spaces", "/collections")
     documents = ((kind, each) for kind in kinds for each in world.store.all(kind))
     return [f"{kind}/{each['id']}" for kind, each in documents if each["organization"] == organization]
@@ -153,7 +153,7 @@ def _enroll_member(op: organizations.EnrollMember, world: World) -> Json:
 @handle.register
 def _ping(op: organizations.Ping, world: World) -> Json:
     world.store.update(f"/orgs/{op.at.organization_id}/members/{world.caller}", lastSeenAt=world.timestamp())
-    return {}  # Without visitor claims, because the embedded platform offers no sign-in on sites.
+    return {}
 
 
 @handle.register
@@ -182,7 +182,7 @@ def _refuse_last_administrator(world: World, op: organizations.UpdateMember | or
 
 @presents(teams.Team)
 def present_team(world: World, document: Json) -> Json:
-    """Return a team with two numbers: its members, and the spaces in which the team has a role."""
+    """Return a team as an API resource, with the number of its members and the number of spaces in which it has a role."""
     facts = omit(document, "organization")
     members = world.store.count(f"{team_path(document)}/members")
     permissions = {"view": True, "admin": can_manage_team(world, document)}
@@ -215,7 +215,7 @@ def _present_team_member(world: World, document: Json) -> Json:
 
 
 def can_manage_team(world: World, team: Json, user: str | None = None) -> bool:
-    """Return whether `user`, by default the caller, may change a team: admins and owners of the team may."""
+    """Return whether `user`, by default the caller, is an admin of the organization or an owner of a team."""
     if organization_role(world, team["organization"], user) == "admin":
         return True
     membership = world.store.find(f"{team_path(team)}/members/{user or world.caller}")
@@ -254,8 +254,8 @@ def _fill_in_team(op: teams.Create | teams.Update, world: World, team: Json) -> 
 
 
 def _add_to_team(world: World, team: Json, user: str, role: str | None = None) -> None:
-    """Add a member of the organization to a team. Without `role`, a user who is in the team keeps their role, and a new
-    user gets the role `member`."""
+    """Add a member of the organization to a team. Without `role`, the user keeps their role in the team, or gets the role
+    `member`."""
     world.store.get(f"/orgs/{team['organization']}/members/{user}")
     path = f"{team_path(team)}/members/{user}"
     membership = world.store.find(path) or {"role": "member"}
@@ -318,7 +318,7 @@ def _list_of_member(op: teams.ListOfMember, world: World) -> Json:
 
 
 def refuse_malformed_merge_rules(rules: Json, *, kinds: tuple[str, ...]) -> None:
-    """Raise Refusal if merge rules are malformed, or if their type is not one of `kinds`."""
+    """Raise Refusal if merge rules are malformed, or if their type is not in `kinds`."""
     kind = rules.get("type")
     if kind not in kinds:
         raise Refusal(400, f"mergeRules.type must be one of {', '.join(kinds)}.")
@@ -336,10 +336,10 @@ def refuse_malformed_merge_rules(rules: Json, *, kinds: tuple[str, ...]) -> None
 
 @presents(organizations.Organization)
 def present_organization(world: World, document: Json) -> Json:
-    """Return an organization as the caller sees it."""
+    """Return an organization as an API resource with the permissions of the caller."""
     facts = omit(document, "logo")
     if (first := facts.get("defaultContent")) and not _has_site(world, document, first["site"]):
-        del facts["defaultContent"]  # The site was deleted.
+        del facts["defaultContent"]
     urls = {
         "location": world.url(f"/v1/orgs/{document['id']}"),
         "app": world.url(f"/o/{document['id']}"),
@@ -384,7 +384,7 @@ def _has_site(world: World, organization: Json, site: str) -> bool:
 
 
 def _refuse_taken_hostname(world: World, organization: Json, hostname: str) -> None:
-    """Raise Refusal if another organization has this hostname. The default hostname of an organization is its ID."""
+    """Raise Refusal if `hostname` is the hostname or the ID of another organization."""
     for other in world.store.all("/orgs"):
         if other["id"] != organization["id"] and hostname in (other.get("hostname"), other["id"]):
             raise Refusal(400, f"The subdomain {hostname} is already taken. Choose another.")
@@ -411,7 +411,7 @@ def _get_subdomain(op: subdomains.Get, world: World) -> Json:
 
 
 _REQUIRED_FIELDS = ("entityID", "certificate", "ssoURL")
-"""Fields that a provider needs before anyone can use it to sign in."""
+"""Fields that need a value before people can sign in with a provider."""
 
 guards(sso.ListProviders, sso.GetProvider, sso.CreateProvider, sso.UpdateProvider, sso.DeleteProvider)(
     organization_guard("admin")
@@ -420,7 +420,7 @@ guards(sso.ListProviders, sso.GetProvider, sso.CreateProvider, sso.UpdateProvide
 
 @presents(sso.SamlProvider)
 def _present_provider(world: World, document: Json) -> Json:
-    """Return a SAML provider, with its default team and with the URLs that an admin enters in its settings."""
+    """Return a SAML provider as an API resource. Admins enter the URLs in `service` in the settings of the provider."""
     organization, identifier = document["organization"], document["id"]
     entity = world.url(f"/~/saml/{identifier}")
     provider = omit(document, "organization", "defaultTeam")
@@ -428,7 +428,7 @@ def _present_provider(world: World, document: Json) -> Json:
     return {
         "object": "saml-provider",
         **provider,
-        # The API requires a valid URL here. A pending provider may have none, so a placeholder is sent.
+        # The API requires a URL. A provider that is not complete gets a placeholder.
         "ssoURL": provider["ssoURL"] or NO_SSO_URL,
         **({"defaultTeam": PRESENTERS[Team](world, team)} if team else {}),
         "service": {"entityID": entity, "acsURL": f"{entity}/acs", "startURL": f"{entity}/start"},
@@ -438,7 +438,7 @@ def _present_provider(world: World, document: Json) -> Json:
 
 @before_save(sso.SamlProvider)
 def _fill_in_provider(op: sso.CreateProvider | sso.UpdateProvider, world: World, document: Json) -> Json:
-    """Return a provider with its status: `active` if all required fields have a value, else `pending`. Raises
+    """Return a provider with the status `active` if all required fields have a value, else `pending`. Raises
     MissingResource if its default team does not exist."""
     organization = op.at.organization_id
     if op.default_team:
@@ -493,7 +493,7 @@ def _refuse_hidden_space(op: translations.Create, world: World, space_id: str) -
 
 
 def _translation_title(world: World, document: Json) -> str:
-    """Return the default title of translation settings: `SPACE (LANGUAGE)`. For a hidden space, return only the
+    """Return the default title of a translation, such as `Guide (fr)`. If the caller cannot see the space, return only the
     language."""
     space = world.store.find(f"/spaces/{document['source']['space']}")
     language: str = document["language"]

@@ -1,10 +1,10 @@
 """Roles, and the actions that each role allows.
 
-A member's role in a space is the higher of two roles. The first is the role in the organization, at most the default level
-of the space. The second is the highest role granted to the member or their teams, in the space or a collection that
-contains it. The default level `inherit` stands for the level of the collection. At the root, it sets no limit.
+A member's role in a space is the highest of these: the role in the organization, limited by the default level of the
+space, and all roles granted to the member or their teams in the space or in a collection that contains the space. The
+default level `inherit` stands for the level of the collection. At the root, `inherit` is no limit.
 
-Admins always have full access. Guests only have granted roles. Non-members and disabled members have no role.
+Admins always have full access. Guests have only granted roles. Non-members and disabled members have no role.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def organization_role(world: World, organization: str, user: str | None = None) 
 
 
 def membership(world: World, organization: str, user: str | None = None) -> Json | None:
-    """Return the membership of `user`, by default the caller. Guests have one too. None for non-members and disabled
+    """Return the membership of `user`, by default the caller. Also for guests. None for non-members and disabled
     members."""
     member = world.store.find(f"/orgs/{organization}/members/{user or world.caller}")
     return None if member is None or member.get("disabled") else member
@@ -70,7 +70,7 @@ def role(world: World, shared: Json, user: str | None = None) -> str | None:
         level = next((level for level in levels if level != "inherit"), "admin")
         if member_role == "admin":
             roles.append(member_role)
-        elif level is not None:  # The level None gives no access.
+        elif level is not None:
             roles.append(min(member_role, level, key=RANKS.index))
     return max(filter(None, roles), key=RANKS.index, default=None)
 
@@ -85,7 +85,7 @@ def can_see_collection(world: World, collection: Json) -> bool:
 
 
 def can_see(world: World, shared: Json) -> bool:
-    """Return whether the caller has a role in a space that is not deleted, or in a collection or a space inside it."""
+    """Return whether the caller can see a space or collection. False for a deleted space."""
     if "revision" not in shared:
         return can_see_collection(world, shared)
     return not shared.get("deletedAt") and role(world, shared) is not None
@@ -97,14 +97,14 @@ def allows(role: str | None, action: str) -> bool:
 
 
 def require(world: World, shared: Json, action: str) -> None:
-    """Raise Refusal unless the caller's role in a space or collection allows an action."""
+    """Raise Refusal unless the caller's role in a space or collection allows `action`, such as `edit`."""
     current_role = role(world, shared)
     if not allows(current_role, action):
         raise _role_refusal(current_role, f"“{shared['title']}”", action)
 
 
 def require_in_organization(world: World, organization_id: str, action: str) -> None:
-    """Raise Refusal unless the caller's role in an organization allows an action."""
+    """Raise Refusal unless the caller's role in an organization allows `action`, such as `admin`."""
     current_role = organization_role(world, organization_id)
     if not allows(current_role, action):
         title = world.store.get(f"/orgs/{organization_id}")["title"]
@@ -112,7 +112,8 @@ def require_in_organization(world: World, organization_id: str, action: str) -> 
 
 
 def organization_guard(action: str) -> Callable[[Any, World], None]:
-    """Return a guard that raises Refusal unless the caller's role in the organization allows `action`."""
+    """Return a function that raises Refusal unless the caller's role in the organization of an operation allows
+    `action`."""
     return lambda op, world: require_in_organization(world, op.at.organization_id, action)
 
 
@@ -124,7 +125,7 @@ def _role_refusal(current_role: str | None, where: str, action: str) -> Refusal:
 
 
 def space_permissions(world: World, space: Json) -> Json:
-    """Return the caller's permissions in a space."""
+    """Return the caller's permissions in a space as an API resource."""
     current_role = role(world, space)
     return {
         "view": allows(current_role, "view"),
@@ -141,14 +142,14 @@ def space_permissions(world: World, space: Json) -> Json:
 
 
 def collection_permissions(world: World, collection: Json) -> Json:
-    """Return the caller's permissions in a collection."""
+    """Return the caller's permissions in a collection as an API resource."""
     current_role = role(world, collection)
     admin = allows(current_role, "admin")
     return {"view": True, "create": allows(current_role, "create"), "admin": admin, "viewInviteLinks": admin}
 
 
 def organization_permissions(world: World, organization: Json) -> Json:
-    """Return the caller's permissions in an organization."""
+    """Return the caller's permissions in an organization as an API resource."""
     current_role = organization_role(world, organization["id"])
     admin, insider = allows(current_role, "admin"), current_role is not None
     return {
@@ -168,14 +169,13 @@ def organization_permissions(world: World, organization: Json) -> Json:
 
 
 def refuse_guests(world: World, organization: str, action: str) -> None:
-    """Raise Refusal for guests. `action` continues the message “Guests cannot …”."""
+    """Raise Refusal if the caller is a guest. `action` is a part of the message, such as `list the members`."""
     if organization_role(world, organization) is None:
         raise Refusal(403, f"Guests cannot {action}. Ask an admin for a role in the organization.")
 
 
 def containers(world: World, shared: Json) -> Iterator[tuple[str, Json]]:
-    """Yield the path and the document of a space or collection, then of each collection that contains it, innermost
-    first."""
+    """Yield the path and the document of a space or collection and of all collections that contain it, innermost first."""
     yield f"/{'spaces' if 'revision' in shared else 'collections'}/{shared['id']}", shared
     while parent := shared.get("parent"):
         shared = world.store.get(f"/collections/{parent}")
@@ -183,7 +183,7 @@ def containers(world: World, shared: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _granted_roles(world: World, path: str, organization: str, user: str) -> Iterator[str]:
-    """Yield the roles that are granted to a member, or to a team of the member, at the path of a space or collection."""
+    """Yield the roles in the space or collection at `path` that are granted to a member or to a team of the member."""
     if grant := world.store.find(f"{path}/permissions/users/{user}"):
         yield grant["role"]
     for grant in world.store.all(f"{path}/permissions/teams"):

@@ -1,7 +1,7 @@
 """Full-text search in the main content of spaces and sites.
 
-The sections of a page are searched separately. The first section is the page title and the text before the first
-heading. All words of a query must match, the last word as a prefix. Queries have no operators.
+A section of a page matches if it contains all words of the query. The last word may be the start of a longer word. The
+first section has the page title and the text before the first heading.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from octavo.server.rest import World, handle, paginate
 from octavo.server.store import Json, SearchHit
 
 SECTION_LIMIT = 1000
-"""Maximum number of matching sections that are read, the best match first."""
+"""Maximum number of matching sections for a query."""
 SECTIONS_OF_PAGE = 5
-"""Maximum number of sections of a page in a result."""
+"""Maximum number of matching sections in a result for a page."""
 PAGES_OF_SPACE = 20
-"""Maximum number of pages of a space in a result."""
+"""Maximum number of matching pages in a result for a space."""
 
 SNIPPET_LENGTH = 200
-"""Length of the snippet of a section in which only parts of words match, in characters."""
+"""Maximum length of a snippet around a match inside a word, in characters."""
 
 _WORD = re.compile(rf"\w+(?:{SIGNED})?")
 
@@ -54,7 +54,7 @@ def _in_organization(op: search.InOrganization, world: World) -> Json:
 
 
 def search_spaces(op: search.InOrganization | search.InSite, world: World, spaces: dict[str, Json]) -> Json:
-    """Return the matching pages of several spaces, the space with the best match first."""
+    """Return the matching pages of several spaces. The space with the best match comes first."""
     by_space: dict[str, list[SearchHit]] = {}
     for section in _find_sections(world, list(spaces), op.query):
         by_space.setdefault(section.space, []).append(section)
@@ -81,8 +81,8 @@ def _present_space(world: World, space: Json, sections: Iterable[SearchHit], que
 
 
 def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], query_text: str) -> list[Json]:
-    """Return the pages of matching `sections`, in the order of their best section. Pages that are in the index, but not in
-    the current revision, are left out."""
+    """Return the pages of matching `sections`, in the order of their best section. Pages that are not in the current
+    revision are left out."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     tree = {page["id"]: page for page in page_trees.walk(revision["pages"])}
     link_targets: links.SpaceIndex | None = None
@@ -99,9 +99,9 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
         if len(visible) < SECTIONS_OF_PAGE and section.anchor not in visible:
             fragment = f"#{section.anchor}" if section.anchor else ""
             body = (
-                _partial_match_snippet(world, section, query_text)
-                if section.partial_match_section
-                else from_index_text(section.snippet)
+                from_index_text(section.snippet)
+                if section.partial_match_section is None
+                else _partial_match_snippet(world, section.partial_match_section, query_text)
             )
             if next(mentioned_urls(body), None):
                 link_targets = link_targets or page_trees.link_targets_of(revision)
@@ -114,9 +114,9 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
     return list(hits.values())
 
 
-def _partial_match_snippet(world: World, section: SearchHit, query_text: str) -> str:
-    """Return the text around the first match inside a word. Used for a section in whose text no whole word matches."""
-    body, words = from_index_text(world.store.section_body(section.partial_match_section)), _query_words(query_text)
+def _partial_match_snippet(world: World, section_id: int, query_text: str) -> str:
+    """Return the text of a section around the first match inside a word. Without such a match, return its start."""
+    body, words = from_index_text(world.store.section_body(section_id)), _query_words(query_text)
     starts = (
         at for at in word_part_starts(body) if any(fold_for_search(body[at : at + len(word)]) == word for word in words)
     )
@@ -127,7 +127,7 @@ def _partial_match_snippet(world: World, section: SearchHit, query_text: str) ->
 
 
 def _linked_page_title(tree: dict[str, Json], link_targets: links.SpaceIndex, page: Json, address: str) -> str | None:
-    """Return the title of the page that a mention refers to. None if it is not in this space."""
+    """Return the title of the page to which a mention refers. None if the page is not in this space."""
     target = links.resolve(address, page_trees.link_base(page), link_targets)
     return str(tree[target.page]["title"]) if isinstance(target, links.PageLink) else None
 
@@ -140,7 +140,7 @@ def _in_site(op: search.InSite, world: World) -> Json:
 
 
 def _spaces_in_scope(scope: search.DefaultScope | search.SpecificScope | search.AllScope, view: SiteView) -> list[str]:
-    """Return the IDs of the spaces to search, without site spaces that do not exist or are hidden."""
+    """Return the IDs of the visible spaces in the scope of a search."""
     visible = {part.document["id"]: part.document for part in view.site_spaces()}
     chosen: set[str | None]
     if isinstance(scope, search.SpecificScope):

@@ -35,17 +35,17 @@ from octavo.server.store import Json, MissingResource
 
 @dataclass(frozen=True)
 class SiteView:
-    """Parts of a site that are visible to the caller.
+    """The parts of a site that the caller can see.
 
-    The audience of a published site sees all its spaces. Other users see only the spaces in which they have a role.
-    Sections and groups without a visible space are shown only to users who may edit the site.
+    The audience of a published site sees all spaces on the site. Other users see only the spaces in which they have a role.
+    Only users who may edit the site see sections and groups without a visible space.
     """
 
     world: World
     tree: SiteTree
     share_key: str | None = None
     as_visitor: bool = False
-    """True to show a member only what the audience of the site sees."""
+    """True to hide empty sections and groups even from editors, as on the published site."""
 
     @cached_property
     def _is_public(self) -> bool:
@@ -53,7 +53,7 @@ class SiteView:
 
     @cached_property
     def _shows_empty(self) -> bool:
-        # Visitors do not see empty sections: the title of such a section may reveal the title of a hidden space.
+        # The title of an empty section may reveal the title of a hidden space.
         return not self.as_visitor and allows(organization_role(self.world, self.tree.site["organization"]), "create")
 
     def sees(self, part: SitePart) -> bool:
@@ -75,25 +75,26 @@ class SiteView:
         groups = (part for part in self.tree.walk() if part.document["object"] == "site-section-group")
         return [part for part in groups if self._shows_empty or self._children(part.document["id"])]
 
-    def structure(self) -> Json:
-        """Return the API resource of the structure that the caller sees."""
+    def present_structure(self) -> Json:
+        """Return the visible structure as an API resource."""
         root = self.tree.existing_site_spaces_in(None)
         if self.tree.sections_and_groups and not root:
             return {"type": "sections", "structure": self._children(None)}
-        return {"type": "siteSpaces", "structure": [self.site_space(part.document) for part in root if self.sees(part)]}
+        visible = [self.present_site_space(part.document) for part in root if self.sees(part)]
+        return {"type": "siteSpaces", "structure": visible}
 
-    def part(self, document: Json) -> Json:
-        """Return the API resource of a site space, section or group, by the type of its document."""
+    def present_part(self, document: Json) -> Json:
+        """Return a site space, section or group as an API resource."""
         match document["object"]:
             case "site-space":
-                return self.site_space(document)
+                return self.present_site_space(document)
             case "site-section":
-                return self.section(document)
+                return self.present_section(document)
             case _:
-                return self.group(document)
+                return self.present_group(document)
 
-    def site_space(self, document: Json) -> Json:
-        """Return the API resource of a site space, with the resource of its space."""
+    def present_site_space(self, document: Json) -> Json:
+        """Return a site space as an API resource. It contains its space."""
         space = self.tree.spaces[document["space"]]
         return {
             **_public_fields(document),
@@ -103,8 +104,8 @@ class SiteView:
             "urls": self._urls(site_tree.site_space_url, document),
         }
 
-    def section(self, document: Json) -> Json:
-        """Return the API resource of a section, with the resources of its site spaces."""
+    def present_section(self, document: Json) -> Json:
+        """Return a section as an API resource. It contains its visible site spaces."""
         return {
             **_public_fields(document),
             "default": document["id"] == self.tree.default_section(),
@@ -112,19 +113,19 @@ class SiteView:
             "urls": self._urls(site_tree.section_url, document),
         }
 
-    def group(self, document: Json) -> Json:
-        """Return a group with its sections and groups."""
+    def present_group(self, document: Json) -> Json:
+        """Return a group as an API resource. It contains its visible sections and groups."""
         children = self._children(document["id"])
         sections = [child for child in children if child["object"] == "site-section"]
         return {**_public_fields(document), "sections": sections, "children": children}
 
     def _children(self, group: str | None) -> list[Json]:
-        children = (self.part(part.document) for part in self.tree.parts_in("site-section", group))
+        children = (self.present_part(part.document) for part in self.tree.parts_in("site-section", group))
         return [child for child in children if self._shows_empty or child.get("siteSpaces") or child.get("children")]
 
     def _visible_site_spaces_in(self, section: Json) -> list[Json]:
         return [
-            self.site_space(part.document)
+            self.present_site_space(part.document)
             for part in self.tree.existing_site_spaces_in(section["id"])
             if self.sees(part)
         ]
@@ -134,7 +135,7 @@ class SiteView:
 
 
 def site_view(world: World, at: SiteRef, share_key: str | None = None, *, as_visitor: bool = False) -> SiteView:
-    """Return the view of a site for the caller."""
+    """Return the parts of a site that the caller can see. `as_visitor` is as in `SiteView`."""
     return SiteView(world, site_tree.load_site(world, site_tree.site_path(at)), share_key, as_visitor)
 
 
@@ -146,7 +147,7 @@ def _public_fields(document: Json) -> Json:
 @presents(structure.SiteSection)
 @presents(structure.SectionGroup)
 def _present_part(world: World, document: Json) -> Json:
-    return SiteView(world, site_tree.load_site_of(world, document)).part(document)
+    return SiteView(world, site_tree.load_site_of(world, document)).present_part(document)
 
 
 _URL_STEP = re.compile(r"(?!\.{1,2}$)[\w.~-]+")
@@ -170,7 +171,7 @@ def refuse_invalid_step(step: str, field: str) -> None:
 
 @handle.register
 def _get(op: structure.Get, world: World) -> Json:
-    return site_view(world, op.at, op.share_key).structure()
+    return site_view(world, op.at, op.share_key).present_structure()
 
 
 @handle.register
@@ -182,24 +183,24 @@ def _list_site_spaces(op: structure.ListSiteSpaces, world: World) -> Json:
         site_spaces = [
             pair for pair in site_spaces if op.default == (pair[1]["id"] == tree.default_space(pair[1].get("section")))
         ]
-    return paginate(op, site_spaces, view.site_space)
+    return paginate(op, site_spaces, view.present_site_space)
 
 
 @handle.register
 def _list_sections(op: structure.ListSections, world: World) -> Json:
     view = site_view(world, op.at, op.share_key)
-    return paginate(op, [(part.key, part.document) for part in view.sections()], view.section)
+    return paginate(op, [(part.key, part.document) for part in view.sections()], view.present_section)
 
 
 @handle.register
 def _list_groups(op: structure.ListGroups, world: World) -> Json:
     view = site_view(world, op.at)
-    return paginate(op, [(part.key, part.document) for part in view.groups()], view.group)
+    return paginate(op, [(part.key, part.document) for part in view.groups()], view.present_group)
 
 
 def require_addable_space(world: World, organization: str, space_id: str) -> Json:
-    """Return a space that the caller may add to a site. Raises MissingResource for a hidden space, and Refusal without
-    the required role."""
+    """Return a space that the caller may add to a site. Raises MissingResource for a hidden space, and Refusal if the
+    caller lacks the role for it."""
     space = world.store.get(f"/spaces/{space_id}")
     if space["organization"] != organization or space.get("deletedAt") or role(world, space) is None:
         raise MissingResource(f"/spaces/{space_id}")
@@ -208,14 +209,14 @@ def require_addable_space(world: World, organization: str, space_id: str) -> Jso
 
 
 def title_from_space(space: Json) -> str:
-    """Return the title of a space as the default title of a site or section, or `Untitled` if the title has only one
-    character, which the API does not allow."""
+    """Return the default title of a site or section with a space: the title of the space, or `Untitled` instead of a title
+    with one letter, which the API forbids."""
     title: str = space["title"]
     return title if len(title) >= 2 else "Untitled"
 
 
 def new_site_space(world: World, tree: SiteTree, space: Json, section: str | None = None) -> Json:
-    """Add a space at the end of a section, or of the root of the site. Return the new site space."""
+    """Add a space at the end of a section, or without `section` at the end of the site. Return the new site space."""
     document = _site_space(tree, world.new_id(), space, section)
     return world.store.put(_part_path(tree, document), document)
 
@@ -274,8 +275,8 @@ def _fill_in_section(op: structure.CreateSection | structure.UpdateSection, worl
 
 
 def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteTree:
-    """Move the site spaces at the root into a new section, and return the updated site. If all their spaces are
-    deleted, move them into `section` instead, without a new section."""
+    """Move the site spaces at the root into a new section, or into `section` if all their spaces are deleted. Return the
+    changed site."""
     chosen = tree.default_space(None)
     if chosen:
         space = next(
@@ -364,7 +365,7 @@ def _move_section(op: structure.MoveSection, world: World) -> Json:
 
 
 def _move(world: World, tree: SiteTree, item: structure.Pointer, position: structure.Position | None) -> Json:
-    """Move a part next to another part, or to the end of its siblings. Return its API resource."""
+    """Move a part next to another part, or without `position` behind its siblings. Return its API resource."""
     path, document = _find_part(world, tree, item)
     if position and (position.before is None) == (position.after is None):
         raise Refusal(400, "position must have either before or after.")
@@ -418,7 +419,7 @@ def _part_path(tree: SiteTree, document: Json) -> str:
 
 
 def _with_parent(document: Json, parent: str | None) -> Json:
-    """Return a copy of a part with another parent: a section or group, or the root if `parent` is None."""
+    """Return a copy of a part in another section or group, or at the root if `parent` is None."""
     field = PARENT_FIELDS[document["object"]]
     fields = {name: value for name, value in document.items() if name != field}
     return {**fields, field: parent} if parent else fields
@@ -429,8 +430,7 @@ def _without_null(document: Json, *fields: str) -> Json:
 
 
 def _parts_with_same_prefix(tree: SiteTree, kind: str, parent: str | None) -> list[Json]:
-    """Return the parts whose URLs differ only in their own paths: all sections of a site, or the site spaces of the
-    section `parent`."""
+    """Return the parts that must have different paths: all sections of a site, or all site spaces in `parent`."""
     parts = tree.sections() if kind == "site-section" else tree.parts_in(kind, parent)
     return [part.document for part in parts]
 

@@ -2,12 +2,12 @@
 
 Sections and groups are at the root or in a group. Site spaces are in a section, or at the root of a site without
 sections. A deleted space is hidden, but keeps its position while it can be restored. Visitors start at the default section
-and the default site space: the one that an editor chose, else the first one that is not hidden.
+and its default site space. Editors choose the defaults. Without a choice, the first visible section and space are the
+defaults.
 
 Members with a role can see every site of their organization. Guests can see a site if they have a role in one of its
-spaces. Published sites are also visible to their audience. Public and unlisted sites are for everyone. Sites shared by
-link are for people with an active share link. Sites with visitor authentication have no audience here: their visitors
-sign in elsewhere, and have no API key of this platform.
+spaces. A published site is also visible to its audience: everyone, or people with an active share link. A site with
+visitor authentication has no audience on this platform, because its visitors have no API key.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from octavo.server.rest import World, order_key
 from octavo.server.store import Json, MissingResource
 
 FOLDERS = {"site-space": "site-spaces", "site-section": "sections", "site-section-group": "section-groups"}
-"""Collection in which the parts of a site are stored, by type of the part."""
+"""Name of the collection for parts of a site, by type of the part."""
 PARENT_FIELDS = {"site-space": "section", "site-section": "sectionGroup", "site-section-group": "sectionGroup"}
-"""Field of a part with the ID of its parent, by type of the part."""
+"""Field with the ID of the parent of a part, by type of the part."""
 
 
 class SitePart(NamedTuple):
-    """Site space, section or group, with its sort key and its path in the store."""
+    """Site space, section or group of a site, with its sort key and its path in the store."""
 
     key: tuple[int, ...]
     path: str
@@ -54,10 +54,7 @@ class SiteTree:
     """Spaces of the site that are not deleted, by ID."""
 
     def walk(self, group: str | None = None, above: tuple[int, ...] = ()) -> Iterator[SitePart]:
-        """Yield all sections and groups in the order of the site, with sort keys that order them in the whole site.
-
-        `group` and `above` are the ID and the sort key of the group to begin in.
-        """
+        """Yield all sections and groups in `group`, or on the whole site, with sort keys that start with `above`."""
         for part in self.sections_and_groups.get(group, ()):
             key = above + part.key
             yield part._replace(key=key)
@@ -69,12 +66,12 @@ class SiteTree:
         return [part for part in self.walk() if part.document["object"] == "site-section"]
 
     def parts_in(self, kind: str, parent: str | None) -> SiteParts:
-        """Return the parts of this type in a section or group, or at the root if `parent` is None."""
+        """Return the parts of the type `kind` in a section or group, or at the root if `parent` is None."""
         rows = self.site_spaces if kind == "site-space" else self.sections_and_groups
         return rows.get(parent, [])
 
     def existing_site_spaces_in(self, section: str | None) -> SiteParts:
-        """Return the site spaces of a section, or of the root, without deleted spaces."""
+        """Return the site spaces in a section, or at the root if `section` is None, without deleted spaces."""
         return [part for part in self.parts_in("site-space", section) if part.document["space"] in self.spaces]
 
     def existing_site_spaces(self) -> SiteParts:
@@ -87,21 +84,22 @@ class SiteTree:
         return [*self.existing_site_spaces_in(None), *below]
 
     def default_section(self) -> str | None:
-        """Return the ID of the section where visitors start. None if the site has no sections."""
+        """Return the ID of the section at which visitors start. None if the site has no sections."""
         sections = [part.document["id"] for part in self.sections()]
         candidates = [section for section in sections if self.existing_site_spaces_in(section)] or sections
         chosen = self.site.get("defaultSiteSection")
         return chosen if chosen in candidates else next(iter(candidates), None)
 
     def default_space(self, section: str | None) -> str | None:
-        """Return the ID of the site space where visitors start in a section, or at the root. None if there is none."""
+        """Return the ID of the site space at which visitors start in a section, or at the root if `section` is None.
+        None if there is no site space."""
         parent = self.section(section) if section else self.site
         candidates = [part.document["id"] for part in self.existing_site_spaces_in(section)]
         chosen = parent.get("defaultSiteSpace")
         return chosen if chosen in candidates else next(iter(candidates), None)
 
     def section(self, section: str) -> Json:
-        """Return a section by ID."""
+        """Return the section with the ID `section`."""
         return next(part.document for part in self.sections() if part.document["id"] == section)
 
     def has_space(self, space_id: str) -> bool:
@@ -134,7 +132,7 @@ def load_site(world: World, path: str) -> SiteTree:
 
 
 def load_site_of(world: World, document: Json) -> SiteTree:
-    """Return the site of a part or a share link."""
+    """Return the site to which a part or a share link belongs."""
     return load_site(world, f"/orgs/{document['organization']}/sites/{document['site']}")
 
 
@@ -145,7 +143,7 @@ def sites_with(world: World, space: Json) -> list[Json]:
 
 
 def remove_from_sites(world: World, space: Json) -> None:
-    """Remove a space from all sites permanently."""
+    """Delete all site spaces with a space."""
     for site in sites_with(world, space):
         for path in _site_space_paths(world, f"/orgs/{space['organization']}/sites/{site['id']}", space):
             world.store.delete(path)
@@ -159,7 +157,8 @@ def _site_space_paths(world: World, site: str, space: Json) -> list[str]:
 
 
 def can_see_site(world: World, tree: SiteTree) -> bool:
-    """Return whether the caller may see a site, published or not. Guests need a role in one of its spaces."""
+    """Return whether the caller may see a site, even if the site is not published. Guests need a role in one of its
+    spaces."""
     organization = tree.site["organization"]
     if organization_role(world, organization):
         return True
@@ -179,9 +178,9 @@ def is_in_audience(world: World, tree: SiteTree, share_key: str | None) -> bool:
 
 
 def require_site_access(world: World, at: SiteRef, *, visits: bool, share_key: str | None) -> None:
-    """Raise MissingResource if the caller may not see a site. With `visits`, the audience of the site may see it too.
+    """Raise MissingResource if the caller may not see a site. With `visits`, its audience may see the site.
 
-    A wrong or inactive share key always gives MissingResource, so that members can test share links.
+    For a published site, also raise MissingResource for a wrong share key, so that members can test share links.
     """
     path = site_path(at)
     tree = load_site(world, path)
@@ -201,27 +200,28 @@ def is_published_to(world: World, space: Json, share_key: str | None) -> bool:
 
 
 def site_url(world: World, tree: SiteTree, share_key: str | None = None) -> str:
-    """Return the URL where a site is or would be published. It contains the share key of a site shared by link."""
+    """Return the URL of a site, even if the site is not published. For a site that is shared by link, the URL contains
+    `share_key`."""
     site = tree.site
     secret = f"{quote(share_key, safe='')}/" if share_key and site["visibility"] == "share-link" else ""
     return f"https://{site['proxy']}/{secret}" if site.get("proxy") else f"{site_target_url(world, site)}{secret}"
 
 
 def site_target_url(world: World, site: Json) -> str:
-    """Return the URL of a site on this platform, which is the target of its proxy."""
+    """Return the URL of a site on this platform. A proxy forwards requests to this URL."""
     organization = world.store.get(f"/orgs/{site['organization']}")
     host = organization.get("hostname") or organization["id"]
     return world.url(f"/published/{quote(host, safe='')}/{quote(site.get('basename') or site['id'], safe='')}/")
 
 
 def section_url(world: World, tree: SiteTree, section: Json, share_key: str | None = None) -> str:
-    """Return the URL where a section is or would be published. The default section has the URL of the site."""
+    """Return the URL of a section, even if the site is not published. The default section has the URL of the site."""
     start = site_url(world, tree, share_key)
     return start if section["id"] == tree.default_section() else f"{start}{quote(section['path'], safe='')}/"
 
 
 def site_space_url(world: World, tree: SiteTree, site_space: Json, share_key: str | None = None) -> str:
-    """Return the URL where a site space is or would be published. A default site space has the URL of its section or
+    """Return the URL of a site space, even if the site is not published. A default site space has the URL of its section or
     site."""
     section = tree.section(site_space["section"]) if "section" in site_space else None
     if site_space["id"] == tree.default_space(site_space.get("section")):
@@ -231,5 +231,5 @@ def site_space_url(world: World, tree: SiteTree, site_space: Json, share_key: st
 
 
 def published_urls(tree: SiteTree, url: str) -> Json:
-    """Return the URLs of a part of a site. Empty if the site is not published."""
+    """Return `url` as the API field `urls` of a part of a site. Empty if the site is not published."""
     return {"published": url} if tree.site["published"] else {}

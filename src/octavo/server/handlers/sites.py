@@ -82,8 +82,8 @@ def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
 
 
 def _highest_role(world: World, organization: Json, user: str, spaces: list[Json]) -> tuple[str, Json] | None:
-    """Return a user's highest role in an organization and its `spaces`, and the organization or space in which the user
-    has this role. None if the user has no role."""
+    """Return a user's highest role in an organization and its `spaces`. Also return the organization or space with this
+    role. None if the user has no role."""
     roles = [(organization_role(world, organization["id"], user), organization)]
     roles += [(role(world, space, user), space) for space in spaces]
     return max(((name, origin) for name, origin in roles if name), key=lambda row: RANKS.index(row[0]), default=None)
@@ -95,7 +95,7 @@ def _role_origin(document: Json) -> Json:
 
 
 SAMPLE = "Write here what your readers look for first, and add pages for the rest.\n"
-"""Text of the page in the sample space that a new site can get."""
+"""Text of the page in a sample space."""
 
 
 @presents(sites.Site)
@@ -192,8 +192,8 @@ def _refuse_taken_basename(world: World, site: Json) -> None:
 
 
 def _set_default_site_space(world: World, tree: SiteTree, site_space: str) -> Json:
-    """Make a site space the default of the default section, or of a site without sections. Return the site, which the
-    caller saves. Raises Refusal if the site space is in another section."""
+    """Set the default site space of the default section, or of a site without sections. Return the site for the caller to
+    save. Raises Refusal if the site space is in another section."""
     section = tree.default_section()
     if site_space not in {part.document["id"] for part in tree.existing_site_spaces_in(section)}:
         where = (
@@ -228,7 +228,7 @@ def _get_published(op: sites.GetPublished, world: World) -> Json:
     return {
         "object": "published-content-site",
         "site": _present_site(world, view.tree.site),
-        "structure": view.structure(),
+        "structure": view.present_structure(),
         "customizations": {
             "site": _default_customization(),
             "siteSpaces": {each.document["id"]: _default_customization() for each in visible},
@@ -273,7 +273,8 @@ def _list_template_conditions(op: adaptive_schema.ListTemplateConditions, world:
 
 
 def _conditions(expression: str, claim: Json) -> Iterator[Json]:
-    """Yield the template conditions for a visitor claim. `expression` is its code, such as `visitor.claims.plan`."""
+    """Yield conditions on a visitor claim, such as `visitor.claims.plan == "pro"` for the `expression`
+    `visitor.claims.plan`."""
     description = claim.get("description") or expression
     match claim["type"]:
         case "object":
@@ -312,7 +313,7 @@ guards(share_links.List, share_links.Create, share_links.Update, share_links.Del
 
 @presents(share_links.ShareLink)
 def _present_share_link(world: World, document: Json) -> Json:
-    """Return a share link, with its URL if the site is published."""
+    """Return a share link as an API resource. It has a URL if the site is published."""
     tree = site_tree.load_site_of(world, document)
     urls = site_tree.published_urls(tree, site_tree.site_url(world, tree, document["key"]))
     facts = omit(document, "organization", "site", "key")
@@ -360,8 +361,8 @@ def _present_redirect(world: World, document: Json) -> Json:
 
 @before_save(redirects.Redirect)
 def _fill_in_redirect(op: redirects.Create | redirects.Update, world: World, document: Json) -> Json:
-    """Return a redirect with a normalized source. Raises Refusal if another redirect has this source, and MissingResource
-    if a new destination does not exist."""
+    """Return a redirect with a normalized source. Raises Refusal if another redirect has this source, and
+    MissingResource if the destination does not exist."""
     site = site_tree.site_path(op.at)
     source = normalize_path(document["source"])
     other = world.store.find_by(f"{site}/redirects", "source", source)
@@ -394,7 +395,7 @@ def _resolve_redirect(op: redirects.Resolve, world: World) -> Json:
 
 
 def normalize_path(source: str) -> str:
-    """Return a path without unnecessary escapes and without `.` and `..` segments. Raises Refusal for the home page."""
+    """Return a path without unnecessary escapes and without the segments `.` and `..`. Raises Refusal for the home page."""
     segments: list[str] = []
     for segment in source.split("/")[1:]:
         segment = _PERCENT_ESCAPES.sub(lambda escape: quote(unquote_to_bytes(escape[0]), safe=_UNRESERVED), segment)

@@ -1,6 +1,6 @@
-"""Spaces and collections, their order, and moves between collections and organizations. Also the revisions of content.
+"""Spaces and collections, their order, and their moves. Also revisions.
 
-A revision is a document with IDs, titles and hashes. Texts and files are blobs that revisions share.
+A revision is a document with the page tree, in which texts and files are hashes of blobs.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from octavo.server.rest import (
 from octavo.server.store import Json, MissingResource
 
 UNTITLED = "Untitled page"
-"""Title of pages without a title."""
+"""Title of a page for which no title is given."""
 
 
 def get_revision(world: World, space_id: str, revision_id: str) -> Json:
-    """Return a revision. Raises MissingResource."""
+    """Return a revision of a space. Raises MissingResource."""
     return world.store.get(f"/spaces/{space_id}/revisions/{revision_id}")
 
 
 def get_current(world: World, space_id: str) -> Json:
-    """Return the current revision of a space's main content."""
+    """Return the current main revision of a space."""
     return get_revision(world, space_id, world.store.get(f"/spaces/{space_id}")["revision"])
 
 
@@ -73,7 +73,8 @@ def file_of(revision: Json, file_id: str) -> Json:
 
 
 def get_at(world: World, at: ContentRef) -> Json:
-    """Return the revision that `at` names, or the current revision of the space or change request that it names."""
+    """Return the revision to which `at` refers: the current revision of a space or change request, or the given
+    revision."""
     match at:
         case RevisionRef():
             return get_revision(world, at.space_id, at.revision_id)
@@ -93,11 +94,10 @@ def add_first_revision(world: World, space: Json, markdown: str = "") -> Json:
 def add_revision(
     world: World, space_id: str, fields: Json, *, type: str, parents: Sequence[str], merged_from: str | None = None
 ) -> Json:
-    """Create a revision with the `CONTENT_FIELDS` of `fields`, and return it. Slugs and paths of pages are computed
-    again.
+    """Create a revision with the `CONTENT_FIELDS` in `fields` and with new slugs and paths of pages, and return it. The
+    caller must set it as the current revision of a space or change request.
 
-    `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change request. No space or change
-    request has this revision as its current one until the caller sets it.
+    `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change request.
     """
     revision: Json = {
         "id": world.new_id(),
@@ -115,20 +115,18 @@ def add_revision(
 
 
 def add_next(world: World, revision: Json, **changes: object) -> Json:
-    """Create a revision of type edits from its parent `revision`, and return it. `changes` replaces content fields of the
-    parent."""
+    """Create a revision of the type edits after its parent `revision`, and return it. `changes` replace content fields
+    of the parent."""
     return add_revision(world, revision["space"], {**revision, **changes}, type="edits", parents=[revision["id"]])
 
 
 CONTENT_FIELDS: dict[str, type] = {"pages": list, "files": list, "reusableContents": list, "variables": dict}
-"""Fields with the content of a revision. The type of a field creates its empty value."""
+"""Fields of a revision with its content, and their types. Calling a type returns the empty value of the field."""
 
 
 def set_current(world: World, space_id: str, revision: Json, *, index_later: bool = False) -> Json:
-    """Set the revision of a space's main content, update the search index and return the space.
-
-    With `index_later`, the pages are not indexed yet: `page_texts.finish_reindexing` does this later.
-    """
+    """Set the main revision of a space, update the search index, and return the space. With `index_later`, the caller must
+    call `page_texts.finish_reindexing`, which indexes the pages."""
     path = f"/spaces/{space_id}"
     space = world.store.get(path)
     before = world.store.find(f"{path}/revisions/{space['revision']}") if space.get("revision") else None
@@ -141,7 +139,7 @@ def set_current(world: World, space_id: str, revision: Json, *, index_later: boo
 
 
 def new_page(world: World, title: str, markdown: str = "", **fields: object) -> Json:
-    """Return a document page that is not in a page tree yet."""
+    """Create a document page and return it. The caller must add it to a page tree."""
     now = world.timestamp()
     page: Json = {"id": world.new_id(), "type": "document", "title": title, "slug": page_trees.page_slug(title)}
     page |= {"createdAt": now, "updatedAt": now, **fields, "pages": []}
@@ -149,7 +147,7 @@ def new_page(world: World, title: str, markdown: str = "", **fields: object) -> 
 
 
 def with_text(world: World, page: Json, markdown: str) -> Json:
-    """Return `page` with another text. Without text, the page has no `text` field."""
+    """Return `page` with the text `markdown`. A page with an empty text has no field `text`."""
     bare_page = omit(page, "text")
     return {**bare_page, "text": world.store.put_blob(markdown)} if markdown else bare_page
 
@@ -160,12 +158,12 @@ def page_text(world: World, page: Json) -> str:
 
 
 RETENTION = timedelta(days=7)
-"""Time for which a deleted space can be restored."""
+"""Time after its deletion in which a space can be restored."""
 
 
 def list_ordered(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
-    """Return the sort key and the document of each space or collection of an organization, in order. Deleted spaces are
-    included."""
+    """Return pairs of a sort key and a space or collection, for all in an organization, in order. `collection` is
+    `/spaces` or `/collections`. Deleted spaces are included."""
     documents = world.store.items(collection)
     matching = [
         (order_key(position, each), each) for position, each in documents if each["organization"] == organization
@@ -174,19 +172,19 @@ def list_ordered(world: World, collection: str, organization: str) -> list[tuple
 
 
 def visible_spaces(world: World, organization: str) -> list[tuple[tuple[int, int], Json]]:
-    """Return the spaces in which the caller has a role, in order, with their sort keys."""
+    """Return pairs of a sort key and a space, for the spaces in which the caller has a role, in order."""
     spaces = list_ordered(world, "/spaces", organization)
     return [(key, space) for key, space in spaces if not space.get("deletedAt") and role(world, space)]
 
 
 def is_expired(world: World, space: Json) -> bool:
-    """Return whether a space was deleted too long ago to be restored."""
+    """Return whether a space was deleted more than `RETENTION` ago."""
     deleted = space.get("deletedAt")
     return deleted is not None and world.now() - datetime.fromisoformat(deleted) >= RETENTION
 
 
 def list_contents(world: World, organization: str, parent: str | None) -> list[StoredDocument]:
-    """Return the spaces and collections directly in a collection, or at the root, in order."""
+    """Return the spaces and collections directly in a collection, or at the root if `parent` is None, in order."""
     kinds = ("/collections", "/spaces")
     items = [(key, kind, each) for kind in kinds for key, each in list_ordered(world, kind, organization)]
     inside = sorted((item for item in items if item[2].get("parent") == parent), key=lambda item: item[0])
@@ -202,7 +200,8 @@ def list_descendants(world: World, collection: Json) -> Iterator[StoredDocument]
 
 
 def require_can_add(world: World, organization: str, parent: str | None) -> None:
-    """Raise Refusal or MissingResource unless the caller may add content to a collection or to the root."""
+    """Raise Refusal or MissingResource unless the caller may add spaces to a collection, or to the root if `parent` is
+    None."""
     if parent is None:
         require_in_organization(world, organization, "create")
         return
@@ -240,7 +239,7 @@ def _move(op: spaces.Move | collections.Move, world: World) -> Json:
 
 
 def set_parent(document: Json, parent: str | None) -> None:
-    """Set the collection that contains a space or collection. None means the root."""
+    """Move a space or collection into a collection, or to the root if `parent` is None. The caller must save `document`."""
     document.pop("parent", None)
     if parent:
         document["parent"] = parent
@@ -297,13 +296,14 @@ def _refuse_cycle(world: World, path: str, document: Json, parent: str | None) -
 
 
 EMOJI = "📘"
-"""Emoji of a space without its own emoji."""
+"""Emoji of a space that has no emoji of its own."""
 TITLE_LIMIT = 50
 
 
 @presents(spaces.Space)
 def present_space(world: World, document: Json) -> Json:
-    """Return a space as the caller sees it, with the numbers of open comments and change requests."""
+    """Return a space as an API resource with the caller's permissions, the number of open comments, and the numbers of
+    change requests."""
     path = f"/spaces/{document['id']}"
     threads = world.store.count_by_status(f"{path}/comments")
     proposed = world.store.count_by_status(f"{path}/change-requests")
@@ -331,7 +331,7 @@ def _urls(world: World, document: Json) -> Json:
 
 
 def purge(world: World) -> None:
-    """Delete the spaces that can no longer be restored, with their content."""
+    """Delete the spaces that can no longer be restored."""
     for space in world.store.all("/spaces"):
         if is_expired(world, space):
             with world.store.transaction():
@@ -410,7 +410,7 @@ def _duplicate_space(op: spaces.Duplicate, world: World) -> Json:
         world, original["organization"], **copied_fields, title=f"Copy of {original['title']}"[:TITLE_LIMIT]
     )
     if role(world, space) is None:
-        # Granted roles are not copied, so without a new grant the copy could be invisible to its creator.
+        # Granted roles are not copied, so the caller may have no role in the copy.
         grant = {"id": world.caller, "role": "admin"}
         world.store.put(f"/spaces/{space['id']}/permissions/users/{world.caller}", grant)
     content = get_current(world, original["id"])
@@ -420,7 +420,7 @@ def _duplicate_space(op: spaces.Duplicate, world: World) -> Json:
 
 @presents(collections.Collection)
 def present_collection(world: World, document: Json) -> Json:
-    """Return a collection as the caller sees it."""
+    """Return a collection as an API resource with the permissions of the caller."""
     facts = omit(document, "position")
     identifier, organization = document["id"], document["organization"]
     urls = {
@@ -467,7 +467,7 @@ def _delete_collection(op: collections.Delete, world: World) -> None:
     for _, document in inside:
         set_parent(document, collection.get("parent"))
         if level != "inherit" and document.get("defaultLevel", "inherit") == "inherit":
-            document["defaultLevel"] = level  # Spaces keep the access restrictions of the deleted collection.
+            document["defaultLevel"] = level  # Spaces in the deleted collection keep their access restrictions.
     siblings[position : position + 1] = inside
     save_order(world, siblings)
     world.store.delete(path)

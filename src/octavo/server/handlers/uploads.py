@@ -1,7 +1,7 @@
-"""Uploads, and the custom fonts and imports that use them. Also PDF exports.
+"""Uploads, custom fonts, imports and PDF exports.
 
-An upload URL contains a secret that replaces the API key. It works once and for 15 minutes. A storage key names the
-uploaded file. PDF files are made when they are downloaded.
+An upload URL contains a secret that replaces the API key. The URL works once, within 15 minutes. A storage key is the ID of
+an uploaded file. PDF files are created when they are downloaded.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from octavo.server.store import Json, MissingResource, WriteFailure
 if TYPE_CHECKING:
     from octavo.server.import_sources import ImportedFiles
 
-_read_content = lazy("octavo.server.loader:read_content")  # lazy: the reader of folders, which only imports need
+_read_content = lazy("octavo.server.loader:read_content")  # lazy: the reader of folders, for imports only
 _pdf_book = lazy("octavo.server.pdf_document:PdfBook")  # lazy: reportlab, which is large
 
 
 UPLOAD_LIFETIME = timedelta(minutes=15)
-"""Time for which an upload URL works, and for which an uploaded file can be used."""
+"""Time in which an upload URL works and an uploaded file can be used."""
 SIZE_LIMITS = {"customization_font": 5 << 20, "import_file": 32 << 20}
-"""Maximum size of a file of each kind, in bytes."""
+"""Maximum size of an uploaded file in bytes, by kind of the upload."""
 FONT_TYPES = ("font/woff2", "font/woff", "application/font-woff2", "application/font-woff", "application/octet-stream")
 FONT_FORMATS = {b"wOF2": "woff2", b"wOFF": "woff"}
-"""Font formats by the first bytes of the file."""
+"""Font formats by the first four bytes of a file."""
 
 _require_creator = organization_guard("create")
 
@@ -78,7 +78,7 @@ def _request_upload(op: storage.Upload, world: World) -> Json:
 
 
 def find_pending(world: World, organization: str, key: str, secret: str) -> Json:
-    """Return a pending upload with its `size` and `kind`. Raises Refusal if the URL does not work."""
+    """Return the upload for an upload URL that can be used. Raises Refusal for a wrong, used or expired URL."""
     document = world.store.find(_upload_path(organization, key))
     is_authorized = document is not None and compare_digest(document["secret"].encode(), secret.encode())
     if document is None or not is_authorized:
@@ -91,7 +91,7 @@ def find_pending(world: World, organization: str, key: str, secret: str) -> Json
 
 
 def receive_file(world: World, organization: str, key: str, secret: str, data: bytes) -> None:
-    """Save an uploaded file. Raises Refusal if the URL does not work, or if size or kind differ from those
+    """Save an uploaded file. Raises Refusal if the URL cannot be used, or if the file has another size or kind than
     announced."""
     with world.store.transaction():
         document = find_pending(world, organization, key, secret)
@@ -106,13 +106,14 @@ def receive_file(world: World, organization: str, key: str, secret: str, data: b
 
 
 def _upload_key(world: World, url: str) -> str | None:
-    """Return the storage key in an upload URL. None for other URLs."""
+    """Return the storage key in an upload URL of this platform. None for other URLs."""
     parts = url.removeprefix(world.url("/~/uploads/")).split("/")
     return parts[1] if url.startswith(world.url("/~/uploads/")) and len(parts) == 3 else None
 
 
 def find_upload(world: World, organization: str, key: str, kind: str) -> Json:
-    """Return the upload of a storage key with `name`, `type`, `size` and `blob`. Raises Refusal (404 or 412)."""
+    """Return the upload with a storage key, whose file is in `blob`. Raises Refusal if it is missing, expired, without
+    a file, or of another kind."""
     document = world.store.find(_upload_path(organization, key))
     if document is None or _is_expired(world, document):
         raise Refusal(404, f"The upload “{key[:128]}” was not found, or it has expired. Upload the file again.")
@@ -156,8 +157,8 @@ def _present_font(world: World, document: Json) -> Json:
 
 @before_save(fonts.Font)
 def _fill_in_font(op: fonts.Create | fonts.Update, world: World, document: Json) -> Json:
-    """Return the font with the files of the request. They replace the earlier files of their weights. A null storage
-    key only removes the earlier files. Raises Refusal if the regular weight then has no file."""
+    """Return a font in which the files of the request replace the files of their weights. A null storage key removes the
+    files of a weight. Raises Refusal if the regular weight has no file."""
     new_faces: list[Json] = document.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in new_faces}
     faces = {weight: sources for weight, sources in document.get("faces", {}).items() if weight not in weights}
@@ -213,7 +214,7 @@ def _fetch_function(op: imports.Create, world: World) -> Callable[[str], Fetched
 
 
 def _require_editable(op: imports.Create, world: World) -> None:
-    """Raise Refusal if the content is locked, merged or archived, or if the caller may not edit it."""
+    """Raise Refusal if the space is locked, the change request is closed, or the caller may not edit the content."""
     space = world.store.get(f"/spaces/{op.at.space_id}")
     if isinstance(op.at, ChangeRequestRef):
         require(world, space, "edit")
@@ -229,7 +230,7 @@ def _require_editable(op: imports.Create, world: World) -> None:
 def _read_source(op: imports.Create, fetch: Callable[[str], FetchedFile]) -> ImportedFiles:
     if not has_extra("import"):
         raise Refusal(400, f"Could not import: {missing_extra_phrase('import')}")
-    # lazy: beautifulsoup4, markdownify and mammoth, which only imports need.
+    # lazy: beautifulsoup4, markdownify and mammoth, for imports only
     from octavo.server.import_sources import ImportFailure, read_source
 
     try:
@@ -239,7 +240,7 @@ def _read_source(op: imports.Create, fetch: Callable[[str], FetchedFile]) -> Imp
 
 
 def _add_imported(op: imports.Create, world: World, imported: ImportedFiles) -> Json:
-    _require_editable(op, world)  # The change request may have been merged, or the space locked, during the download.
+    _require_editable(op, world)  # During the download, the change request may have been merged, or the space locked.
     loaded, before = _load_files(world, imported), get_at(world, op.at)
     content = {name: [*before[name], *loaded[name]] for name in ("pages", "files", "reusableContents")}
     revision = add_next(world, before, **content, variables=loaded["variables"] | before["variables"])
@@ -273,14 +274,14 @@ def _write_file(path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
     except (FileExistsError, IsADirectoryError, NotADirectoryError):
-        pass  # An archive can contain a file and a folder with the same name. The first is kept.
-    except OSError as error:  # For example, the disk is full.
+        pass  # If an archive contains a file and a folder with the same name, the second is left out.
+    except OSError as error:
         raise WriteFailure(error.errno, f"could not write an imported file ({error.strerror})") from None
 
 
 def _detach_from_files(world: World, page: Json, loaded: Json) -> Json:
-    """Return an imported page or piece of reusable content without the path of its file, and with IDs in its links to
-    other imported pages, files and reusable content. `loaded` has all imported content."""
+    """Return an imported page or item of reusable content without the path of its file. Its links to other content in
+    `loaded` become links by ID."""
     detached = omit(page, "git")
     if page.get("text"):
         start = page["git"]["path"]
@@ -292,7 +293,7 @@ def _detach_from_files(world: World, page: Json, loaded: Json) -> Json:
 
 
 def _link_by_id(keys: dict[str, str], start: str, address: str) -> str | None:
-    """Return the link with an ID for the URL of an imported page or file. None for other URLs."""
+    """Return the link by ID, such as `/pages/ID`, for a link to an imported page or file. None for other links."""
     path, anchor = re.split("[?#]", address, maxsplit=1)[0], address.partition("#")[2]
     if not path or EXTERNAL_URL.match(path):
         return None
@@ -308,7 +309,7 @@ def _link_by_id(keys: dict[str, str], start: str, address: str) -> str | None:
 
 
 PDF_LINK_LIFETIME = timedelta(hours=1)
-"""Time for which the link to a PDF works."""
+"""Time in which the link to a PDF works."""
 _SECRET_NAME = "pdf secret"
 
 
@@ -329,8 +330,8 @@ def _export_pdf(op: pdf.Get, world: World) -> Json:
 
 
 def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]:
-    """Return a function that makes the PDF for a signed URL. Raises Refusal if the signature is wrong or expired, and
-    MissingResource if the space or revision is gone."""
+    """Return a function that creates the PDF for a signed URL. Raises Refusal for a wrong signature or an expired URL, and
+    MissingResource if the space or revision was deleted."""
     if not hmac.compare_digest(_signature(world, payload).encode(), signature.encode()):
         raise Refusal(404, "There is no PDF at this link. Export the PDF again.")
     export = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
@@ -357,7 +358,7 @@ def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]
 def _printed_text(world: World, page: Json, revision: Json) -> str:
     text = expand_includes(world.store, page_text(world, page), page, revision)
     variables = {"space": revision["variables"], "page": page.get("variables") or {}}
-    return evaluate_text(text, variables, fixed_only=True)
+    return evaluate_text(text, variables, keeps_claims=True)
 
 
 def _read_blob(world: World, name: str) -> bytes:
@@ -371,7 +372,7 @@ def _signature(world: World, payload: str) -> str:
 
 
 def _new_secret(world: World) -> str:
-    with world.store.transaction():  # Another process may create the secret at the same time. The first one is kept.
+    with world.store.transaction():  # Another process may have created a secret meanwhile.
         secret = world.store.setting(_SECRET_NAME) or secrets.token_hex(32)
         world.store.set_setting(_SECRET_NAME, secret)
         return secret
