@@ -77,7 +77,7 @@ def test_page_file_has_only_what_differs_from_defaults() -> None:
 def test_variables_with_unusual_names_are_read_again() -> None:
     variables = {"plan": "pro", "free plan": "a", "x:y": "b", "1": "c", "-": "d"}
     text = write_page(page("a", "a", variables=variables), "# A\n")
-    assert PageFile(text).matter["vars"] == yaml.safe_load(PageFile(text).front_matter_text)["vars"] == variables
+    assert PageFile(text).metadata["vars"] == yaml.safe_load(PageFile(text).front_matter_text)["vars"] == variables
 
 
 def test_title_is_written_if_the_heading_differs() -> None:

@@ -44,7 +44,7 @@ def with_random_texts(draw: st.DrawFn, pages: Pages, before: Pages) -> Pages:
     """Generate `pages` with the texts and fields of `before`, some of them changed."""
     old = {page["id"]: page for page in page_trees.walk(before)}
     for name in [page["id"] for page in page_trees.walk(pages) if page["type"] == "document"]:
-        page = page_trees.find(pages, name) or {}
+        page = page_trees.find_page(pages, name) or {}
         was = old.get(name, {})
         text = STORE.text(was["text"]) if was.get("text") else ""
         if draw(st.booleans()):
@@ -104,7 +104,7 @@ def predicted_conflicts(sides: tuple[Json, Json, Json], *, names_documents: bool
 
 
 def text(side: Json, name: str) -> str:
-    page = page_trees.find(side["pages"], name) or {}
+    page = page_trees.find_page(side["pages"], name) or {}
     return STORE.text(page["text"]) if page.get("text") else ""
 
 

@@ -46,7 +46,7 @@ def outline(pages: Pages) -> str:
 
 
 def text_of(outcome: RevisionMerge, name: str) -> str:
-    page = page_trees.find(outcome.content["pages"], name)
+    page = page_trees.find_page(outcome.content["pages"], name)
     assert page is not None
     return STORE.text(page["text"])
 

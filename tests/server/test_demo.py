@@ -355,7 +355,7 @@ def _space_index(revision: Json, space: str) -> links.SpaceIndex:
 
 
 def _file(world: World, space: str, page_id: str) -> str:
-    page = page_trees.find(get_current(world, space)["pages"], page_id)
+    page = page_trees.find_page(get_current(world, space)["pages"], page_id)
     assert page
     return str(page["git"]["path"])
 

@@ -72,8 +72,8 @@ class Anchors:
 def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
     """Return the anchor that a link to `wanted` leads to. None if no anchor matches.
 
-    An exact match is preferred. The next matches ignore punctuation, case and accents, then also `and`, `less-than` and
-    `greater-than` (for `&`, `<` and `>`), then also the `e` of `ae`, `oe` and `ue` (for `ä`, `ö` and `ü`).
+    Anchors are compared in four steps, until one of them matches: exactly, without punctuation, case and accents,
+    without words for `&`, `<` and `>`, and without the `e` of `ae`, `oe` and `ue`.
     """
     candidates = list(anchors)
     if wanted in candidates:
@@ -119,8 +119,8 @@ def page_anchors(document: Document) -> PageAnchors:
 
 
 def is_missing(anchor: str, parts: Iterable[PageAnchors]) -> bool:
-    """Return whether a link to `anchor` leads nowhere. False if this is uncertain. `parts` are the anchors of the page
-    and of its reusable content."""
+    """Return whether a link to `anchor` leads nowhere. False if that is uncertain. `parts` are the anchors of the page
+    and of the reusable content in it."""
     if not anchor or anchor.startswith(_OTHER_FRAGMENTS):
         return False
     parts = list(parts)

@@ -56,7 +56,7 @@ class Blame(Generic[V]):
         self._documents = {page: document}
         self._trails = {block.key: _Trail(page, block.key, _text(block)) for block in self.blocks}
         self._added_blocks: dict[str, tuple[_Trail, str]] = {}
-        """Long blocks that the last compared version added, by key, with their trails and words. They may come from
+        """Long blocks that the last compared version added, by key, with their trails and words. Some may come from
         other pages."""
 
     @property
@@ -65,8 +65,8 @@ class Blame(Generic[V]):
         return frozenset(trail.page for trail in self._trails.values())
 
     def compare(self, version: V, older: Mapping[str, Document | None]) -> bool:
-        """Find the blocks that `version` wrote. `older` has each page that it changed as it was before, by page id.
-        None stands for a page that it created.
+        """Find the blocks that `version` wrote. `older` maps the id of each page that it changed to the page before
+        that change, or to None for a new page.
 
         Return True if some blocks may come from other pages. Then call `trace_to_other_pages`.
         """
@@ -78,7 +78,7 @@ class Blame(Generic[V]):
 
     def trace_to_other_pages(self, others: Mapping[str, tuple[Document, Document | None]]) -> None:
         """Find the blocks that the last compared version moved here from other pages. `others` has these pages before
-        and after it. None stands for a deleted page."""
+        and after that version, by id. None stands for a deleted page."""
         for page, (before, after) in others.items():
             remaining = {_text_with_links(block) for block in blocks_with_words(after)} if after is not None else set()
             moved = {
@@ -93,7 +93,7 @@ class Blame(Generic[V]):
                     self._documents[page] = before
 
     def finish(self, version: V) -> None:
-        """Set `version`, the oldest one, as the origin of all remaining blocks."""
+        """Name the oldest version as the origin of all remaining blocks."""
         for key in list(self._trails):
             self._set_origin(key, version)
 
@@ -191,6 +191,5 @@ def _text(block: Block) -> str:
 
 
 def _text_with_links(block: Block) -> str:
-    """Return the text and the links of a block, without formats."""
     links = [run.link for each in block.walk() for run in each.runs if run.link]
     return " ".join([_text(block), *links])

@@ -33,7 +33,6 @@ def _rewrite_children(draft: DraftBlock) -> DraftBlock:
 
 
 def _rewrite_draft(draft: DraftBlock) -> list[DraftBlock]:
-    """Return the drafts that replace a draft in its parent. The list may be empty."""
     rewriter = _REWRITERS.get(draft.kind) or (_rewrite_series if draft.kind in _CHILD_OF else None)
     rewritten = _rewrite_children(draft)
     return rewriter(rewritten) if rewriter else [rewritten]
@@ -52,9 +51,13 @@ def _rewrite_figure(draft: DraftBlock) -> list[DraftBlock]:
     images = [run for run in draft.runs if run.kind == "image"]
     other_runs = trim_runs([run for run in draft.runs if run.kind != "image"])
     caption = draft.children[0].runs if draft.children else ()
-    texts = [DraftBlock("paragraph", runs=other_runs, first=draft.first, last=draft.last)] if other_runs else []
+    texts = (
+        [DraftBlock("paragraph", runs=other_runs, first_line=draft.first_line, end_line=draft.end_line)]
+        if other_runs
+        else []
+    )
     if not images:
-        caption_paragraph = DraftBlock("paragraph", runs=caption, first=draft.first, last=draft.last)
+        caption_paragraph = DraftBlock("paragraph", runs=caption, first_line=draft.first_line, end_line=draft.end_line)
         return [*texts, caption_paragraph] if caption else texts
     figure = _figure_draft(draft, images)
     figure.children[-1].runs = caption
@@ -66,7 +69,13 @@ def _figure_draft(draft: DraftBlock, images: list[Run]) -> DraftBlock:
     for name in ("align", "frame", "full_width"):
         if name in draft.attrs:
             attrs[name] = draft.attrs[name]
-    return DraftBlock("figure", attrs, [_image_draft(run, draft) for run in images], first=draft.first, last=draft.last)
+    return DraftBlock(
+        "figure",
+        attrs,
+        [_image_draft(run, draft) for run in images],
+        first_line=draft.first_line,
+        end_line=draft.end_line,
+    )
 
 
 def _image_draft(run: Run, draft: DraftBlock) -> DraftBlock:
@@ -75,7 +84,7 @@ def _image_draft(run: Run, draft: DraftBlock) -> DraftBlock:
         attrs["alt"] = run.text
     if run.link:
         attrs["link"] = run.link
-    return DraftBlock("image", attrs, first=draft.first, last=draft.last)
+    return DraftBlock("image", attrs, first_line=draft.first_line, end_line=draft.end_line)
 
 
 def _take_paragraphs(draft: DraftBlock, *kinds: str) -> list[DraftBlock]:
@@ -104,7 +113,7 @@ def _rewrite_heading(draft: DraftBlock) -> list[DraftBlock]:
 def _rewrite_group(draft: DraftBlock) -> list[DraftBlock]:
     children = draft.children
     if len(children) > 1 and all(child.kind == "figure" for child in children):
-        gallery = DraftBlock("figure", first=draft.first, last=draft.last)
+        gallery = DraftBlock("figure", first_line=draft.first_line, end_line=draft.end_line)
         gallery.children = [image for child in children for image in child.children]
         children = [gallery]
     for child in children:
@@ -120,7 +129,10 @@ def _rewrite_code(draft: DraftBlock) -> list[DraftBlock]:
     for child in draft.children:
         if child.kind == "code":
             child.attrs |= draft.attrs
-            child.first, child.last = min(draft.first, child.first), max(draft.last, child.last)
+            child.first_line, child.end_line = (
+                min(draft.first_line, child.first_line),
+                max(draft.end_line, child.end_line),
+            )
     return draft.children
 
 
@@ -140,7 +152,7 @@ def _rewrite_summary(draft: DraftBlock) -> list[DraftBlock]:
     """Return a `title` draft with the text of the summary, and the children that cannot be in a title. Outside an
     expandable, a title becomes a paragraph."""
     others = _take_paragraphs(draft, "heading")
-    title = DraftBlock("title", runs=draft.runs, first=draft.first, last=draft.last)
+    title = DraftBlock("title", runs=draft.runs, first_line=draft.first_line, end_line=draft.end_line)
     return [title, *others] if draft.runs else others
 
 
@@ -156,8 +168,8 @@ def _rewrite_captioned(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _rewrite_series(draft: DraftBlock) -> list[DraftBlock]:
-    """Keep only children of the expected kind, such as `tab` in `tabs`. Move each other child into the `tab` before
-    it."""
+    """Keep only children of the expected kind, such as `tab` in `tabs`. Move each other child into the last expected
+    child."""
     member_kind = _CHILD_OF[draft.kind]
     members: list[DraftBlock] = []
     for child in draft.children:
@@ -167,7 +179,9 @@ def _rewrite_series(draft: DraftBlock) -> list[DraftBlock]:
             members[-1].children.append(child)
         else:
             attrs: dict[str, Any] = {"title": "", "slug": ""} if member_kind == "tab" else {}
-            members.append(DraftBlock(member_kind, attrs, [child], first=child.first, last=child.last))
+            members.append(
+                DraftBlock(member_kind, attrs, [child], first_line=child.first_line, end_line=child.end_line)
+            )
     draft.children = members
     return [draft]
 
@@ -178,7 +192,7 @@ def _rewrite_list(draft: DraftBlock) -> list[DraftBlock]:
         if child.kind in ("item", "task"):
             items.append(child)
         else:
-            items.append(DraftBlock("item", {}, [child], first=child.first, last=child.last))
+            items.append(DraftBlock("item", {}, [child], first_line=child.first_line, end_line=child.end_line))
     draft.children = items
     return [draft] if items else []
 
@@ -241,8 +255,7 @@ class BlockFinalizer:
         top = _rewrite_children(DraftBlock("document", children=list(drafts)))
         return [self._finalize(draft)[0] for draft in top.children]
 
-    def _key(self, digest: str, platform_key: str) -> str:
-        """Return the key of a block: `platform_key` if it is valid and unused, else a key made from `digest`."""
+    def _unique_key(self, digest: str, platform_key: str) -> str:
         if _KEY.fullmatch(platform_key) and platform_key not in self._key_counts:
             self._key_counts[platform_key] = 1
             return platform_key
@@ -255,7 +268,7 @@ class BlockFinalizer:
         digest = _digest(draft, children[0][1] if children else "")
         blocks = tuple(block for block, _ in children)
         lines = _lines(draft, blocks)
-        key = self._key(digest, draft.key)
+        key = self._unique_key(digest, draft.key)
         draft.attrs = {name: _single_line(value) for name, value in draft.attrs.items()}
         if draft.kind != "heading":
             attrs = draft.attrs or NO_ATTRS
@@ -275,10 +288,10 @@ def _lines(draft: DraftBlock, blocks: tuple[Block, ...]) -> tuple[int, int]:
     """Return the lines of a draft and its blocks. If they are the lines of the first block, return the same tuple, to
     save memory."""
     if not blocks:
-        return draft.first, max(draft.last, draft.first + 1)
+        return draft.first_line, max(draft.end_line, draft.first_line + 1)
     first_lines, (_, last_line) = blocks[0].lines, blocks[-1].lines
-    first = first_lines[0] if first_lines[0] == draft.first else draft.first
-    last = max(last_line, draft.last, first + 1)
+    first = first_lines[0] if first_lines[0] == draft.first_line else draft.first_line
+    last = max(last_line, draft.end_line, first + 1)
     return first_lines if first_lines == (first, last) else (first, last)
 
 

@@ -167,8 +167,9 @@ class Block(NamedTuple):
     """The first line in the source and the line after the last one, both counted from 0. (0, 1) if there is no
     source."""
     key: str = ""
-    """Id of the block on its page. JSON has keys. In Markdown, it is a hash of the words of a leaf, or of the title and
-    first child of a container, so other edits do not change it. Repeated hashes get a suffix such as `-2`."""
+    """Id of the block on its page. JSON has keys. For Markdown, the key is a hash of the words of a leaf, or of the
+    title and first child of a container. Other edits do not change the key. Repeated hashes get a suffix such as
+    `-2`."""
     text_line: int = 0
     """The source line on which `text` begins, counted from 0. It may be after `lines[0]`, because of a fence or tag."""
 
@@ -264,9 +265,9 @@ class DraftBlock:
     children: list[DraftBlock] = field(default_factory=list)
     runs: tuple[Run, ...] = ()
     text: str = ""
-    first: int = 0
+    first_line: int = 0
     """The first line in the source, counted from 0."""
-    last: int = 0
+    end_line: int = 0
     """The line after the last one."""
     key: str = ""
     """The key in the platform's JSON. Empty for Markdown."""
@@ -311,7 +312,7 @@ class BlockTree:
             self._open.append((key, draft))
         else:
             self._ignored_keys.append(key)
-            self.report(draft.first, f"{_describe(key)} is nested too deeply: its content is shown after it.")
+            self.report(draft.first_line, f"{_describe(key)} is nested too deeply: its content is shown after it.")
         return draft
 
     def close(self, key: str, line: int) -> bool:
@@ -326,7 +327,7 @@ class BlockTree:
                         self.report(line - 1, f"{_describe(inner)} continues past the end of {_describe(key)}.")
                     else:
                         message = f"{_describe(inner)} is not closed before {_describe(key)} ends."
-                        self.report(draft.first, message, _tag_start(inner))
+                        self.report(draft.first_line, message, _tag_start(inner))
                 self._close_from(index, line)
                 return True
         return False
@@ -339,7 +340,7 @@ class BlockTree:
             return
         index = next(index for index, (_, draft) in enumerate(self._open) if draft is container)
         for inner, draft in self._open[index + 1 :]:
-            self.report(draft.first, f"{_describe(inner)} is not closed.", _tag_start(inner))
+            self.report(draft.first_line, f"{_describe(inner)} is not closed.", _tag_start(inner))
         self._ignored_keys.clear()
         self._close_from(index, line)
 
@@ -353,14 +354,15 @@ class BlockTree:
     def finish(self, line: int) -> DraftBlock:
         """Close everything that is open, and return the root."""
         for key, draft in self._open[1:]:
-            self.report(draft.first, f"{_describe(key)} is not closed.", _tag_start(key))
+            self.report(draft.first_line, f"{_describe(key)} is not closed.", _tag_start(key))
         self._close_from(1, line)
-        self.root.last = line
+        self.root.end_line = line
         return self.root
 
     def find_open_sibling(self, key: str, *parents: str) -> DraftBlock | None:
-        """Return the innermost open block with `key`, after which a sibling begins. None if there is none. Also None if
-        a Markdown container or a block of `parents` was opened inside it, because the new block is nested there."""
+        """Return the innermost open block with `key`, which the caller closes because its sibling begins. None if there
+        is none. Also None if a Markdown container or a block of `parents` was opened inside the block, because the new
+        block is nested there."""
         for open_key, draft in reversed(self._open):
             if open_key == key:
                 return draft
@@ -370,7 +372,7 @@ class BlockTree:
 
     def _close_from(self, index: int, line: int) -> None:
         for key, draft in self._open[index:]:
-            draft.last = line
+            draft.end_line = line
             if key.startswith("markdown:"):
                 self._markdown = [None if each is draft else each for each in self._markdown]
         del self._open[index:]
@@ -399,7 +401,7 @@ MAX_BLOCK_TOKENS = 60_000
 
 MAX_LINE_VISITS = 60_000
 """Maximum number of lines that the parser reads in a page. The rest of the page is shown as source. A line in nested
-quotes counts once for each level. For a long page, the limit is a tenth of its characters."""
+quotes counts once for each level. The limit of a long page is a tenth of its characters."""
 
 MAX_ROW_LENGTH = 20_000
 """Maximum number of characters of a table row in Markdown. A longer row ends its table, and is shown as source."""
@@ -411,8 +413,7 @@ SLICE_LENGTH = 3000
 """Number of characters parsed at a time. A longer block is parsed again with twice as many."""
 
 FENCE_ESCAPE = "\U0010f7e5"
-"""Character before a fence that is part of code, so that the fence does not end it. It is removed from the parsed
-text."""
+"""Character put before a fence in code, so that the code continues. It is removed from the parsed text."""
 
 _MARK = re.compile(r"[*_\[\]<`&$:{~\\!\n]")
 

@@ -111,7 +111,7 @@ def text_facts(text: str) -> TextFacts:
     for part in slices(text):
         urls += _URL.findall(part)
         after_number = False
-        for token in _tokens(_URL.sub(" ", part)):
+        for token in (match[0] for match in _TOKEN.finditer(_URL.sub(" ", part))):
             is_number = any(map(str.isdigit, token))
             if is_number:
                 numbers.append(token.lower())
@@ -129,13 +129,9 @@ def text_facts(text: str) -> TextFacts:
     return TextFacts(tuple(numbers), tuple(units), warnings, tuple(urls))
 
 
-def _tokens(text: str) -> Iterator[str]:
-    return (match[0] for match in _TOKEN.finditer(text))
-
-
 def short_unit(token: str, *, after_number: bool) -> str | None:
-    """Return the short form of a unit. None if `token` is no unit. With `after_number`, it may be a unit such as `s` in
-    `5 s`."""
+    """Return the short form of a unit. None if `token` is no unit. After a number, `s` and similar tokens are units
+    too."""
     if token in _SIGNS or token in _LONE_UNITS:
         return token
     if (unit := _LONG_UNITS.get(token.lower())) is not None:
@@ -265,8 +261,7 @@ class ChangeKinds:
 
 
 def _inner_entries(entry: Entry) -> tuple[Sequence[Entry], tuple[Block, ...]]:
-    """Return the entries inside a container that count as changes, and the container before and after, as far as it
-    existed."""
+    """Return the entries inside a container that count as changes, and the existing versions of the container."""
     match entry:
         case AddedBlock(block, inner) | RemovedBlock(block, inner):
             return inner, (block,)
@@ -332,7 +327,6 @@ def _added_kinds(block: Block) -> Iterator[ChangeKind]:
 
 
 def _content_kinds(block: Block) -> Iterator[ChangeKind]:
-    """Yield the kinds of an added block without its children: `warning`, `command`, `code` and `link`."""
     if _is_warning(block):
         yield "warning"
     if block.kind in _CODE_BLOCKS:
@@ -446,10 +440,10 @@ def _kinds_of_text(words: Sequence[TextPart]) -> Iterator[ChangeKind]:
     elif old != new:
         yield "white space"
     for side in sides:
-        yield from _changed_code(side)
+        yield from _changed_code_kinds(side)
     for part in words:
         yield from _part_kinds(part)
-    yield from _deletions(words)
+    yield from _deletion_kinds(words)
 
 
 def _has_content(run: Run) -> bool:
@@ -476,16 +470,14 @@ def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
             yield "white space" if is_same and old.text != run.text else "formatting"
 
 
-def _changed_code(side: Iterable[TextPart]) -> Iterator[ChangeKind]:
-    """Yield `command` or `code` for each changed inline code of one version."""
+def _changed_code_kinds(side: Iterable[TextPart]) -> Iterator[ChangeKind]:
     for is_code, group in groupby(side, key=lambda part: _is_code(part.run)):
         parts = list(group)
         if is_code and any(part.op in ("insert", "delete") for part in parts):
             yield "command" if _COMMAND.match("".join(part.run.text for part in parts)) else "code"
 
 
-def _deletions(words: Sequence[TextPart]) -> Iterator[ChangeKind]:
-    """Yield `deletion` for each part of at least `_MIN_DELETED_WORDS` deleted words that no words replaced."""
+def _deletion_kinds(words: Sequence[TextPart]) -> Iterator[ChangeKind]:
     for before, part, after in zip((None, *words[:-1]), words, (*words[1:], None), strict=True):
         is_replaced = any(each is not None and each.op == "insert" for each in (before, after))
         if part.op == "delete" and not is_replaced and len(part.run.text.split()) >= _MIN_DELETED_WORDS:
@@ -514,7 +506,6 @@ def _changes_number(change: CodeChange) -> bool:
 
 
 def _replaced_kinds(old: Block, new: Block) -> Iterator[ChangeKind]:
-    """Yield the kinds of change of a block whose parts were not compared."""
     before, after = old.plain(), new.plain()
     if before.split() != after.split():
         yield "wording"

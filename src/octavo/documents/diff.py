@@ -161,7 +161,6 @@ def _changes_of_equal_text(old: Block, new: Block) -> Iterator[AttributeChange]:
 
 
 def _is_unchanged(step: DiffStep) -> bool:
-    """Return whether the two sides of a step look the same to a reader."""
     if step.settings or (step.title and step.title.kinds):
         return False
     match step.parts:
@@ -252,8 +251,8 @@ class BlockChange:
 
 
 def block_changes(diff: Diff) -> Iterator[BlockChange]:
-    """Yield the blocks of both versions in reading order. A container comes before its blocks. It is left out if only
-    its blocks changed."""
+    """Yield the blocks of both versions in reading order. A container comes before its blocks. A container of which
+    only blocks changed is left out."""
     yield from _changes(diff.entries)
 
 
@@ -284,7 +283,6 @@ def _changes(entries: Iterable[Entry]) -> Iterator[BlockChange]:
 
 
 def _old_blocks(entries: Iterable[Entry]) -> Iterator[Block]:
-    """Yield the old blocks of entries, without the blocks inside them."""
     for entry in entries:
         match entry:
             case UnchangedBlocks(old) | RestructuredBlocks(old):

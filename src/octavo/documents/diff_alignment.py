@@ -87,8 +87,8 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hashable]]:
     """Return the keys by which the blocks of each side are aligned.
 
-    The key of a heading is its text, so its level may differ. If one side repeats the text more often, a heading that
-    occurs once on each side is aligned with its level.
+    The key of a heading is its text, so its level may differ. If one side repeats the text more often, the key also has
+    the level, for a heading that occurs once on each side.
     """
     headings = [[node for node in side if node.block.kind == "heading"] for side in (old, new)]
     old_texts, new_texts = (Counter(node.text for node in side) for side in headings)
@@ -201,8 +201,8 @@ def _unique_equal_numbers(old: Sequence[Node], new: Sequence[Node]) -> frozenset
 
 
 def _copied_number(gap: DiffRange, old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> int | None:
-    """Return the number of the block in `gap` that was copied to another place, and edited here. None if there is none.
-    The gap is below a heading and has one block on each side."""
+    """Return the number of the block in `gap` that was edited, and copied to another place before. None if there is
+    none. The gap is below a heading and has one block on each side."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]
@@ -424,7 +424,6 @@ class _Section(NamedTuple):
 
     @property
     def body(self) -> list[Node]:
-        """Return the blocks of the section without its heading."""
         first = self.nodes[0]
         return first.children if first.kind in TITLED_KINDS else list(self.nodes[1:])
 
@@ -433,7 +432,6 @@ class _Section(NamedTuple):
         return any(node.kind == "heading" for node in self.body)
 
     def text(self) -> str:
-        """Return the beginning of the text below the title."""
         return " ".join(node.text for node in self.body if node.text)[:_MAX_SECTION_TEXT]
 
     def pair_value(self, other: _Section) -> float:
@@ -462,7 +460,7 @@ def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     """Return the pairs of blocks of moved sections that have subsections. Sections are matched by titles that are
     unique among their siblings."""
-    before, after = _trees(old), _trees(new)
+    before, after = _top_sections(old), _top_sections(new)
     if len(before) == len(after) == 1:
         return _moved_trees(before[0].body, after[0].body)
     if len(before) * len(after) > _MAX_SECTION_PAIRS:
@@ -489,8 +487,7 @@ def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     return found
 
 
-def _trees(nodes: Sequence[Node]) -> list[_Section]:
-    """Split blocks at the headings of the highest level. A section includes its subsections."""
+def _top_sections(nodes: Sequence[Node]) -> list[_Section]:
     return list(_heading_sections(nodes, min((_level(node) for node in nodes if node.kind == "heading"), default=0)))
 
 
@@ -503,7 +500,6 @@ def _level(heading: Node) -> int:
 
 
 def _heading_sections(nodes: Sequence[Node], lowest_level: int = 6) -> Iterator[_Section]:
-    """Split blocks at the headings up to `lowest_level`."""
     starts = [index for index, node in enumerate(nodes) if node.kind == "heading" and _level(node) <= lowest_level]
     for start, end in zip(starts, [*starts[1:], len(nodes)], strict=False):
         yield _Section(("heading", fold(nodes[start].text)), nodes[start:end])

@@ -162,7 +162,6 @@ class _MoveFinder:
         self._number += len(numbers_by_id)
 
     def move_equal(self, steps: Sequence[DiffStep], key: Callable[[Node], Hashable]) -> None:
-        """Turn removed and added steps into moves if the `key` of their blocks is equal."""
         by_key: dict[Hashable, list[DiffStep]] = {}
         for step in reversed(steps):
             if step.old and self._is_free(step, "removed"):
@@ -340,11 +339,11 @@ class _KeptWords:
 
     def __init__(self) -> None:
         self.moved = 0
-        """Number of words in moved blocks. Not part of `count_in_entries`, because a block can move out of its
-        entry."""
+        """Number of words in moved blocks. They are not in the result of `count_in_entries`, because a block can move
+        out of an entry."""
 
     def count_in_entries(self, entries: Iterable[Entry]) -> int:
-        """Return the number of words that are kept in place. Count those of moved blocks in `moved`."""
+        """Return the number of words that are kept in place, and add the number of words in moved blocks to `moved`."""
         return sum(map(self._count_in_entry, entries))
 
     def _count_in_entry(self, entry: Entry) -> int:
@@ -395,7 +394,6 @@ def _count_kept_in_text(words: Iterable[TextPart]) -> int:
 
 
 def _count_media(block: Block) -> Counter[tuple[object, ...]]:
-    """Count the images, files and similar blocks by their attributes."""
     names = ("src", "dark", "alt")
     return Counter(
         tuple(each.attrs.get(name) for name in names) for each in block.walk() if each.kind in _COUNTED_BLOCKS
@@ -403,7 +401,6 @@ def _count_media(block: Block) -> Counter[tuple[object, ...]]:
 
 
 def _count_words(block: Block) -> int:
-    """Count the words of a block and its descendants. An image or other visible content counts as one word."""
     return _count_own(block) + sum(map(_count_words, block.children)) if block.children else _count_own(block)
 
 
@@ -483,7 +480,6 @@ def _join_replaced(run: list[DiffStep]) -> list[DiffStep]:
 
 
 def _has_same_words(old: Sequence[Node], new: Sequence[Node]) -> bool:
-    """Return whether most words are the same on both sides, for example because a paragraph became a code block."""
     before, after = (
         Counter(word for node in side for part in slices(node.text) for word in _WORD.findall(part))
         for side in (old, new)

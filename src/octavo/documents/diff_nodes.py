@@ -302,8 +302,8 @@ def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, 
 
 
 def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
-    """Return the run of each word. A kept word of a link gets the whole new text of the link, to name the link in its
-    change."""
+    """Return the run of each word. A kept word of a link gets the whole new text of the link, because this text names
+    the link in a change."""
     runs = [word.run for word in words]
     kept = [index for index, word in enumerate(words) if word.op != "delete"]
     for link, group in groupby(kept, lambda index: runs[index].link):
@@ -315,7 +315,8 @@ def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
 
 
 def _style_changes(word: TextPart, run: Run) -> Iterator[AttributeChange]:
-    """Yield the changes of format of an unchanged text. `run` is its run with the complete text of its link."""
+    """Yield the changes of format of an unchanged text. `run` is the run of the text, with the complete text of its
+    link."""
     old, new = word.old or word.run, word.run
     if (old.link or None) != (new.link or None):
         yield _link_change(old, run)
@@ -328,7 +329,6 @@ def _style_changes(word: TextPart, run: Run) -> Iterator[AttributeChange]:
 
 
 def _replaced_run_changes(removed: Iterable[Run], inserted: Iterable[Run]) -> Iterator[AttributeChange]:
-    """Yield the changes of links, images and buttons between removed runs and the runs that replaced them."""
     for old, new in zip(*([run for run in side if run.link] for side in (removed, inserted)), strict=False):
         if old.link != new.link:
             yield _link_change(old, new)
@@ -426,7 +426,6 @@ def _flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _value_text(value: Any) -> str | None:
-    """Return the value of an attribute as text for the user. None if it is not set."""
     if value is None or value == {}:
         return None
     if isinstance(value, bool):

@@ -115,8 +115,7 @@ def _compare_single_block(step: DiffStep, compare: CompareNodes) -> DiffStep:
 
 
 def _split_container_pair(pair: _Pair) -> list[_Pair]:
-    """Split a pair into two pairs with None if only one of its blocks is a container. Return any other pair
-    unchanged."""
+    """Split a pair of a container and another block into two pairs with None. Return any other pair unchanged."""
     one, other = pair
     if one and other and (one.node.kind in CONTAINERS) is not (other.node.kind in CONTAINERS):
         return [(one, None), (None, other)]
@@ -148,7 +147,7 @@ def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
 
 
 def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[str], Counter[str]]:
-    """Return the texts that left a block, and those that arrived, without edits of one text into another: an edited
+    """Return the texts that left a block, and the texts that arrived, without edits of one text into another. An edited
     text can equal a distant text by chance, such as the next number of a series."""
     if not left or not arrived or len(left) * len(arrived) > _MAX_COMPARED:
         return left, arrived
@@ -221,7 +220,7 @@ def _has_counterpart(node: Node, others: Sequence[Node]) -> bool:
 
 
 def _title(block: Block) -> tuple[Run, ...]:
-    """Return the title that a container has in its text or attributes. Empty if it has none, or has a title as a child."""
+    """Return the title in the text or attributes of a container. Empty if there is none, or if the title is a child."""
     if block.kind == "expandable":
         return block.runs
     title = str(block.attrs.get("title") or "")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from octavo.documents.blocks import Block, Run
 from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, compared_attributes, leaf_node
 from octavo.documents.diff_tables import compare_texts, rearrangement_note, text_blocks
-from octavo.documents.diff_text import Token, join_words, split_words
+from octavo.documents.diff_text import Token, join_words, split_tokens
 from octavo.documents.sequences import DiffRange, diff_ranges
 
 _MIN_SHARE_OF_PART = 0.5
@@ -57,7 +57,7 @@ class _Side:
 
 def _words(at: int, text: Node) -> Iterator[_Word]:
     gap: list[Token] = []
-    for token in split_words(text.block.runs):
+    for token in split_tokens(text.block.runs):
         if token.run.kind == "break" or token.text.isspace():
             gap.append(token)
         else:
@@ -76,7 +76,6 @@ def join_split_texts(run: Sequence[DiffStep], compare: CompareNodes) -> list[Dif
 
 
 def _has_only_text(step: DiffStep) -> bool:
-    """Return whether a step has only paragraphs, headings and lists of these."""
     nodes = [node for node in (step.old, step.new) if node is not None]
     return bool(nodes) and all(map(_is_text, nodes))
 
@@ -117,7 +116,6 @@ def _join_splits(steps: list[DiffStep], compare: CompareNodes) -> list[DiffStep]
 
 
 def _may_have_splits(steps: Sequence[DiffStep]) -> bool:
-    """Return whether any word left a block and came to another block."""
     left: set[str] = set()
     arrived: set[str] = set()
     for step in steps:
@@ -134,8 +132,8 @@ def _word_set(text: str) -> set[str]:
 
 
 def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[tuple[range, range]]:
-    """Return groups of old and new texts with nearly the same words, as index ranges. One range of a group has several
-    texts.
+    """Return groups of old and new texts with nearly the same words, as index ranges. At least one range of a group has
+    several texts.
 
     Groups may overlap. The largest share of equal words comes first, then groups in the middle: the caller joins one
     group, and then searches before and after it.
@@ -238,7 +236,7 @@ def _old_parts(
             word = old.words[index]
             if index > start and word.text_index != old.words[index - 1].text_index:
                 # Texts have no white space between them, so take that of the new version.
-                tokens += new.words[partners[index]].gap if index in partners else split_words((Run(" "),))
+                tokens += new.words[partners[index]].gap if index in partners else split_tokens((Run(" "),))
             elif index > start:
                 tokens += word.gap
             tokens.append(word.token)

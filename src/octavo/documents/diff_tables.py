@@ -93,7 +93,6 @@ def _shared_share(one: Counter[str], other: Counter[str]) -> float:
 
 
 def _column_names(columns: Sequence[TableColumn]) -> list[str]:
-    """Return the titles of the columns. If none has a title, return their positions."""
     titles = [plain_text(column.title).strip() for column in columns]
     return titles if any(titles) else [str(index) for index in range(len(titles))]
 
@@ -129,8 +128,8 @@ def is_same_column(pair: ColumnPair) -> bool:
 def row_pairs(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[list[Pair], dict[int, Node]]:
-    """Pair the rows of two tables in order. A moved row is in two pairs without partner, one at each position. Also
-    return the other version of each moved row, by `id()`.
+    """Pair the rows of two tables in order. A moved row is in two pairs with None, one at each position. Also return
+    the other version of each moved row, by `id()`.
 
     Rows are matched by a text that is unique in its column, or else by similarity.
     """

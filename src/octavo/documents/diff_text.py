@@ -43,7 +43,7 @@ def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
     """Compare two texts word by word."""
     old, new = tuple(old), tuple(new)
     names = {run.text for run in (*old, *new) if run.kind in _NAMED_LINK_KINDS}
-    before, after = split_words(old, names), split_words(new, names)
+    before, after = split_tokens(old, names), split_tokens(new, names)
     found = _join_near_changes(diff_ranges(_token_keys(before), _token_keys(after)), before)
     if any(
         _WIDE.match(token.text)
@@ -96,7 +96,7 @@ def _split_at_same_letters(old: Sequence[Token], new: Sequence[Token]) -> Iterat
         yield old_token, new_token
 
 
-def split_words(runs: Iterable[Run], names: Collection[str] = ()) -> list[Token]:
+def split_tokens(runs: Iterable[Run], names: Collection[str] = ()) -> list[Token]:
     """Return the words of a text. An atomic run is one token, and so is a link whose text is in `names`."""
     found = []
     for run in runs:
@@ -254,7 +254,7 @@ _MAX_LINE_LENGTH = 4000
 _MAX_LINE_PAIRS = 4000
 """Maximum number of pairs of an old and a new line in a changed range. In a larger range, not all lines are compared."""
 _MAX_CHARACTER_PAIRS = 20_000_000
-"""Maximum number of pairs of their characters."""
+"""Maximum number of pairs of an old and a new character in a changed range."""
 
 
 def diff_lines(old: str, new: str) -> tuple[LineChange, ...]:

@@ -155,7 +155,6 @@ def _code_of(name: str, find: Callable[[str], str | None]) -> str | None:
 
 
 def _composed_code(name: str) -> str | None:
-    """Return the code points for the name of a family, a couple or a skin tone. None for other names."""
     if _FAMILY.fullmatch(name):
         return "-200d-".join(_PEOPLE[each] for each in name.split("_"))
     if couple := _COUPLE.fullmatch(name):
@@ -176,7 +175,6 @@ _FILE = Path(__file__).with_name("emoji_names.txt")
 
 @cache
 def _common_names() -> str:
-    """Return the lines of the names of the platform's editor and their common aliases."""
     return _section("editor") + _section("aliases")
 
 
@@ -196,7 +194,6 @@ def _section(title: str) -> str:
 
 @cache
 def _all_codes() -> dict[str, str]:
-    """Return the code points by name: the names of the editor first, then those of other programs and of Unicode."""
     codes: dict[str, str] = {}
     for title in ("editor", "aliases", "descriptions", "others"):
         words = _section(title).split()

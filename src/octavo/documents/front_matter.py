@@ -128,7 +128,6 @@ def _begins_entry(line: str) -> bool:
 
 
 def _lines_below(lines: list[str], index: int, indent: int) -> tuple[list[str], int]:
-    """Return the lines from `index` on that are indented more than `indent`, and the index of the line after them."""
     found = []
     while index < len(lines) and (not lines[index].strip() or len(lines[index]) - len(lines[index].lstrip()) > indent):
         found.append(lines[index])
@@ -147,7 +146,6 @@ def _fold(lines: list[str]) -> str:
 
 
 def _without_comment(value: str) -> str:
-    """Return a value without the comment after it, as in `true # not ready`."""
     enclosed = _ENCLOSED.fullmatch(value)
     return enclosed[1] if enclosed else _COMMENT.sub("", value).rstrip()
 

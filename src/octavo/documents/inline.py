@@ -86,7 +86,7 @@ class RunBuilder:
         """Add text. URLs in it become links, and emoji names become emoji."""
         if self.runs and self.runs[-1].kind == "break" and "code" not in self._marks:
             text = text.lstrip(" \t")
-        if not text or self._invisible_depth or self._is_icon_name(text):
+        if not text or self._invisible_depth or self._repeats_icon_name(text):
             return
         if ":" not in text or self._kind != "text" or "code" in self._marks:
             self._write(text, self._kind, self._link, self._attrs)
@@ -201,8 +201,7 @@ class RunBuilder:
         runs, self.runs = self.runs, []
         return trim_runs(runs)
 
-    def _is_icon_name(self, text: str) -> bool:
-        """Return whether the text only repeats the name of the icon around it."""
+    def _repeats_icon_name(self, text: str) -> bool:
         if not self._open or self._open[-1].kind != "icon":
             return False
         shown = self.runs[-1].text if self.runs and self.runs[-1].kind == "emoji" else ""

@@ -39,8 +39,8 @@ def read_document(document: Any) -> Document:
 
 
 class _Node:
-    """A JSON block that is being read. Each `take_` method removes what it returns, so that `remaining_blocks` returns
-    the parts that no reader took."""
+    """A JSON block that is being read. Each `take_` method removes its result from the node, so `remaining_blocks`
+    returns the rest."""
 
     def __init__(self, raw: dict[str, Any], depth: int, reader: _JsonReader) -> None:
         self.raw, self.depth = raw, depth
@@ -52,16 +52,13 @@ class _Node:
         self._fragments = {as_text(node.get("fragment")): node.get("nodes") for node in nodes_in(raw.get("fragments"))}
 
     def take_nodes(self) -> list[dict[str, Any]]:
-        """Return the raw children of the node."""
         nodes, self._nodes = self._nodes, None
         return nodes_in(nodes)
 
     def take_fragment(self, name: str) -> list[dict[str, Any]]:
-        """Return the content of a named fragment."""
         return nodes_in(self._fragments.pop(name, None))
 
     def take_fragments(self) -> dict[str, Any]:
-        """Return all fragments by name."""
         fragments, self._fragments = self._fragments, {}
         return fragments
 
@@ -381,10 +378,6 @@ def _unknown_block(node: _Node) -> DraftBlock:
     return DraftBlock("unknown", {"name": name, "arguments": arguments}, node.remaining_blocks())
 
 
-def _table(node: _Node) -> DraftBlock:
-    return JsonTable(node.data, node.take_fragments(), node.reader.inline).to_draft_block()
-
-
 _READERS: dict[str, Callable[[_Node], DraftBlock]] = {
     "paragraph": _text_block_reader("paragraph"),
     **{f"heading-{level}": _heading for level in range(1, 7)},
@@ -398,7 +391,7 @@ _READERS: dict[str, Callable[[_Node], DraftBlock]] = {
     "drawing": _drawing,
     "file": lambda node: _add_caption(DraftBlock("file", {"src": node.url()}), node),
     "embed": _embed,
-    "table": _table,
+    "table": lambda node: JsonTable(node.data, node.take_fragments(), node.reader.inline).to_draft_block(),
     "math": lambda node: DraftBlock("math", text=node.text("formula").strip()),
     "expandable": _expandable,
     "tabs": _series_reader("tabs", "tabs-item", _tab),

@@ -199,7 +199,6 @@ def _leaf(leaf: dict[str, Any]) -> Iterator[Run]:
 
 
 def _unknown_runs(kind: str, node: dict[str, Any], data: dict[str, Any]) -> Iterator[Run]:
-    """Yield the text of an unknown inline node, or else its type and data."""
     words = "".join(texts_in(node.get("fragments"))) or as_text(node.get("text"))
     if words:
         yield Run(words)

@@ -115,7 +115,6 @@ def _text_block(block: Block) -> str:
 
 
 def _escape_line_starts(text: str) -> str:
-    """Return the text of a paragraph, escaped so that no line begins another kind of block."""
     lines = (_NUMBER_START.sub(r"\1\\\2", _BLOCK_START.sub(r"\1\\\2", line)) for line in text.split("\n"))
     return "\n".join(_FOOTNOTE_START.sub(r"\1\\", line) for line in lines)
 

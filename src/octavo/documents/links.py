@@ -235,8 +235,8 @@ def space_index(
 def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
     """Return the target of the link `href` on a page.
 
-    `page_path` is the path of the page's file. For a page without a file, it is the path in the page tree, with a slash
-    at the end if the page has subpages.
+    `page_path` is the path of the page's file. Without a file, it is the path in the page tree, with a slash at the end
+    if the page has subpages.
     """
     href = _normalize(href)
     if not href:
@@ -303,7 +303,7 @@ def _external_target(href: str, scheme: str) -> UrlLink | BlockedLink | BrokenLi
     if not parts.netloc.isascii():
         # Letters from other scripts can imitate ASCII letters, so show the ASCII form of the host.
         href = parts._replace(netloc=host if port is None else f"{host}:{port}").geturl()
-    # Encode characters that are not printable, because no browser is started with them.
+    # Encode characters that are not printable, because no browser is started with such a URL.
     return UrlLink("".join(each if each.isprintable() else quote(each, errors="replace") for each in href), host)
 
 
@@ -320,8 +320,6 @@ def path_steps(path: str) -> list[str]:
 
 
 def _decode(part: str) -> str:
-    """Decode percent encoding in a part of a URL, and sanitize the result. For example, `%1B` is an escape
-    character."""
     return safe_address(unquote(part))
 
 

@@ -118,13 +118,13 @@ def block_tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
     """Parse an unknown tag with a `lang` argument as code. Plugins write such tags. Return False for other tags."""
-    if is_known_tag(tag.closes or tag.name) or not tag.arguments.get("lang"):
+    if is_known_tag(tag.closed_name or tag.name) or not tag.arguments.get("lang"):
         return False
     found = state.env["finder"].find_after(f"end{tag.name}", tag.end)
     opening = state.src.rfind("{%", tag.end, found)
     closing = state.env["tags"].tag_at(opening) if opening >= 0 else None
     last = bisect_right(state.eMarks, opening, line)
-    if closing is None or closing.closes != tag.name or last == line or closing.end > state.eMarks[last]:
+    if closing is None or closing.closed_name != tag.name or last == line or closing.end > state.eMarks[last]:
         return False
     reopened = _reopened_line(state, tag, opening)
     last = reopened if reopened >= 0 else last
@@ -322,7 +322,7 @@ _INLINE_ELEMENTS = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|button|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|map|mark|object|q|s|"
     "samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
-"""HTML elements within a line. The tag of an unknown element is HTML only by itself: the text after it is Markdown."""
+"""HTML elements within a line. The tag of an unknown element stands alone: the text after the tag is Markdown."""
 _MAX_COMMENT_LINES = 4000
 
 
@@ -370,8 +370,8 @@ def _container_end(state: StateBlock, start: int, end: int) -> int:
 
 
 def _ignore_indentation(state: StateBlock, line: int, end: int) -> None:
-    """Remove indentation below a tag up to an empty line. It would make the lines code, but they are part of the
-    HTML."""
+    """Remove indentation from the lines below a tag, up to an empty line. These lines are part of the HTML, and not
+    code."""
     surplus = state.sCount[line] - state.blkIndent if line < end else 0
     while surplus >= 4 and line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
         width = min(surplus, state.tShift[line])
@@ -386,7 +386,6 @@ def _is_one_tag(line: str) -> bool:
 
 
 def _end_of_element(state: StateBlock, name: str, position: int, start: int, end: int) -> int:
-    """Return the first line after the HTML that begins with a tag called `name`."""
     is_opening = state.src[position + 1] != "/"
     if is_opening and name in _WHOLE_ELEMENTS:
         after = _line_after(state, f"</{name}", position, start, end, _WHOLE_ELEMENTS[name])
@@ -439,7 +438,7 @@ def inline_tag_rule(state: StateInline, silent: bool) -> bool:
         return False
     if not silent:
         words = state.src[state.pos + 2 : tag.end - 2].strip(" -\n")
-        if is_known_tag(tag.closes or tag.name) and state.linkLevel == 0:
+        if is_known_tag(tag.closed_name or tag.name) and state.linkLevel == 0:
             token = state.push("platform_tag", "", 0)
             token.meta = {"tag": tag}
             token.content = words

@@ -61,7 +61,6 @@ class _Writer:
         self._notes: dict[str, Block] = {}
 
     def page(self, blocks: Sequence[Block]) -> list[Json]:
-        """Return the nodes for the blocks of a page."""
         notes = [
             note for block in blocks for each in block.walk() if each.kind == "footnotes" for note in each.children
         ]
@@ -355,7 +354,6 @@ def _alignment(attrs: Mapping[str, Any]) -> Json:
 
 
 def _json_attrs(attrs: Mapping[str, Any], *excluded: str) -> Json:
-    """Return the attributes of a block with their JSON names, except those in `excluded`."""
     items = (
         (name, list(value) if isinstance(value, tuple) else value)
         for name, value in attrs.items()

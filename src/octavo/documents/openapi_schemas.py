@@ -267,7 +267,6 @@ def _first_value(raw: Mapping[str, Any]) -> str | float | None:
 
 
 def _shorten(value: Any, depth: int = 0) -> Any:
-    """Return a value with long texts, long lists and deep levels cut off."""
     if isinstance(value, str):
         return value[:_MAX_VALUE_LENGTH]
     if depth > MAX_SCHEMA_DEPTH:

@@ -83,7 +83,7 @@ def walk(pages: Pages) -> Iterator[Json]:
         stack += reversed(page.get("pages", ()))
 
 
-def find(pages: Pages, page_id: str) -> Json | None:
+def find_page(pages: Pages, page_id: str) -> Json | None:
     """Return the page with an id. None if there is none."""
     return next((page for page in walk(pages) if page["id"] == page_id), None)
 
@@ -131,7 +131,7 @@ def home_page(pages: Pages) -> Json | None:
 
 def path_to(pages: Pages, page_id: str) -> Pages:
     """Return the pages from the root to the page with an id. Empty if there is no such page."""
-    above = parents(pages)
+    above = parent_ids(pages)
     if page_id not in above:
         return []
     by_id = {page["id"]: page for page in walk(pages)}
@@ -143,7 +143,7 @@ def path_to(pages: Pages, page_id: str) -> Pages:
     return steps[::-1]
 
 
-def parents(pages: Pages) -> dict[str, str | None]:
+def parent_ids(pages: Pages) -> dict[str, str | None]:
     """Return the id of the parent of each page, in tree order. None for pages at the root."""
     above: dict[str, str | None] = dict.fromkeys((page["id"] for page in pages), None)
     result: dict[str, str | None] = {}
@@ -155,7 +155,7 @@ def parents(pages: Pages) -> dict[str, str | None]:
 
 def position_of(pages: Pages, page_id: str) -> tuple[str | None, int]:
     """Return the id of the parent of a page (None at the root), and the index of the page among its siblings."""
-    above = parents(pages)[page_id]
+    above = parent_ids(pages)[page_id]
     siblings = next(page["pages"] for page in walk(pages) if page["id"] == above) if above else pages
     return above, [page["id"] for page in siblings].index(page_id)
 
@@ -196,7 +196,7 @@ def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | No
 
 def with_missing_pages(pages: Pages, known: Pages, missing: Collection[str]) -> Pages:
     """Return `pages` and the pages of `known` whose ids are in `missing`, at their positions in `known`."""
-    above, present = parents(known), parents(pages)
+    above, present = parent_ids(known), parent_ids(pages)
     nodes = {page["id"]: page for page in walk(known)}
     for name in above:
         if name not in missing or name in present:
@@ -207,7 +207,7 @@ def with_missing_pages(pages: Pages, known: Pages, missing: Collection[str]) -> 
         before = [each for each in siblings[: siblings.index(name)] if each in present_siblings]
         index = present_siblings.index(before[-1]) + 1 if before else 0
         pages = insert_page(pages, {**nodes[name], "pages": []}, parent, index)
-        present = parents(pages)
+        present = parent_ids(pages)
     return pages
 
 
@@ -320,7 +320,7 @@ def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list
     out."""
     new_nodes, before = page_nodes(after), page_nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(before)}
-    parents_before = parents(before)
+    parents_before = parent_ids(before)
     paths = {page["id"]: page.get("path", "") for page in walk(with_paths(new_nodes))}
     found = []
     for siblings in [new_nodes, *(page.get("pages", []) for page in walk(new_nodes))]:
@@ -382,7 +382,7 @@ def revision_differences(before: Json, after: Json, download_url: Callable[[Json
 def _page_changes(before: Pages, after: Pages) -> Iterator[Json]:
     old = {page["id"]: page for page in walk(before)}
     new = {page["id"]: page for page in walk(after)}
-    old_parents, new_parents = parents(before), parents(after)
+    old_parents, new_parents = parent_ids(before), parent_ids(after)
     reordered = _reordered_pages(old_parents, new_parents)
     for name, page in new.items():
         reference = _page_reference(page)
@@ -447,7 +447,6 @@ def _variable_changes(before: Json, after: Json) -> Iterator[Json]:
 
 
 def _changed_attributes(names: tuple[str, ...], before: Json, after: Json) -> Json:
-    """Return the changed fields, each with its values before and after. Missing values are left out."""
     changed = {}
     for name in names:
         values = {"before": before.get(name), "after": after.get(name)}
@@ -638,7 +637,6 @@ def changed_pages(changes: Iterable[Change]) -> tuple[ChangedPage, ...]:
 
 
 def _key_of(change: Change) -> str:
-    """Return the key of the entry for a change. The key of a page is the page ID, as in a page tree."""
     if change.page is not None:
         return change.page.id
     if change.file is not None:

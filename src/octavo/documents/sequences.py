@@ -44,13 +44,6 @@ def closest_name(text: str, others: Sequence[str], at_least: float, *, any_order
     return None if match is None else str(match[0])
 
 
-def longest_common(old: Sequence[int], new: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Yield the ranges of the longest common subsequence as (index in `old`, index in `new`, length)."""
-    for operation in _rapidfuzz().distance.LCSseq.opcodes(old, new):
-        if operation.tag == "equal":
-            yield operation.src_start, operation.dest_start, operation.src_end - operation.src_start
-
-
 @cache
 def _rapidfuzz() -> Any:
     import rapidfuzz  # lazy: reading a page does not need it
@@ -136,8 +129,9 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
             edges = [(i1, j1), *places, (i2, j2)]
             gaps += [(i, k, j, m) for (i, j), (k, m) in pairwise(edges)]
         elif is_small:
-            common = longest_common(a[i1:i2], b[j1:j2])
-            yield from ((i1 + at_a, j1 + at_b, length) for at_a, at_b, length in common)
+            for each in _rapidfuzz().distance.LCSseq.opcodes(a[i1:i2], b[j1:j2]):
+                if each.tag == "equal":
+                    yield i1 + each.src_start, j1 + each.dest_start, each.src_end - each.src_start
         else:
             i, j = (i1 + i2) // 2, (j1 + j2) // 2
             gaps += [(i1, i, j1, j), (i, i2, j, j2)]

@@ -232,7 +232,6 @@ def _is_equal(left: Any, right: Any) -> bool:
 
 
 def _is_loosely_equal(left: Any, right: Any) -> bool:
-    """Return whether two values are equal for the operator `==`. Null and undefined are equal for it."""
     return _is_equal(left, right) or all(value is None or value is UNDEFINED for value in (left, right))
 
 
@@ -268,8 +267,8 @@ class RedirectChain:
     steps: tuple[str, ...]
     """The first URL, and the target of each redirect."""
     end: ChainEnd
-    """`leads` if the chain ends at a URL that exists, `dead end` if the last target is no longer on the site, `loop` if
-    it never ends."""
+    """`leads` if the chain ends at a URL that exists. `dead end` if the last target is no longer on the site. `loop` if
+    a URL repeats."""
 
     @property
     def description(self) -> str:

@@ -78,7 +78,9 @@ class SourceBlock:
         """The text of the block without the white space after it."""
         if self.children is None:
             return self.head
-        return self.head + self.space_before_children + join(self.children) + self.space_after_children + self.tail
+        return (
+            self.head + self.space_before_children + join_blocks(self.children) + self.space_after_children + self.tail
+        )
 
     @cached_property
     def key(self) -> str:
@@ -97,7 +99,7 @@ class SourceBlock:
     def head_key(self) -> str:
         """The head of the block, normalized for comparisons."""
         if self.kind == "row" and not is_html(self.head):
-            head = "|".join(" ".join(cell.split()) for cell in cells(self.head))
+            head = "|".join(" ".join(cell.split()) for cell in split_cells(self.head))
         elif self.kind in ("line", "literal", "code", "front", "field"):
             head = self.head.rstrip()
         else:
@@ -152,8 +154,8 @@ class Move:
     is_moved_by_both: bool = False
     """True if the other side moved the block too, to a different place."""
     added_with: SourceBlock | None = None
-    """For a block that both sides added in different places: the first of the adjacent blocks that were added with it.
-    Then `base` is main's version. None for a block of the base."""
+    """The first of the adjacent blocks that both sides added in different places. `base` is then main's version. None
+    for a block of the base."""
 
 
 class Versions(NamedTuple, Generic[T_co]):
@@ -186,7 +188,7 @@ class Versions(NamedTuple, Generic[T_co]):
 Blocks: TypeAlias = Sequence[SourceBlock]
 
 
-def join(blocks: Blocks) -> str:
+def join_blocks(blocks: Blocks) -> str:
     """Return the text of siblings without the white space after the last sibling, which belongs to the parent."""
     return "".join(block.source + gap_after(block) for block in blocks[:-1]) + (blocks[-1].source if blocks else "")
 
@@ -203,7 +205,7 @@ def usual_gap(block: SourceBlock) -> str:
     return "\n" if block.kind in ("item", "row", "line", "field") else "\n\n"
 
 
-def sections(blocks: Blocks) -> Iterator[tuple[int, int]]:
+def section_ranges(blocks: Blocks) -> Iterator[tuple[int, int]]:
     """Yield the ranges of the sections among siblings: a heading with all blocks below it, the blocks before the first
     heading, or a single row or item."""
     start = 0
@@ -223,7 +225,7 @@ def is_html(row: str) -> bool:
     return row.lstrip().startswith("<")
 
 
-def cells(row: str) -> list[str]:
+def split_cells(row: str) -> list[str]:
     """Return the cells of a row with the spaces around their text. Cells of HTML include their tags."""
     if is_html(row):
         return [row[start:end] for start, end in _ranges(_CELL, row)]
@@ -288,7 +290,7 @@ class _Reader:
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
         self._fences = find_fences(lines)
-        self._closings = _closings(lines, self._fences)
+        self._closings = _closing_lines(lines, self._fences)
 
     def siblings(self, start: int, stop: int, depth: int) -> tuple[str, list[SourceBlock], str]:
         """Return the white space before the first block, the blocks, and the white space after the last block."""
@@ -437,7 +439,6 @@ class _Reader:
         return SourceBlock("list", "", tuple(items)), end
 
     def _item(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
-        """Read an item with all lines that are indented more than its marker."""
         indent = _indent(self._lines[at])
         head = self._fences[at] + 1 if at in self._fences else at + 1
         head = min(head, stop)
@@ -473,7 +474,9 @@ def _html_table(text: str) -> SourceBlock:
     if not body:
         between[0] = ""
         start = rows[0][0]
-    if any(text_between.strip() for text_between in between) or not all(cells(text[begin:end]) for begin, end in rows):
+    if any(text_between.strip() for text_between in between) or not all(
+        split_cells(text[begin:end]) for begin, end in rows
+    ):
         return SourceBlock("literal", text)
     gaps = [*between[1:], None]
     row_blocks = tuple(
@@ -515,8 +518,7 @@ def find_fences(lines: list[str]) -> dict[int, int]:
     return found
 
 
-def _closings(lines: list[str], fences: dict[int, int]) -> dict[int, int]:
-    """Return the closing line of each platform tag or HTML element by its opening line."""
+def _closing_lines(lines: list[str], fences: dict[int, int]) -> dict[int, int]:
     found: dict[int, int] = {}
     open_lines: dict[str, list[int]] = {}
     number = 0

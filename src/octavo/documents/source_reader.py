@@ -145,7 +145,7 @@ class IncrementalParse:
                 Diagnostic(first, "The rest of the page is too large to format, so it is shown as source.")
             )
             attrs = {"language": "markdown", "source": True}
-            unfinished = [*unfinished, DraftBlock("code", attrs, text=source_rest, first=first, last=last)]
+            unfinished = [*unfinished, DraftBlock("code", attrs, text=source_rest, first_line=first, end_line=last)]
         yield self._finalizer.finalize(unfinished)
 
     def _front_matter_as_code(self, reason: str) -> DraftBlock:
@@ -153,7 +153,7 @@ class IncrementalParse:
         message = f"Could not read the front matter: {reason}."
         self._diagnostics.append(Diagnostic(0, message))
         attrs = {"language": "yaml", "title": message}
-        return DraftBlock("code", attrs, text=self._yaml.removesuffix("\n"), last=self._yaml.count("\n") + 2)
+        return DraftBlock("code", attrs, text=self._yaml.removesuffix("\n"), end_line=self._yaml.count("\n") + 2)
 
 
 def _release(tokens: list[Token]) -> None:

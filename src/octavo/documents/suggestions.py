@@ -183,7 +183,7 @@ def mention_suffix(user_id: str) -> str:
     return f"](/users/{quote(user_id, safe=':@.+')})"
 
 
-def mentions(markdown: str, user_id: str) -> bool:
+def mentions_user(markdown: str, user_id: str) -> bool:
     """Return whether a text mentions a user, in the form of `mention_suffix`."""
     return bool(user_id) and mention_suffix(user_id) in markdown
 
@@ -242,7 +242,7 @@ class ThreadAnchors:
         return self if is_same else ThreadAnchors(document, is_complete=is_complete)
 
     def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return the threads by the key of their block: the block with the key, else with the text that the thread
+        """Return the threads by the key of their block. A block is found by its key, else by the text that the thread
         quotes. The key is "" for a thread on the whole page, or if its block is not found."""
         return _group(threads, self._exact_key)
 
@@ -341,7 +341,6 @@ class ThreadAnchors:
 
     @cached_property
     def _blocks_by_key(self) -> dict[str, Block]:
-        """The first block with each key."""
         return {block.key: block for block in reversed(self._blocks)}
 
     @cached_property
@@ -376,9 +375,8 @@ class TwoVersionAnchors:
     def threads(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
         """Return the threads by the key of their block. Threads without a block have the key "".
 
-        A block is found by its key in the new version or in the old version, else by its text in one of them, else by
-        similarity in the new version. If a `search` is needed first, return only threads on the whole page, and threads
-        whose block is found by its key.
+        A block is found by its key in the new or the old version, else by its text in one of them, else by similarity
+        in the new version. If a `search` is needed first, threads whose block has no known key are left out.
         """
         found: dict[str, list[Comment]] = {}
         rest = list(threads)
@@ -417,9 +415,9 @@ class TwoVersionAnchors:
     def is_outdated(self, thread: Comment) -> bool:
         """Return whether a thread is outdated.
 
-        It is not if the new version has its block. Otherwise, it is outdated if the server says so, or if neither
-        version has the block or its text. A pending comment is outdated if the new version does not have its block,
-        because the server does not know the comment.
+        A thread on a block of the new version is not outdated. Any other thread is outdated if the server says so, or
+        if neither version has its block or its text. A pending comment is then outdated, because the server does
+        not know the comment.
         """
         if thread.target.node is None or self._new.has_block_of(thread):
             return False

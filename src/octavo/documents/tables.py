@@ -31,12 +31,12 @@ def read_pipe_table(tokens: Sequence[Token]) -> DraftBlock:
     for token in tokens:
         first, last = token.map or (0, 0)
         if token.type == "tr_open" and columns:
-            table.children.append(DraftBlock("row", first=first, last=last))
+            table.children.append(DraftBlock("row", first_line=first, end_line=last))
         elif token.type == "th_open":
             columns.append(TableColumn(align=_alignment(str(token.attrs.get("style", "")))))
         elif token.type == "td_open":
             row = table.children[-1]
-            row.children.append(DraftBlock("cell", first=row.first, last=row.last))
+            row.children.append(DraftBlock("cell", first_line=row.first_line, end_line=row.end_line))
         elif token.type == "inline":
             runs = runs_of_tokens(token.children)
             if table.children:
@@ -53,7 +53,7 @@ def read_pipe_table(tokens: Sequence[Token]) -> DraftBlock:
 class _Cell:
     tag: HtmlTag
     line: int
-    last: int
+    end_line: int
     """Number of the line after the cell."""
     builder: RunBuilder = field(default_factory=RunBuilder)
 
@@ -76,8 +76,8 @@ class HtmlTable:
             counted_to = piece.start
             self._read(piece, line)
             if self._cell:
-                self._cell.last = line + 1 + raw.count("\n", piece.start, piece.end)
-        self.last = line + 1 + raw.count("\n", counted_to)
+                self._cell.end_line = line + 1 + raw.count("\n", piece.start, piece.end)
+        self.end_line = line + 1 + raw.count("\n", counted_to)
         """Number of the line after the table."""
 
     def to_draft_block(self) -> DraftBlock:
@@ -88,7 +88,7 @@ class HtmlTable:
         body = self._rows[1:] if head else self._rows
         width = max((len(row) for row in self._rows), default=0)
         columns = tuple(self._column(head, index) for index in range(max(len(head), width)))
-        table = DraftBlock("cards" if is_cards else "table", {"columns": columns}, last=self.last)
+        table = DraftBlock("cards" if is_cards else "table", {"columns": columns}, end_line=self.end_line)
         if attrs.get("data-full-width") == "true":
             table.attrs["full_width"] = True
         if is_cards:
@@ -102,7 +102,7 @@ class HtmlTable:
         }
         for index, row in enumerate(body, start=1 if head else 0):
             row_draft = _card(row, columns) if is_cards else DraftBlock("row", children=_cells(row, columns))
-            row_draft.first, row_draft.last = (row[0].line, row[-1].last) if row else (0, 0)
+            row_draft.first_line, row_draft.end_line = (row[0].line, row[-1].end_line) if row else (0, 0)
             if index < self._head_rows:
                 row_draft.attrs["head"] = True
             if row:
@@ -227,7 +227,7 @@ def _cells(row: list[_Cell], columns: Sequence[TableColumn]) -> list[DraftBlock]
 
 def _cell(cell: _Cell, column: TableColumn) -> DraftBlock:
     runs = cell.builder.take()
-    draft = DraftBlock("cell", runs=runs, first=cell.line, last=cell.last)
+    draft = DraftBlock("cell", runs=runs, first_line=cell.line, end_line=cell.end_line)
     text = plain_text(runs).strip().lower()
     if column.type == "checkbox" and text in _CHECKED:
         draft.attrs["value"] = _CHECKED[text]

@@ -44,7 +44,7 @@ class Tag(NamedTuple):
     end: int = 0
 
     @property
-    def closes(self) -> str | None:
+    def closed_name(self) -> str | None:
         """Return the name of the tag that this tag closes. None if it is not an end tag."""
         return self.name[3:] if self.name.startswith("end") and len(self.name) > 3 else None
 
@@ -155,7 +155,7 @@ def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
 
 def _unclosed_value_end(source: str, start: int, limit: int) -> tuple[int, int]:
     """Return the end of the tag, where a value without closing quote ends. Also return where the search for the quote
-    stops: at the next tag or the end of the line. Both are -1 if the tag does not end on this line."""
+    stops: at the next tag or the end of the line. Both are -1 if the tag does not end on its line."""
     line_end = min(limit, _line_end(source, start))
     end = source.find("%}", start, line_end)
     if end < 0 or source.find("{%", start, end) >= 0:
@@ -215,11 +215,11 @@ def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
     parent = PARENTS[tag.name]
     start = f"{{% {tag.name}"
     if (sibling := tree.find_open_sibling(f"tag:{tag.name}", f"tag:{parent}")) is not None:
-        tree.report(sibling.first, f"{start} %}} is not closed before the next {start} %}} begins.", start)
+        tree.report(sibling.first_line, f"{start} %}} is not closed before the next {start} %}} begins.", start)
         tree.close(f"tag:{tag.name}", line)
     if tree.innermost.kind != parent:
         tree.report(line, f"{start} %}} is outside {{% {parent} %}}.", start)
-        tree.open(f"tag:{parent}", DraftBlock(parent, first=line))
+        tree.open(f"tag:{parent}", DraftBlock(parent, first_line=line))
 
 
 def _texts(tag: Tag, **names: str) -> dict[str, Any]:
@@ -302,10 +302,6 @@ def _embed(tag: Tag) -> DraftBlock:
     return DraftBlock("embed", attrs | _texts(tag, caption="caption"))
 
 
-def _file(tag: Tag) -> DraftBlock:
-    return DraftBlock("file", {"src": _argument_or_word(tag, "src", "url")} | _texts(tag, caption="caption"))
-
-
 def _condition(tag: Tag) -> DraftBlock:
     expression = tag.arguments.get("expression", "")
     return DraftBlock("if", {"expression": f"not {expression}" if tag.name == "unless" else expression})
@@ -321,10 +317,6 @@ def _openapi(tag: Tag) -> DraftBlock:
     if "method" in attrs:
         attrs["method"] = attrs["method"].lower()
     return DraftBlock("openapi", attrs)
-
-
-def _swagger(tag: Tag) -> DraftBlock:
-    return _openapi(Tag("openapi", tag.arguments)) if tag.arguments.get("src") else _api_method(tag)
 
 
 def _api_method(tag: Tag) -> DraftBlock:
@@ -390,7 +382,9 @@ _READERS: dict[str, Callable[[Tag], DraftBlock]] = {
     "code": _code,
     **dict.fromkeys(("content-ref", "page-ref"), _content_ref),
     "embed": _embed,
-    "file": _file,
+    "file": lambda tag: DraftBlock(
+        "file", {"src": _argument_or_word(tag, "src", "url")} | _texts(tag, caption="caption")
+    ),
     "include": lambda tag: DraftBlock("include", {"target": _argument_or_word(tag, "src", "file", "url")}),
     "if": _condition,
     "unless": _condition,
@@ -398,7 +392,7 @@ _READERS: dict[str, Callable[[Tag], DraftBlock]] = {
     "openapi-operation": _openapi,
     "openapi-schemas": _openapi,
     "openapi-webhook": _openapi,
-    "swagger": _swagger,
+    "swagger": lambda tag: _openapi(Tag("openapi", tag.arguments)) if tag.arguments.get("src") else _api_method(tag),
     "swagger-description": lambda tag: DraftBlock("api-section", {"name": "description"}),
     "swagger-parameter": _api_parameter,
     "swagger-response": _api_response,

@@ -47,7 +47,7 @@ _COMMON_WORDS = word_set(
     " over under after before between as per up down out off only each every all any some more most less least you your"
     " we our they their he she his her i me my us them which who what when where how why also just there here"
 )
-"""Words that do not make a term on their own, and that are not added to a term next to them."""
+"""Words that make no term on their own. They are not added to a term next to them."""
 
 
 @dataclass(frozen=True)
@@ -392,7 +392,6 @@ def url_ranges(source: str) -> Iterator[tuple[int, int]]:
 
 
 def _ends_block(masked: str, line_end: int) -> bool:
-    """Return whether the line before a line break is a heading or a row of a table."""
     line = masked[masked.rfind("\n", 0, line_end) + 1 : line_end]
     return _HEADING.match(line) is not None or line.rstrip().endswith("|") or line.lstrip().startswith("|")
 
@@ -468,7 +467,6 @@ def _unsafe_matches(
 
 
 def _unchangeable_parts(source: str, change: TermChange) -> object:
-    """Return what a replacement must not change: the kinds of the blocks, the targets of links, and code."""
     page = Block("page", children=parse(source).blocks)
     return [block.kind for block in page.walk()], link_targets(page), [] if change.is_code else code_texts(page)
 
@@ -553,7 +551,6 @@ def _has_accepted_case(change: TermChange, spelling: str) -> bool:
 
 
 def _lower_start(term: str) -> str:
-    """Return a term with a small letter at the start of each word."""
     return " ".join(word[:1].lower() + word[1:] for word in term.split())
 
 

@@ -76,17 +76,17 @@ class ClosedTags:
         self._count += len(tokens)
 
     def _add_tag(self, tag: Tag, index: int) -> None:
-        if not tag.closes:
+        if not tag.closed_name:
             if tag.name not in ALWAYS_OPEN:
                 self._open.setdefault(tag.name, []).append((index, tag))
-        elif open_tags := self._open.get(tag.closes):
+        elif open_tags := self._open.get(tag.closed_name):
             opening_index, closed_tag = open_tags.pop()
-            if index - opening_index <= _MAX_DISTANCE or tag.closes not in _OPTIONAL_END:
+            if index - opening_index <= _MAX_DISTANCE or tag.closed_name not in _OPTIONAL_END:
                 self._closed[id(closed_tag)] = closed_tag
 
     def first_open(self, position: int) -> int | None:
-        """Return the index of the first token that contains a tag whose end tag may come after `position`. None if
-        there is none."""
+        """Return the index of the first token with a tag that may still get an end tag after `position`. None if there
+        is none."""
         candidates: list[int] = []
         for name, open_tags in self._open.items():
             if open_tags and self._last.get(name, -1) >= position:
@@ -107,8 +107,8 @@ _DEFINITION = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\](:?)")
 of a label from thousands of escaped brackets would take too long."""
 _DEFINITION_PREFIX = re.compile(r"(?:^|\n)[ \t>*+\-\d.)]*$")
 _LOOKBACK = 100
-"""Number of characters before a label in which its line must start. Only indentation, list markers or quote markers may
-be before the label."""
+"""Number of characters before a label that are searched for the start of its line. Only indentation, list markers and
+quote markers may be between them."""
 _LABEL = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\]")
 _LINE_START = re.compile(r"\n[ \t>]*")
 
@@ -135,7 +135,6 @@ class _Window:
         """True if a block continues after the window. The tokens of that block are then wrong."""
 
     def count_visit(self) -> None:
-        """Count one visit of a line. Raises BlockTooLarge if the limit is reached."""
         self.line_visits -= 1
         if self.line_visits < 0:
             raise BlockTooLarge
@@ -259,7 +258,6 @@ class TokenStream:
                         child.type = "escaped_colon"  # Separate, so that it cannot begin an emoji name.
 
     def _may_have_label_defined_after(self, end: int, token: Token) -> bool:
-        """Return whether a label in `token` may be defined after a position in the source."""
         labels = _LABEL.findall(token.content) if "[" in token.content else ()
         return any(self._definitions.get(_normalized_label(label), -1) > end for label in labels if label)
 
@@ -343,7 +341,7 @@ class TokenStream:
 
     def _formulas_from(self, start: int, end: int) -> list[int]:
         """Return the positions between `start` and `end` where a formula can end, and the first such position after
-        `end`. They are relative to `start`."""
+        `end`. All positions are relative to `start`."""
         low, high = bisect_left(self._formula_ends, start), bisect_left(self._formula_ends, end)
         return [position - start for position in self._formula_ends[low : high + 1]]
 

@@ -51,7 +51,8 @@ class HtmlReader:
         while resume < len(self._raw):
             for piece in html_tokens(self._raw, resume):
                 resume = piece.end
-                self._advance(piece.start)
+                self._line += self._raw.count("\n", self._counted_to, piece.start)
+                self._counted_to = piece.start
                 if piece.tag is None:
                     self._read_text(piece)
                 elif (after := self._read_tag(piece, piece.tag)) is not None:
@@ -60,10 +61,6 @@ class HtmlReader:
             else:
                 break
         self._flush()
-
-    def _advance(self, position: int) -> None:
-        self._line += self._raw.count("\n", self._counted_to, position)
-        self._counted_to = position
 
     def _read_text(self, piece: HtmlToken) -> None:
         if words := piece.text.strip():
@@ -86,12 +83,12 @@ class HtmlReader:
         if self._builder:
             runs = self._builder.take()
             if runs:
-                self._add(DraftBlock("paragraph", runs=runs, last=self._builder_end + 1), self._builder_line)
+                self._add(DraftBlock("paragraph", runs=runs, end_line=self._builder_end + 1), self._builder_line)
         self._builder, self._has_words = None, False
 
     def _add(self, draft: DraftBlock, line: int | None = None) -> DraftBlock:
-        draft.first = self._line if line is None else line
-        draft.last = draft.last or self._line + 1
+        draft.first_line = self._line if line is None else line
+        draft.end_line = draft.end_line or self._line + 1
         return self._tree.add(draft)
 
     def _read_tag(self, piece: HtmlToken, tag: HtmlTag) -> int | None:
@@ -144,7 +141,7 @@ class HtmlReader:
         if end == len(self._raw):
             if name == "p" and self._raw[piece.end :].strip():
                 return None
-            self._tree.open(key, DraftBlock("group" if kind == "paragraph" else kind, attrs, first=self._line))
+            self._tree.open(key, DraftBlock("group" if kind == "paragraph" else kind, attrs, first_line=self._line))
             return None
         builder = self._read_inline(piece.end, end)
         if kind == "heading" and builder.anchors and "id" not in attrs:
@@ -152,7 +149,7 @@ class HtmlReader:
         runs = builder.take()
         if runs or kind == "summary":
             last = self._line + 1 + self._raw.count("\n", piece.start, end)
-            self._add(DraftBlock(kind, attrs, runs=runs, last=last))
+            self._add(DraftBlock(kind, attrs, runs=runs, end_line=last))
         return after
 
     def _read_inline(self, start: int, end: int) -> RunBuilder:
@@ -174,19 +171,19 @@ class HtmlReader:
             return
         if tag.name == "li" and self._tree.find_open_sibling(key, "html:ul", "html:ol") is not None:
             self._tree.close(key, self._line)  # The end tag of an item is optional.
-        self._tree.open(key, DraftBlock(*_container_kind(tag), first=self._line))
+        self._tree.open(key, DraftBlock(*_container_kind(tag), first_line=self._line))
 
     def _read_table(self, piece: HtmlToken, tag: HtmlTag, end: int) -> None:
         table = HtmlTable(self._raw[piece.start : end], self._line)
         if outside := table.outside_text():
-            self._add(DraftBlock("paragraph", runs=outside, last=table.last))
+            self._add(DraftBlock("paragraph", runs=outside, end_line=table.end_line))
         self._add(table.to_draft_block())
 
     def _read_code(self, piece: HtmlToken, tag: HtmlTag, end: int) -> None:
         inner = self._raw[piece.end : end]
         draft = _html_code(inner, tag)
         draft.text_line = self._line + inner.count("\n", 0, code.end() if (code := _CODE.match(inner)) else 0)
-        draft.last = self._line + 1 + self._raw.count("\n", piece.start, end)
+        draft.end_line = self._line + 1 + self._raw.count("\n", piece.start, end)
         self._add(draft)
 
     def _read_figure(self, piece: HtmlToken, tag: HtmlTag, end: int) -> None:
@@ -196,7 +193,7 @@ class HtmlReader:
         images = [run for run in self._read_inline(piece.end, caption_start).runs if run.kind != "break"]
         caption = self._read_inline(after, end).take()
         last = self._line + 1 + self._raw.count("\n", piece.start, end)
-        figure = DraftBlock("figure-of-runs", runs=tuple(images), last=last)
+        figure = DraftBlock("figure-of-runs", runs=tuple(images), end_line=last)
         figure.children = [DraftBlock("caption", runs=caption)] if caption else []
         self._add(figure)
 
@@ -335,7 +332,7 @@ class Builder:
             self.tree.close_markdown(self._lines[1])
 
     def _draft(self, kind: str, attrs: dict[str, Any] | None = None, text: str = "") -> DraftBlock:
-        return DraftBlock(kind, attrs or {}, text=text, first=self._lines[0], last=self._lines[1])
+        return DraftBlock(kind, attrs or {}, text=text, first_line=self._lines[0], end_line=self._lines[1])
 
     def _open(self, token: Token, kind: str) -> None:
         attrs: dict[str, Any] = {}
@@ -359,8 +356,8 @@ class Builder:
         notes = self.tree.innermost
         self.tree.close_markdown(self._lines[1])
         if notes.kind == "footnotes" and notes.children:
-            notes.first = min(note.first for note in notes.children)
-            notes.last = max(note.last for note in notes.children)
+            notes.first_line = min(note.first_line for note in notes.children)
+            notes.end_line = max(note.end_line for note in notes.children)
 
     def _add_paragraph(self, token: Token) -> None:
         level = int(token.tag[1]) if token.type == "heading_open" else 0
@@ -387,7 +384,7 @@ class Builder:
         while self._tokens[self._index].type != "table_close":
             self._index += 1
         table = read_pipe_table(self._tokens[start : self._index])
-        table.first, table.last = self._lines
+        table.first_line, table.end_line = self._lines
         self.tree.add(table)
 
     def _add_code(self, token: Token) -> None:
@@ -400,16 +397,16 @@ class Builder:
             attrs = {"language": "markdown", "source": True}
         if language == "math":
             draft = self._draft("math", text=token.content.strip())
-            draft.text_line = draft.first + 1
+            draft.text_line = draft.first_line + 1
             self.tree.add(draft)
         else:
             draft = self._draft("code", attrs, token.content.removesuffix("\n"))
-            draft.text_line = draft.first + (token.type == "fence")
+            draft.text_line = draft.first_line + (token.type == "fence")
             self.tree.add(draft)
 
     def _add_math(self, token: Token) -> None:
         draft = self._draft("math", text=token.content)
-        draft.text_line = draft.first + token.meta["opening"]
+        draft.text_line = draft.first_line + token.meta["opening"]
         self.tree.add(draft)
 
     def _add_html(self, token: Token) -> None:
@@ -421,15 +418,15 @@ class Builder:
 
     def _add_tag(self, tag: Tag) -> None:
         first, last = self._lines
-        if tag.closes:
-            self._close(tag.closes, last)
+        if tag.closed_name:
+            self._close(tag.closed_name, last)
         elif tag.name in BRANCHES:
             self._open_branch(tag)
         elif tag.name != "raw":
             if tag.name in PARENTS:
                 open_parent(self.tree, tag, first)
             draft = block_of_tag(tag)
-            draft.first, draft.last = first, last
+            draft.first_line, draft.end_line = first, last
             if tag.name in ALWAYS_OPEN or self._closed_tags.is_closed(tag):
                 self.tree.open(f"tag:{tag.name}", draft)
             else:

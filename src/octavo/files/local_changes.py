@@ -31,7 +31,7 @@ from octavo.documents.folders.layout import SUMMARY, PageFile
 from octavo.documents.folders.table_of_contents import summary_entries, write_summary
 from octavo.documents.merging import page_merge
 from octavo.documents.merging.revision_merge import PageOrder, TreeVersion, merge_page_order
-from octavo.documents.page_trees import Json, Pages, parents
+from octavo.documents.page_trees import Json, Pages, parent_ids
 from octavo.documents.sequences import unmoved_items
 from octavo.documents.source_reader import find_markers
 from octavo.files.pulled_folder import FileKind, PulledFolder, TrackedFile, text_digest, text_of
@@ -181,7 +181,7 @@ def tree_steps(pages: Pages, order: PageOrder, new: Collection[str]) -> Iterator
     """Yield the insertions and moves that turn a page tree into `order`. The step of a parent comes before the steps of
     its children. Pages that are not in `order` are not moved."""
     children: dict[str | None, list[str]] = {None: []}
-    parent_of = parents(pages)
+    parent_of = parent_ids(pages)
     for name, parent in parent_of.items():
         children.setdefault(name, [])
         children.setdefault(parent, []).append(name)
@@ -207,7 +207,7 @@ def tree_steps(pages: Pages, order: PageOrder, new: Collection[str]) -> Iterator
 
 def deleted_pages(pages: Pages, order: PageOrder) -> list[str]:
     """Return the IDs of the pages that are not in `order`, without pages below another deleted page."""
-    parent_of = parents(pages)
+    parent_of = parent_ids(pages)
     wanted = {name for names in order.children.values() for name in names}
     deleted = [name for name in parent_of if name not in wanted]
     return [name for name in deleted if parent_of[name] not in deleted]

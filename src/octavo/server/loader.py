@@ -287,7 +287,7 @@ class _FolderReader:
         return f'{{% hint style="warning" %}}\n{page_trees.escape_markdown(f"{name} {why}")}\n{{% endhint %}}\n'
 
     def _earlier_page(self, path: Path) -> Json | None:
-        return page_trees.find(self.last_load["pages"], self.last_load["keys"].get(f"page:{path}") or "")
+        return page_trees.find_page(self.last_load["pages"], self.last_load["keys"].get(f"page:{path}") or "")
 
     def _earlier_reusable(self, path: Path) -> Json | None:
         item_id = self.last_load["keys"].get(f"shared:{path}")

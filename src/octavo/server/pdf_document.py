@@ -341,7 +341,7 @@ class PdfBook:
     def _link(self, text: str, address: str) -> str:
         """Return `text` as a link to a page in the PDF or to a URL. For other targets, return `text` unchanged."""
         match links.resolve(address, page_trees.link_base(self._page), self.link_targets):
-            case links.PageLink(page=name) if page_trees.find(self.pages, name):
+            case links.PageLink(page=name) if page_trees.find_page(self.pages, name):
                 href = f"#{name}"
             case links.UrlLink(url=url):
                 href = url

@@ -28,7 +28,7 @@ from octavo.documents.checks.findings import (
     SEVERITIES,
     Finding,
     RuleChoice,
-    has_at_least,
+    has_severity,
     sorted_findings,
 )
 from octavo.documents.folders.folder import readable_name
@@ -306,7 +306,7 @@ def _finish(
         write_out(FORMATS[options.format](findings, texts))
     if options.format == "text":
         write_out(summary_line(findings, report.page_count))
-    return FAILED if options.fail_on != NEVER and has_at_least(findings, options.fail_on) else 0
+    return FAILED if options.fail_on != NEVER and has_severity(findings, options.fail_on) else 0
 
 
 def _target_label(target: str) -> str:

@@ -38,7 +38,7 @@ class Place(NamedTuple):
     end_column: int = 1
 
 
-TOP = Place()
+WHOLE_FILE = Place()
 """The place of a problem with a whole file."""
 
 
@@ -52,7 +52,7 @@ class Finding:
     """One line without full stop."""
     path: str
     """The path of the file from the root of the folder, or the path of the page."""
-    place: Place = TOP
+    place: Place = WHOLE_FILE
     page: str = ""
     """The path of the page in its space. Empty for files that are not pages."""
     block: str = ""
@@ -113,7 +113,7 @@ RULES = {
 DEFAULT_RULES = frozenset(name for name, rule in RULES.items() if rule.is_default)
 
 
-def finding(rule: str, message: str, path: str, place: Place = TOP, **others: Any) -> Finding:
+def finding(rule: str, message: str, path: str, place: Place = WHOLE_FILE, **others: Any) -> Finding:
     """Return a finding with the severity of its rule. The message is sanitized, because it can contain a decoded URL."""
     return Finding(rule, RULES[rule].severity, safe_address(message), path, place, **others)
 
@@ -150,7 +150,7 @@ def sorted_findings(findings: Collection[Finding]) -> list[Finding]:
     return sorted(unique, key=lambda each: (each.path, each.place, each.source, each.rule, each.message))
 
 
-def has_at_least(findings: Collection[Finding], severity: Severity) -> bool:
+def has_severity(findings: Collection[Finding], severity: Severity) -> bool:
     """Return whether any finding has at least `severity`."""
     relevant = SEVERITIES[: SEVERITIES.index(severity) + 1]
     return any(each.severity in relevant for each in findings)
@@ -193,8 +193,8 @@ class SourcePlaces:
         return min(self._start_of(line) + column - 1, max(self._start_of(line), self._start_of(line + 1) - 1))
 
     def find_url(self, url: str, lines: tuple[int, int]) -> list[tuple[int, int]]:
-        """Return the ranges of a URL on some lines, counted from 0. If these lines have only the label of the URL,
-        return the ranges in its definitions. Empty if the URL is not found."""
+        """Return the ranges of a URL on some lines, counted from 0. If the lines have only the label of a reference
+        link, return the ranges in its definitions. Empty if the URL is not found."""
         if not url.strip() or len(url) > _MAX_TARGET:
             return []
         first, last = self._start_of(lines[0]), self._start_of(lines[1])
@@ -262,7 +262,7 @@ def _occurrences(url: str, text: str) -> Iterator[tuple[int, int]]:
     entities."""
     after = re.compile(_AFTER_URL)
     is_plain = not ("\\" in text or "&" in text or " " in url)
-    pattern = "" if is_plain else "".join(map(_pattern_of, url))
+    pattern = "" if is_plain else "".join(map(_url_character_pattern, url))
     spans = _find_all(url, text) if is_plain else (match.span() for match in re.finditer(pattern, text))
     return (span for span in spans if after.match(text, span[1]))
 
@@ -274,8 +274,7 @@ def _find_all(part: str, text: str) -> Iterator[tuple[int, int]]:
         start = text.find(part, start + 1)
 
 
-def _pattern_of(character: str) -> str:
-    """Return a pattern for a character of a URL, which the source may escape or write as an entity."""
+def _url_character_pattern(character: str) -> str:
     if character.isalnum():
         return character
     if character in _ENTITIES:
@@ -284,7 +283,6 @@ def _pattern_of(character: str) -> str:
 
 
 def _tag_pattern(tag: str) -> re.Pattern[str]:
-    """Return a pattern for a whole tag that begins with `tag`, such as `{% hint`, `<details` or `</details`."""
     if tag.startswith("{%"):
         name = tag.removeprefix("{%").strip()
         return re.compile(rf"\{{%-?\s*{re.escape(name)}(?![\w-])(?:[^%\n]*?-?%\}})?" if name else r"\{%-?[^\n]*")

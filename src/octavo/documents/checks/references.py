@@ -124,7 +124,6 @@ class ReferenceCheck:
                     yield finding("external-link", reason, page.path, place, block=reference.block, words=words)
 
     def _external_url(self, page: CheckedPage, reference: PageReference) -> str | None:
-        """Return the URL of a website without its fragment. None for other references."""
         target = resolve(reference.target, page.base, self.index) if reference.kind == "url" else None
         if isinstance(target, UrlLink) and not target.url.startswith("mailto:"):
             return target.url.partition("#")[0]
@@ -161,7 +160,6 @@ class ReferenceCheck:
         return _Problem("anchor", f"{message}. Did you mean #{meant}?", f"{url.partition('#')[0]}#{meant}")
 
     def _anchors_of(self, page: CheckedPage) -> list[PageAnchors]:
-        """Return the anchors of a page and of the reusable content in it."""
         if page.path not in self._anchors:
             found, waiting, seen = [page.anchors], [page], {page.path}
             while waiting and len(seen) <= _MAX_INCLUDES:
@@ -176,7 +174,6 @@ class ReferenceCheck:
         return self._anchors[page.path]
 
     def _included_content(self, page: CheckedPage, target: str) -> CheckedPage | None:
-        """Return the reusable content that a page includes. None if it is missing or unknown."""
         includes = self.includes or {}
         path = unquote(target)
         joined = posixpath.normpath(posixpath.join(posixpath.dirname(page.path), path))
@@ -228,8 +225,8 @@ def _most_similar(name: str, names: Iterable[str]) -> str | None:
 def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | None:
     """Return the existing path that `path` probably means. None if there is none.
 
-    The best is a file of the same name in the folder of the page at `start`, then the only file of this name, then the
-    most similar path.
+    A file of the same name in the folder of the page at `start` is best. Then comes the only file of this name, and
+    last the most similar path.
     """
     candidates = list(paths)
     name = posixpath.basename(path).lower()
@@ -274,10 +271,10 @@ def added_findings(
     own = [
         each for each in (*page.findings, *check.findings(page)) if rules.applies(each) and added.touches(each.place)
     ]
-    return with_keys(sorted_findings(own), document, page.text)
+    return to_added_findings(sorted_findings(own), document, page.text)
 
 
-def with_keys(findings: Iterable[Finding], document: Document, text: str) -> tuple[AddedFinding, ...]:
+def to_added_findings(findings: Iterable[Finding], document: Document, text: str) -> tuple[AddedFinding, ...]:
     """Return findings on a page with their keys and fixes. `text` is the Markdown of the page."""
     blocks = {block.key: block for block in document.walk()}
     added: list[AddedFinding] = []
@@ -308,8 +305,8 @@ _ASSETS = ".gitbook/assets/"
 _MAX_NAME = 300
 """Maximum number of characters in the name of an asset."""
 _ASSET_URL = re.compile(r"\.gitbook/assets/(?=([^\"<>\n]{1,2700}))")
-"""The start of an asset URL. Group 1 is the text after it, which begins with the file name. It is a lookahead, because
-it may contain the next URL. A character of a name can take nine, such as `%E6%BD%AE`."""
+"""The start of an asset URL. Group 1 is the text after it, which begins with the file name. The group is a lookahead,
+because it may contain the next URL. A character can be encoded as nine, such as `%E6%BD%AE`."""
 
 
 class LazyPages(Mapping[str, CheckedPage]):
@@ -413,7 +410,7 @@ class CheckedFolder:
 
     def _repeated_paths(self, index: SpaceIndex) -> Iterator[Finding]:
         for path, other in self.repeated:
-            yield self._at_entry(path, f"{path} has the same path as {other}", index)
+            yield self._duplicate_path(path, f"{path} has the same path as {other}", index)
         for path, places in self._places_of_entries(index).items():
             for place in places[1:]:
                 message = f"{path} is already on line {places[0].line}"
@@ -441,9 +438,7 @@ class CheckedFolder:
             if (len(references) > 1 if wanted is None else path in wanted)
         }
 
-    def _at_entry(self, path: str, message: str, index: SpaceIndex) -> Finding:
-        """Return a finding at the entry of a page in the table of contents. If there is none, it is about the page's
-        file."""
+    def _duplicate_path(self, path: str, message: str, index: SpaceIndex) -> Finding:
         place = next(iter(self._places_of_entries(index, (path,)).get(path, [])), None)
         if place is None or self.summary is None:
             return finding("duplicate-path", message, path)

@@ -91,8 +91,8 @@ class Folder:
     entries: list[Entry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     first_page: Path | None = None
-    """First page of the space, if the tree comes from the subfolders. None if there is none, or before they are
-    read."""
+    """First page of the space, if the tree comes from the subfolders. None if there is none, or before the subfolders
+    are read."""
     summary: Path | None = None
     """File of the table of contents. None if the tree comes from the subfolders."""
     unlisted: list[Path] = field(default_factory=list)
@@ -319,8 +319,8 @@ def link_urls(markdown: str) -> Iterator[str]:
 
 
 def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
-    """Return `markdown` with `new_url(URL)` in place of the URL of each link outside code. If this is None, the URL
-    stays. URLs are passed without escapes."""
+    """Return `markdown` with `new_url(URL)` in place of the URL of each link outside code. `new_url` gets the URL
+    without escapes, and returns None to keep the URL."""
 
     def replace(match: re.Match[str]) -> str:
         old = _url_in(match)
@@ -334,7 +334,6 @@ def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
 
 
 def _url_in(match: re.Match[str]) -> str:
-    """Return the URL in a match of `_CODE_OR_LINK`. Empty for code."""
     is_code = match.lastindex == 1
     return "" if is_code else html.unescape(_ESCAPED_SIGN.sub(r"\1", match[match.lastindex or 0]))
 

@@ -80,7 +80,7 @@ class PageFile:
         return self.text[self._start :].lstrip("\n") if self._start else self.text
 
     @cached_property
-    def matter(self) -> Json:
+    def metadata(self) -> Json:
         """The front matter by key. Empty if it cannot be read."""
         try:
             return front_matter.parse(self.front_matter_text)
@@ -90,17 +90,17 @@ class PageFile:
     @property
     def title(self) -> str:
         """The title that the file gives the page. Empty if it gives none."""
-        return single_line(self.matter.get("title")) or page_trees.first_heading(self.body) or ""
+        return single_line(self.metadata.get("title")) or page_trees.first_heading(self.body) or ""
 
     def fields(self) -> Json:
         """Return the fields that an edit can change, except the title, named as in `content.PageFields`."""
-        values: Json = {name: single_line(self.matter.get(name)) or None for name in _TEXTS}
-        return values | {name: self.matter.get(key) is True for name, key in _FLAGS.items()}
+        values: Json = {name: single_line(self.metadata.get(name)) or None for name in _TEXTS}
+        return values | {name: self.metadata.get(key) is True for name, key in _FLAGS.items()}
 
     def other_keys(self) -> Json:
         """Return the front matter that no edit can change, by key."""
         editable = {"title", *_TEXTS, *_FLAGS.values()}
-        return {key: value for key, value in self.matter.items() if key not in editable}
+        return {key: value for key, value in self.metadata.items() if key not in editable}
 
 
 def normalize(text: str) -> str:
@@ -121,9 +121,9 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
     """Return the text of a page's file. `cover` is the URL of its cover image, `existing` the current text of the
     file."""
     body, before = body.lstrip("\n"), PageFile(existing)
-    values = dict(_matter_of(page, cover))
+    values = dict(_front_matter_of(page, cover))
     heading = page_trees.first_heading(body)
-    if page.title and ("title" in before.matter or (heading is not None and page.title != heading)):
+    if page.title and ("title" in before.metadata or (heading is not None and page.title != heading)):
         values = {"title": page.title, **values}
     lines = _with_values(before, values)
     whole = with_front_matter(lines, body, before.gap)
@@ -134,8 +134,8 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
 
 
 def merge_front_matter(base: str, own: str, main: str, names: tuple[str, str]) -> list[str]:
-    """Return the lines of front matter of three files, merged by key. If both sides changed a key differently, conflict
-    markers with their `names` surround it."""
+    """Return the lines of front matter of three files, merged by key. If both sides changed a key differently, the key
+    is between conflict markers with their `names`."""
     versions = [dict(_entries(PageFile(each).lines)) for each in (base, own, main)]
     merged: list[str] = []
     for key in dict.fromkeys([*versions[1], *versions[2]]):
@@ -157,7 +157,7 @@ def with_front_matter(lines: Sequence[str], body: str, gap: str) -> str:
     return f"\n{body}" if front_matter.split_page(body)[1] else body
 
 
-def _matter_of(page: Page, cover: str) -> Iterator[tuple[str, Any]]:
+def _front_matter_of(page: Page, cover: str) -> Iterator[tuple[str, Any]]:
     """Yield the front matter of a page, without default values. A page with a cover also has the position of the
     cover."""
     if page.description:
@@ -180,7 +180,6 @@ def _matter_of(page: Page, cover: str) -> Iterator[tuple[str, Any]]:
 
 
 def _written_layout(layout: Json) -> Json:
-    """Return a layout as front matter. Empty if it is the default layout."""
     set_parts = {name: layout[name] for name in page_trees.DEFAULT_LAYOUT if name in layout}
     if all(set_parts[name] == page_trees.DEFAULT_LAYOUT[name] for name in set_parts):
         return {}
@@ -214,7 +213,7 @@ def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
     existing_keys = {key for key, _ in entries}
     result: list[tuple[str, list[str]]] = []
     for key, lines in entries:
-        value, old = values.get(key), existing.matter.get(key)
+        value, old = values.get(key), existing.metadata.get(key)
         if key not in API_KEYS or _has_same_meaning(key, old, value):
             result.append((key, lines))
         elif value is not None:
@@ -245,7 +244,6 @@ def _entries(existing: list[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _has_same_meaning(key: str, old: Any, value: Any) -> bool:
-    """Return whether a value in a file means the same as the value of the API. None stands for a missing value."""
     if key == "layout":
         return bool(
             {**page_trees.DEFAULT_LAYOUT, **read_layout(old)}
@@ -487,7 +485,6 @@ def page_path(page: Page) -> str:
 
 
 def _free_path(path: str, taken: Mapping[str, str]) -> str:
-    """Return `path`, with a number before its suffix if another file has it."""
     free, number = path, 0
     while fold(free) in taken:
         number += 1

@@ -90,7 +90,6 @@ def _read_configuration(folder: Folder) -> tuple[Path, str | None]:
 
 
 def _configured_root(folder: Folder, where: str) -> Path | None:
-    """Return the root folder at the configured path. None if it is not a folder inside this folder."""
     path = folder.resolve(where, Path())
     try:
         root = (folder.top / path).resolve() if path is not None else None
@@ -198,7 +197,6 @@ def _is_readable(folder: Folder, directory_entry: os.DirEntry[str], path: Path) 
 
 
 def _find_index(folder: Folder, path: Path) -> Path | None:
-    """Return the index page of a folder: its README, else its index file. None if it has neither."""
     try:
         names = sorted(os.listdir(folder.root / path))
     except OSError:
@@ -260,7 +258,6 @@ class _SummaryReader:
         self._line_starts = [*line_starts(document.source), len(document.source)]
 
     def items(self, block: Block) -> list[Entry]:
-        """Return the entries of a list, with the entries of nested lists as children."""
         result: list[Entry] = []
         for item in block.children:
             texts = [child for child in item.children if child.kind in ("paragraph", "heading")]

@@ -172,7 +172,6 @@ def _code_points(line: str, column: int, columns: Columns) -> int:
 
 
 def _nearest(line: str, words: str, start: int) -> int | None:
-    """Return the index of `words` in a line that is nearest to `start`. None if the line does not contain `words`."""
     found = [match.start() for match in re.finditer(re.escape(words), line)]
     return min(found, key=lambda index: abs(index - start)) if found else None
 
@@ -249,7 +248,6 @@ def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int,
 
 
 def _word_sequences(words: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return all overlapping sequences of `_MIN_MOVED_WORDS` adjacent words."""
     return list(zip(*(words[index:] for index in range(_MIN_MOVED_WORDS)), strict=False))
 
 

@@ -65,7 +65,7 @@ def one_line(value: object) -> str:
     return safe_line(" ".join(value.split())).removesuffix(".") if isinstance(value, str) else ""
 
 
-def number(value: object) -> int | None:
+def parse_number(value: object) -> int | None:
     """Return a line number or column number. None if the value is missing, negative, too large or not a number."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:
         value = int(value)
@@ -81,11 +81,11 @@ def read_vale(text: str) -> Iterator[Report]:
     for path, alerts in _object(_parse_report(text)).items():
         for alert in map(_object, _list(alerts)):
             span = _list(alert.get("Span"))
-            column, last = (number(span[0]), number(span[1])) if len(span) == 2 else (None, None)
+            column, last = (parse_number(span[0]), parse_number(span[1])) if len(span) == 2 else (None, None)
             yield Report(
                 one_line(alert.get("Message")),
                 path,
-                number(alert.get("Line")) or 1,
+                parse_number(alert.get("Line")) or 1,
                 column or None,
                 end_column=last + 1 if last is not None else None,  # Vale names the last character of the range.
                 rule=one_line(alert.get("Check")),
@@ -133,10 +133,10 @@ def _sarif_report(result: Mapping[str, Any], rules: list[Mapping[str, Any]], col
     return Report(
         one_line(_sarif_message(_object(result.get("message") or {}), rule)),
         unquote(uri.removeprefix("file://")),
-        number(region.get("startLine")) or 1,
-        number(region.get("startColumn")),
-        number(region.get("endLine")),
-        number(region.get("endColumn")),
+        parse_number(region.get("startLine")) or 1,
+        parse_number(region.get("startColumn")),
+        parse_number(region.get("endLine")),
+        parse_number(region.get("endColumn")),
         name,
         severity_of(level),
         _text(_object(region.get("snippet") or {}).get("text")) or "",
@@ -196,14 +196,14 @@ def _rdjson_report(diagnostic: Mapping[str, Any]) -> Report:
     location = _object(diagnostic.get("location") or {})
     text_range = _object(location.get("range") or {})
     start, end = _object(text_range.get("start") or {}), _object(text_range.get("end") or {})
-    column = number(start.get("column")) or None
+    column = parse_number(start.get("column")) or None
     return Report(
         one_line(diagnostic.get("message")),
         _text(location.get("path")) or "",
-        number(start.get("line")) or 1,
+        parse_number(start.get("line")) or 1,
         column,
-        number(end.get("line")),
-        number(end.get("column")) or None,
+        parse_number(end.get("line")),
+        parse_number(end.get("column")) or None,
         one_line(_object(diagnostic.get("code") or {}).get("value")),
         severity_of(diagnostic.get("severity") or "warning"),
         replacement=_rdjson_replacement(diagnostic, text_range) if column is not None else None,
@@ -286,8 +286,8 @@ def _read_lines(text: str) -> Iterator[Report]:
         yield Report(
             one_line(message),
             one_line(match["path"]),
-            number(match["line"]) or 1,
-            number(match["column"]),
+            parse_number(match["line"]) or 1,
+            parse_number(match["column"]),
             rule=one_line(rule),
             severity=severity_of(severity),
         )
@@ -296,7 +296,6 @@ def _read_lines(text: str) -> Iterator[Report]:
 
 
 def _read_checkstyle(text: str) -> Iterator[Report]:
-    """Yield the findings in Checkstyle XML. Raises UnreadableReport, also for a document type declaration."""
     reader = _CheckstyleReader()
     try:
         reader.parse(text)
@@ -318,7 +317,6 @@ class _CheckstyleReader:
         self._parser.StartDoctypeDeclHandler = self._on_document_type
 
     def parse(self, text: str) -> None:
-        """Read a document into `reports`. Raises expat.ExpatError or UnreadableReport."""
         self._parser.Parse(text, True)
 
     def _on_document_type(self, *_: object) -> NoReturn:
@@ -338,8 +336,8 @@ class _CheckstyleReader:
                 Report(
                     one_line(attributes.get("message")),
                     self._path,
-                    number(attributes.get("line")) or 1,
-                    number(attributes.get("column")) or None,
+                    parse_number(attributes.get("line")) or 1,
+                    parse_number(attributes.get("column")) or None,
                     rule=one_line(attributes.get("source")),
                     severity=severity_of(attributes.get("severity", "warning")),
                 )

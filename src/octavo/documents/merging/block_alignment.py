@@ -17,7 +17,7 @@ from operator import is_
 from typing import NamedTuple, TypeAlias
 
 from octavo.documents.sequences import diff_ranges
-from octavo.documents.source_blocks import ROWS_AND_ITEMS, WORD, Blocks, Move, SourceBlock, Versions, sections
+from octavo.documents.source_blocks import ROWS_AND_ITEMS, WORD, Blocks, Move, SourceBlock, Versions, section_ranges
 
 _PAIR_LIMIT = 50_000
 """Maximum number of pairs of equal words in two texts that are compared word by word."""
@@ -49,7 +49,7 @@ class Hunk(NamedTuple):
         return self.j1 == self.j2
 
 
-def hunks(old: Blocks, new: Blocks) -> list[Hunk]:
+def find_hunks(old: Blocks, new: Blocks) -> list[Hunk]:
     """Return the differences between siblings. Blocks with many common words are in one hunk."""
     found: list[Hunk] = []
     for changed_range in diff_ranges([block.key for block in old], [block.key for block in new], landmarks=True):
@@ -110,7 +110,7 @@ def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> Iterator[Hu
 def _split_unrelated(old: Blocks, new: Blocks, hunk: Hunk) -> Iterator[Hunk]:
     i1, i2, j1, j2 = hunk
     if hunk.is_deletion:
-        yield from (Hunk(i1 + start, i1 + end, j1, j1) for start, end in sections(old[i1:i2]))
+        yield from (Hunk(i1 + start, i1 + end, j1, j1) for start, end in section_ranges(old[i1:i2]))
     elif hunk.is_addition:
         yield hunk
     elif [each.name for each in old[i1:i2]] == [each.name for each in new[j1:j2]] and (
@@ -185,10 +185,10 @@ MovedBlocks: TypeAlias = tuple[frozenset[SourceBlock], frozenset[SourceBlock]]
 NO_MOVES: MovedBlocks = (frozenset(), frozenset())
 
 
-def regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
+def find_regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
     """Yield the regions in order. Hunks of both sides form one region if they overlap or belong together."""
     sides = (siblings.main, siblings.request)
-    changes = sorted(_Change(hunk, side) for side in (0, 1) for hunk in hunks(siblings.base, sides[side]))
+    changes = sorted(_Change(hunk, side) for side in (0, 1) for hunk in find_hunks(siblings.base, sides[side]))
     found: list[list[_Change]] = []
     for change in changes:
         found.append([change])
@@ -333,7 +333,7 @@ class _Counterparts:
         self.unmoved[old] = new
         old_children, new_children = old.children or (), new.children or ()
         i = j = 0
-        found = hunks(old_children, new_children) if old.key != new.key else []
+        found = find_hunks(old_children, new_children) if old.key != new.key else []
         for hunk in [*found, Hunk(len(old_children), len(old_children), len(new_children), len(new_children))]:
             for one, other in zip(old_children[i : hunk.i1], new_children[j : hunk.j1], strict=True):
                 self._pair(one, other)
@@ -392,7 +392,7 @@ class _Counterparts:
         likeness, words = word_similarity(old, new), set(new.words)
         return not any(
             each.name == old.name
-            # First a quick upper bound: it counts each common word as often as `each` has it.
+            # First a quick upper bound, which ignores how often `new` has a word.
             and 2 * sum(map(words.__contains__, each.words)) > likeness * (len(each.words) + len(new.words))
             and word_similarity(each, new) > likeness
             for each in self.unmoved
@@ -405,7 +405,6 @@ class _Counterparts:
         return (bool(block.level) or len(block.words) >= _MIN_ADDED_WORDS) and block not in self._arrived
 
     def has_moved_into(self, addition: _Addition) -> bool:
-        """Return whether this side moved a block into an addition."""
         return any(each in self._arrived for block in addition.blocks for each in block.walk())
 
     def _may_be_moved_and_edited(self, block: SourceBlock) -> bool:

@@ -12,17 +12,17 @@ from typing import TypeAlias
 
 from octavo.api.folding import fold
 from octavo.documents.merging.block_alignment import matching_runs
-from octavo.documents.merging.merged_page import NO_CONTEXT, SIDES, Conflict, Context, MergedPage, side_of
+from octavo.documents.merging.merged_page import NO_CONTEXT, SIDES, Conflict, Context, MergedPage, text_of_side
 from octavo.documents.source_blocks import (
     MARKER,
     PROSE,
     WORD,
     SourceBlock,
     Versions,
-    cells,
     is_html,
     read_page,
     row_opening,
+    split_cells,
     with_cells,
 )
 
@@ -82,11 +82,11 @@ def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Confl
     The row is a conflict if both sides changed the same cell or the opening of the row, or if the number of cells
     differs. The text of each side in the conflict also has the cells that only the other side changed.
     """
-    widths, frames = rows.map(lambda row: len(cells(row))), rows.map(row_opening)
+    widths, frames = rows.map(lambda row: len(split_cells(row))), rows.map(row_opening)
     texts = rows
     if widths.base == widths.main == widths.request and frames.is_conflict_free:
         main_cells, request_cells = [], []
-        for cell in zip(*rows.map(cells), strict=True):
+        for cell in zip(*rows.map(split_cells), strict=True):
             versions = Versions(*cell)
             cell_texts = versions.map(lambda text: _DASHES.sub("-", " ".join(text.split())))
             merged = versions.preferred_by(cell_texts) if cell_texts.is_conflict_free else None
@@ -106,7 +106,7 @@ def merge_table_head(heads: Versions[str]) -> str | Conflict:
         return heads.preferred
     lines = heads.map(lambda head: [head] if is_html(head) else head.split("\n"))
     merged = [merge_row(Versions(*each)) for each in zip(*lines, strict=True)]
-    main, request = ("\n".join(side_of(each, side) or "" for each in merged) for side in SIDES)
+    main, request = ("\n".join(text_of_side(each, side) or "" for each in merged) for side in SIDES)
     return main if main == request else Conflict("head", heads.base, main, request, both=main)
 
 
@@ -161,7 +161,7 @@ def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> s
     once.
     """
     sentences = versions.map(lambda block: Counter(_sentences([block])))
-    results = [side_of(page.root, side) or "" for side in SIDES]
+    results = [text_of_side(page.root, side) or "" for side in SIDES]
     # Without conflicts, both results are equal and parsed only once.
     merged = {text: Counter(_sentences([read_page(text)])) for text in set(results)}
     miscounted: set[WordSequence] = set()
@@ -207,7 +207,7 @@ def _sentences(blocks: Iterable[SourceBlock]) -> Iterator[WordSequence]:
         text = MARKER.sub("", block.head, count=1) if block.kind == "item" else block.head
         if block.kind in ("row", "table"):
             rows = [text] if is_html(text) else text.split("\n")
-            parts = [_HTML_TAG.sub(" ", cell) for row in rows for cell in cells(row)]
+            parts = [_HTML_TAG.sub(" ", cell) for row in rows for cell in split_cells(row)]
         else:
             texts = [text] if block.kind in PROSE else text.split("\n")
             parts = [part for each in texts for part in _SENTENCE_END.split(each)]
@@ -241,7 +241,7 @@ def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None
 
 
 def _names(table: SourceBlock) -> list[str]:
-    return [cell.strip() for cell in cells(_head_lines(table)[0])]
+    return [cell.strip() for cell in split_cells(_head_lines(table)[0])]
 
 
 def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
@@ -271,7 +271,7 @@ def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> b
 
 def _has_uneven_rows(table: SourceBlock) -> bool:
     rows = [each for row in table.children or () for each in (row, *(row.replaced_blocks or ()))]
-    return any(len(cells(row.head)) != len(_names(table)) for row in rows)
+    return any(len(split_cells(row.head)) != len(_names(table)) for row in rows)
 
 
 def _columns(base: SourceBlock, table: SourceBlock) -> list[Column] | None:
@@ -302,7 +302,7 @@ def _has_uneven_versions(tables: Versions[SourceBlock], columns: list[list[Colum
             rows += [(replaced_block.head, version) for replaced_block in row.replaced_blocks or ()]
             if row.move is not None:
                 rows += [(row.move.base.head, 0), *((each.head, 3 - version) for each in row.move.other)]
-    return any(len(cells(row)) != len(columns[version_number]) for row, version_number in rows)
+    return any(len(split_cells(row)) != len(columns[version_number]) for row, version_number in rows)
 
 
 def _is_edited(column: Column, tables: Versions[SourceBlock], columns: list[list[Column]], version: int) -> bool:
@@ -313,7 +313,7 @@ def _is_edited(column: Column, tables: Versions[SourceBlock], columns: list[list
 def _values(table: SourceBlock, index: int) -> Counter[str]:
     """Return the texts of a column with their counts: its name and its cells."""
     rows = [replaced_block for row in table.children or () for replaced_block in row.replaced_blocks or (row,)]
-    found = Counter([_names(table)[index], *(" ".join(cells(row.head)[index].split()) for row in rows)])
+    found = Counter([_names(table)[index], *(" ".join(split_cells(row.head)[index].split()) for row in rows)])
     del found[""]
     return found
 
@@ -337,7 +337,7 @@ def _head_cells_of_new_columns(tables: Versions[SourceBlock], columns: list[list
     for table, table_columns in zip(tables, columns, strict=True):
         for index, column in enumerate(table_columns):
             if isinstance(column, str):
-                found.setdefault(column, [cells(line)[index] for line in _head_lines(table)])
+                found.setdefault(column, [split_cells(line)[index] for line in _head_lines(table)])
     return found
 
 
@@ -350,7 +350,7 @@ def _with_columns(tables: Versions[SourceBlock], version: int, columns: list[lis
     table, merged, header_cells = tables[version], _merge_columns(columns), _head_cells_of_new_columns(tables, columns)
 
     def line(text: str, version_number: int, new: Sequence[str]) -> str:
-        by_column = dict(zip(columns[version_number], cells(text), strict=True))
+        by_column = dict(zip(columns[version_number], split_cells(text), strict=True))
         return with_cells(text, [by_column.get(each, blank) for each, blank in zip(merged, new, strict=True)])
 
     def row(block: SourceBlock, version_number: int) -> SourceBlock:

@@ -219,7 +219,7 @@ class _Assembler:
         if isinstance(content, str):
             return [Fragment(content)]
         if self._labels is not None and self._is_marked(content):
-            main, request = (side_of(content, side, self._choose) for side in SIDES)
+            main, request = (text_of_side(content, side, self._choose) for side in SIDES)
             return [Fragment(with_markers(main, request, *self._labels))]
         if isinstance(content, Conflict):
             text = content.text(self._choose(content) or self._side)
@@ -277,7 +277,9 @@ def _renumber(items: list[list[Fragment]]) -> None:
         )
 
 
-def side_of(content: str | Conflict | MergedBlock, side: ChoiceKind, choose: _Choose = lambda _: None) -> str | None:
+def text_of_side(
+    content: str | Conflict | MergedBlock, side: ChoiceKind, choose: _Choose = lambda _: None
+) -> str | None:
     """Return the text of a part of a page, with the text of `side` for each conflict that `choose` leaves unresolved.
     None if no text is left."""
     found = _Assembler(choose, side).fragments(content)
@@ -361,7 +363,9 @@ def _parts_between_markers(block: MergedBlock) -> Iterator[_MarkedPart]:
 
 
 def _sides(content: Conflict | MergedBlock) -> tuple[str, str]:
-    return _strip_blank_lines(side_of(content, "main") or ""), _strip_blank_lines(side_of(content, "request") or "")
+    return _strip_blank_lines(text_of_side(content, "main") or ""), _strip_blank_lines(
+        text_of_side(content, "request") or ""
+    )
 
 
 def _strip_blank_lines(text: str) -> str:

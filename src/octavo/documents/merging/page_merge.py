@@ -5,8 +5,8 @@ Git merges files by lines; this module merges pages by blocks. Start with `merge
 1. Read each version as a tree of blocks (source_blocks.py).
 2. Follow the blocks that one side moved (block_alignment.py). An edit by the other side is merged at the new place.
 3. From the page down to its innermost blocks, compare the children in main and in the change request with those in the
-   base. Changes that overlap or belong together form one region (`regions` in block_alignment.py). Children outside the
-   regions differ in white space only.
+   base. Changes that overlap or belong together form one region (`find_regions` in block_alignment.py). Children outside
+   the regions differ in white space only.
 4. Merge each region by the first of these rules that applies:
    - One side changed the region: take that side. Both sides made the same change, without moves: take main.
    - Both sides only added blocks: keep equal blocks at the start and at the end once. Keep moved blocks, and the rows
@@ -40,8 +40,8 @@ from octavo.documents.merging.block_alignment import (
     NO_MOVES,
     MovedBlocks,
     Region,
+    find_regions,
     follow_moves,
-    regions,
     word_similarity,
 )
 from octavo.documents.merging.leaf_merge import align_columns, miscounted_sequences, word_sequences
@@ -55,7 +55,7 @@ from octavo.documents.merging.merged_page import (
     MergedPage,
     MovedPlace,
     conflicts_in,
-    side_of,
+    text_of_side,
 )
 from octavo.documents.source_blocks import (
     ROWS_AND_ITEMS,
@@ -63,12 +63,12 @@ from octavo.documents.source_blocks import (
     Move,
     SourceBlock,
     Versions,
-    cells,
     gap_after,
     is_html,
-    join,
+    join_blocks,
     read_page,
-    sections,
+    section_ranges,
+    split_cells,
     usual_gap,
 )
 
@@ -117,7 +117,6 @@ def _merge(versions: Versions[SourceBlock], *, is_emptied: bool) -> MergedPage:
 
 
 def _line_end(text: str) -> str:
-    """Return the line break of a text. Empty if the text has several kinds of line breaks."""
     if _CRLF not in text:
         return "\n"
     return _CRLF if text.count(_CRLF) == text.count("\n") else ""
@@ -133,7 +132,6 @@ class _PageMerge:
         self._main, self._request, self._moved = main, request, moved
 
     def merge_page(self, base: SourceBlock, is_joined: _IsJoined | None = None) -> MergedPage:
-        """Return the merged page. See `_merge_siblings` for `is_joined`."""
         root = self._merge_children(Versions(base, self._main, self._request), NO_CONTEXT, is_joined)
         _join_conflicts_of_moved_text(root)
         return MergedPage(root)
@@ -143,12 +141,12 @@ class _PageMerge:
     ) -> list[MergedChild]:
         """Merge siblings region by region. Siblings between regions differ only in white space.
 
-        With `is_joined`, one conflict covers the regions from the first to the last for which it returns True, or all
-        regions if there are none.
+        With `is_joined`, one conflict covers the first to the last region for which it returns True. If there are none,
+        the conflict covers all regions.
         """
         pieces: list[MergedChild] = []
         joined: Region | None = None
-        found = list(regions(blocks, self._moved))
+        found = list(find_regions(blocks, self._moved))
         if is_joined is not None and found:
             to_join = [each for each in found if is_joined(_blocks_in_region(blocks, each))] or found
             first, last = to_join[0], to_join[-1]
@@ -228,7 +226,7 @@ class _PageMerge:
                     count = is_next.index(True) if True in is_next else len(is_next)
                     before += self._pieces_of_additions(sides[other][:count], other)
                     sides[other] = sides[other][count:]
-                    end = next(sections(sides[side]))[1]
+                    end = next(section_ranges(sides[side]))[1]
                 before += self._pieces_of_additions(sides[side][:end], side)
                 sides[side] = sides[side][end:]
         main, request = sides
@@ -240,10 +238,9 @@ class _PageMerge:
         return [*before, *self._pieces_of_additions(main, 0), *self._pieces_of_additions(new, 1), *after]
 
     def _pieces_of_additions(self, blocks: Blocks, side: int) -> list[MergedChild]:
-        """Return the pieces of blocks that one side added or moved here."""
         pieces: list[MergedChild] = []
         for group in _group_deleted(blocks):
-            region: Versions[Blocks] = Versions((), *_main_first(group, [], side))
+            region: Versions[Blocks] = Versions((), *_main_and_request(group, [], side))
             pieces += self._as_moved_place(self._pieces_of_side(group, side), region, NO_CONTEXT)
         return pieces
 
@@ -256,7 +253,9 @@ class _PageMerge:
         return found
 
     def _make_conflict(self, region: Versions[Blocks], context: Context) -> MergedChild:
-        texts = Versions(join(region.base), self._text_of_side(region.main, 0), self._text_of_side(region.request, 1))
+        texts = Versions(
+            join_blocks(region.base), self._text_of_side(region.main, 0), self._text_of_side(region.request, 1)
+        )
         kind = _kind_of([block for blocks in region for block in blocks])
         moved, both = self._moved_base_blocks(region), self._text_of_both_sides(region)
         conflict = Conflict(kind, *texts, both=both, context=context, moved_blocks=moved)
@@ -266,16 +265,18 @@ class _PageMerge:
         return MergedChild(conflict, _merged_gap(region.map(lambda blocks: blocks[-1] if blocks else None)))
 
     def _text_of_both_sides(self, region: Versions[Blocks]) -> str | None:
-        """Return main's text of a region, then that of the change request without the sections that main has too. If
+        """Return main's text of a region, then the change request's text without the sections that main has too. If
         only one side changed the region, return its text. None if no text is left."""
-        base = join(region.base) or None
+        base = join_blocks(region.base) or None
         main, request = self._text_of_side(region.main, 0), self._text_of_side(region.request, 1)
         if request == base:
             return main
         if main == base:
             return request
-        main_sections = {tuple(each.key for each in region.main[start:end]) for start, end in sections(region.main)}
-        parts = [region.request[start:end] for start, end in sections(region.request)]
+        main_sections = {
+            tuple(each.key for each in region.main[start:end]) for start, end in section_ranges(region.main)
+        }
+        parts = [region.request[start:end] for start, end in section_ranges(region.request)]
         new = [each for part in parts if tuple(block.key for block in part) not in main_sections for each in part]
         if any(each.kind == "front" for each in region.main):  # A page can have front matter only once.
             new = [each for each in new if each.kind != "front"]
@@ -292,7 +293,7 @@ class _PageMerge:
         """Return the text of blocks of one side. Conflicts in them are resolved for this side. None if no text is
         left."""
         pieces = [MergedChild(self._merge_moves_in(block, side), gap_after(block)) for block in blocks]
-        return side_of(MergedBlock("blocks", "", "", pieces, "", ""), SIDES[side]) or None
+        return text_of_side(MergedBlock("blocks", "", "", pieces, "", ""), SIDES[side]) or None
 
     def _merge_block(self, block: Versions[SourceBlock], context: Context = NO_CONTEXT) -> str | Conflict | MergedBlock:
         keys, kind = block.map(lambda each: each.key), block.base.kind
@@ -317,7 +318,6 @@ class _PageMerge:
     def _merge_children(
         self, block: Versions[SourceBlock], context: Context, is_joined: _IsJoined | None = None
     ) -> MergedBlock:
-        """Merge a block by its children. See `_merge_siblings` for `is_joined`."""
         base, kind = block.base, block.base.kind
         if base.head and kind == "code":
             context = base.head + "\n", "\n" + base.tail
@@ -366,7 +366,6 @@ class _PageMerge:
         return Conflict("field", texts.base or "", *texts[1:], both=texts.main or texts.request, context=context)
 
     def _merge_table(self, table: Versions[SourceBlock]) -> Conflict | MergedBlock:
-        """Merge a table: first its columns, so that all three versions have the same columns, then its rows."""
         aligned = align_columns(table)
         if aligned is None:
             texts = table.map(lambda each: each.source)
@@ -380,10 +379,10 @@ class _PageMerge:
         return MergedBlock("table", head, before if pieces or tail else "", pieces, "", tail)
 
     def _merge_moves_in(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
-        """Return a block of one side. The other side's changes to the block or to blocks in it are merged in if this
-        side moved them."""
+        """Return a block of one side. If this side moved the block or blocks in it, the other side's changes to them
+        are merged in."""
         if block.replaced_blocks is not None:
-            return join(block.replaced_blocks)
+            return join_blocks(block.replaced_blocks)
         if block.move is not None:
             return self._merge_moved_block(block, side)
         if block.children and any(each.move or each.replaced_blocks for each in block.walk()):
@@ -403,18 +402,18 @@ class _PageMerge:
         if other_keys in ([base.key], [moved_block.key]):  # The other side changed nothing, or made the same change.
             return moved_block.source
         if moved_block.kind == "row" and any(
-            len(cells(other.head)) != len(cells(moved_block.head)) for other in others
+            len(split_cells(other.head)) != len(split_cells(moved_block.head)) for other in others
         ):
             # The tables have different columns, so the whole tables are in conflict. Keep the row as it is.
             return moved_block.source
         if moved_block.key == base.key:  # Only the other side changed the block.
-            return _indent_lines(join(others), len(_indent(moved_block)) - len(_indent(others[0])))
+            return _indent_lines(join_blocks(others), len(_indent(moved_block)) - len(_indent(others[0])))
         # The other side split the block, or turned it into another kind.
         if len(others) > 1 or others[0].name != moved_block.name:
-            texts = _main_first(moved_block.source, join(others), side)
+            texts = _main_and_request(moved_block.source, join_blocks(others), side)
             return Conflict("blocks", base.source, *texts, both="\n\n".join(texts))
         # The block itself moved. Now find the moves inside it.
-        main, request, moved = follow_moves(Versions(base, *_main_first(moved_block, others[0], side)))
+        main, request, moved = follow_moves(Versions(base, *_main_and_request(moved_block, others[0], side)))
         return _PageMerge(main, request, moved)._merge_block(Versions(base, main, request))
 
     def _conflict_of_two_places(self, move: Move, block: SourceBlock, side: int) -> Conflict:
@@ -422,9 +421,9 @@ class _PageMerge:
         that put the block in this place has text here. The choice of both sides keeps the place in main."""
         base, other, text = move.base, move.other[0], block.source
         if base.name == block.name == other.name:
-            merged = self._merge_block(Versions(base, *_main_first(block, other, side)))
-            text = side_of(merged, SIDES[side]) or text
-        texts = _main_first(text, None, side)
+            merged = self._merge_block(Versions(base, *_main_and_request(block, other, side)))
+            text = text_of_side(merged, SIDES[side]) or text
+        texts = _main_and_request(text, None, side)
         base_text = base.source if move.added_with is None else ""
         together = frozenset([base, move.added_with or base])
         return Conflict("moved", base_text, *texts, both=texts[0], moved_blocks=together)
@@ -470,8 +469,8 @@ def _group_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
 
 def _conflict_of_deletion(blocks: Blocks, side: int) -> Conflict:
     """Return a conflict about blocks that one side moved here and the other side deleted."""
-    base, text = join([block.move.base for block in blocks if block.move]), join(blocks)
-    return Conflict(_kind_of(blocks), base, *_main_first(text, None, side), both=text)
+    base, text = join_blocks([block.move.base for block in blocks if block.move]), join_blocks(blocks)
+    return Conflict(_kind_of(blocks), base, *_main_and_request(text, None, side), both=text)
 
 
 def _kind_of(blocks: Blocks) -> str:
@@ -487,7 +486,7 @@ def _blocks_in_region(blocks: Versions[Blocks], region: Region) -> Versions[Bloc
     return Versions(blocks.base[region.base], blocks.main[region.main], blocks.request[region.request])
 
 
-def _main_first(own: T, other: T, side: int) -> tuple[T, T]:
+def _main_and_request(own: T, other: T, side: int) -> tuple[T, T]:
     """Return the values of main and of the change request, in this order. `own` is the value of `side`."""
     return (own, other) if side == 0 else (other, own)
 
@@ -498,7 +497,6 @@ def _has_consecutive_numbers(items: SourceBlock) -> bool:
 
 
 def _is_one_block(region: Versions[Blocks]) -> bool:
-    """Return whether each version of a region has exactly one block, all with the same name and none of them moved."""
     blocks = [each[0] for each in region if len(each) == 1]
     return len(blocks) == 3 and not any(block.move for block in blocks) and len({block.name for block in blocks}) == 1
 
@@ -523,7 +521,7 @@ def _have_two_versions_of_a_block(main: Blocks, request: Blocks) -> bool:
 
 def _are_versions_of_same_block(one: SourceBlock, other: SourceBlock) -> bool:
     if one.kind == other.kind == "row":
-        first_cells = ["".join(cells(row.head)[:1]).split() for row in (one, other)]
+        first_cells = ["".join(split_cells(row.head)[:1]).split() for row in (one, other)]
         return first_cells[0] == first_cells[1] and word_similarity(one, other) >= _ROW_LIKENESS
     return word_similarity(one, other) >= _ITEM_LIKENESS
 

@@ -32,7 +32,7 @@ class TreeVersion:
 
     @classmethod
     def of(cls, pages: Pages) -> TreeVersion:
-        return cls(pages, {page["id"]: page for page in page_trees.walk(pages)}, page_trees.parents(pages))
+        return cls(pages, {page["id"]: page for page in page_trees.walk(pages)}, page_trees.parent_ids(pages))
 
     def children(self, kept: Container[str]) -> dict[str | None, list[str]]:
         """Return the ids of the pages in `kept` by parent. Children of other pages belong to the nearest parent in

@@ -134,7 +134,7 @@ class Threads:
             outdated = not self.contains(self.base, page_id, node)
         if page is None:
             revisions = filter(None, (self._revision_of(target), self.base))
-            pages = (page_trees.find(revision["pages"], page_id) for revision in revisions)
+            pages = (page_trees.find_page(revision["pages"], page_id) for revision in revisions)
             page = next(filter(None, pages), None) or {"id": page_id, "title": "Deleted page", "path": ""}
         names = ("id", "title", "path", "emoji", "icon", "createdAt", "updatedAt")
         return {**{name: page[name] for name in names if page.get(name) is not None}, "outdated": outdated}
@@ -145,13 +145,13 @@ class Threads:
 
     def contains(self, revision: Json | None, page_id: str, node: str | None) -> bool:
         """Return whether a revision contains a page and, if `node` is given, the block with this key."""
-        page = page_trees.find(revision["pages"], page_id) if revision is not None else None
+        page = page_trees.find_page(revision["pages"], page_id) if revision is not None else None
         return page is not None and (node is None or self.block_text(page, node, revision) is not None)
 
     def find_block_text(self, page_id: str, node: str) -> str | None:
         """Return the text of a block in the current revision or in `base`. None if there is no such block."""
         for revision in (self.revision, self.base):
-            page = page_trees.find(revision["pages"], page_id) if revision is not None else None
+            page = page_trees.find_page(revision["pages"], page_id) if revision is not None else None
             if page is not None and (block_text := self.block_text(page, node, revision)) is not None:
                 return block_text
         return None

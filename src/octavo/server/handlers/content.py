@@ -284,7 +284,7 @@ class ContentEditor:
     def finish(self) -> Json:
         """Save the new revision, and return the updated change request."""
         for name, markdown in self._texts.items():
-            if page := page_trees.find(self._pages, name):
+            if page := page_trees.find_page(self._pages, name):
                 self._replace_page(spaces.with_text(self._world, page, self._resolve_references(markdown)))
         revision = spaces.add_next(self._world, self._before, pages=self._pages, files=self._files)
         return change_requests.record_edit(self._world, self._change_request, revision)
@@ -302,7 +302,7 @@ class ContentEditor:
         page = self._with_fields(page, self._field_values(change), markdown)
         self._replace_page({**page, "updatedAt": self._world.timestamp()})
         if change.model_fields_set & {"into", "at"}:
-            into = change.into if "into" in change.model_fields_set else page_trees.parents(self._pages)[page["id"]]
+            into = change.into if "into" in change.model_fields_set else page_trees.parent_ids(self._pages)[page["id"]]
             self._move(page["id"], into, change.at)
         self.results.append({"object": "updated_page", "page": self._present_reference(page["id"])})
 
@@ -366,7 +366,10 @@ class ContentEditor:
             revision = spaces.get_revision(self._world, self._change_request["space"], base)
         except MissingResource:
             raise self._refusal(404, f"there is no revision “{base}” in this space") from None
-        earlier, current = page_trees.find(revision["pages"], change.page), page_trees.find(self._pages, change.page)
+        earlier, current = (
+            page_trees.find_page(revision["pages"], change.page),
+            page_trees.find_page(self._pages, change.page),
+        )
         if earlier is None:
             # The revert deletes a page that does not exist in the revision.
             self._delete(content.DeletePage(page=self._page(change.page)["id"]))
@@ -406,7 +409,7 @@ class ContentEditor:
     def _move_back(self, page_id: str, pages: Pages) -> None:
         """Move a page to its parent in `pages`. Do nothing if this parent is deleted, or is now below the page."""
         parent, index = page_trees.position_of(pages, page_id)
-        current_parents = page_trees.parents(self._pages)
+        current_parents = page_trees.parent_ids(self._pages)
         page = self._page(page_id)
         inside = {each["id"] for each in page_trees.walk([page])}
         exists = parent is None or parent in current_parents
@@ -465,7 +468,7 @@ class ContentEditor:
         self._insert_into(page, into, at)
 
     def _page(self, page_id: str) -> Json:
-        page = page_trees.find(self._pages, page_id)
+        page = page_trees.find_page(self._pages, page_id)
         if page is None:
             raise self._refusal(404, f"there is no page “{page_id}” in this change request")
         return page

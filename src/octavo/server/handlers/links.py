@@ -230,7 +230,7 @@ class LinkSurvey:
         if not page_ref:
             return LinkTarget(status, "space", space)
         revision = get_current(self._world, space)
-        page = page_trees.find_by_path(revision["pages"], page_ref) or page_trees.find(revision["pages"], page_ref)
+        page = page_trees.find_by_path(revision["pages"], page_ref) or page_trees.find_page(revision["pages"], page_ref)
         if page is None or not _has_anchor(self._world, revision, page, anchor):
             return None
         return LinkTarget(status, "page", page["id"], space, anchor)
@@ -512,7 +512,7 @@ def _present_space_url(world: World, name: str, number: str | None, path: list[s
     path = path[1:] if path[:1] == ["pages"] else path
     if path and path[0] != "~":
         pages = get_at(world, at)["pages"]
-        page = page_trees.find_by_path(pages, "/".join(path)) or page_trees.find(pages, "/".join(path))
+        page = page_trees.find_by_path(pages, "/".join(path)) or page_trees.find_page(pages, "/".join(path))
         if page is None:
             where = "/".join(path)[:300]
             raise Refusal(404, f"There is no page at “{where}”. The page may have been moved or deleted.")

@@ -419,7 +419,7 @@ def _destination_url(world: World, site: str, destination: Json, share_key: str 
     start = site_tree.site_space_url(world, tree, site_space, share_key)
     if destination["kind"] == "site-space":
         return start
-    page = page_trees.find(get_current(world, site_space["space"])["pages"], destination["pageId"])
+    page = page_trees.find_page(get_current(world, site_space["space"])["pages"], destination["pageId"])
     if page is None or "path" not in page:
         raise MissingResource(f"{site}/site-spaces/{site_space['id']}/pages/{destination['pageId']}")
     return start + quote(page["path"])

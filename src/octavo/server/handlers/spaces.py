@@ -58,7 +58,7 @@ def get_current(world: World, space_id: str) -> Json:
 
 def page_of(revision: Json, page_id: str) -> Json:
     """Return a page of a revision. Raises Refusal if it does not exist."""
-    page = page_trees.find(revision["pages"], page_id)
+    page = page_trees.find_page(revision["pages"], page_id)
     if page is None:
         raise Refusal(404, f"The page “{page_id}” was not found. It may have been deleted.")
     return page

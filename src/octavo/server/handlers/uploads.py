@@ -343,7 +343,7 @@ def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]
     revision = get_revision(world, space["id"], export["revision"])
     pages: Pages = revision["pages"]
     if export["page"] is not None:
-        page = page_trees.find(pages, export["page"]) or {}
+        page = page_trees.find_page(pages, export["page"]) or {}
         pages = [{**page, "pages": []} if export["only"] else page]
     documents = (page for page in page_trees.walk(pages) if page["type"] == "document")
     texts = {page["id"]: _printed_text(world, page, revision) for page in documents}

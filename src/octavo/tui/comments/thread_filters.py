@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from octavo.api.comments import Comment
 from octavo.api.folding import FoldedText, fold
 from octavo.api.operation import ChangeRequestRef, Discussion
-from octavo.documents.suggestions import mentions, one_line_text
+from octavo.documents.suggestions import mentions_user, one_line_text
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.row_list import ItemFilter, RowHeading
 from octavo.tui.widgets.short_texts import long_age, plural
@@ -99,7 +99,7 @@ def all_filters(threads: Sequence[Thread], now: datetime, me: str) -> list[Threa
         ThreadFilter("Replies", "with replies", lambda thread: bool(thread.comment.replies)),
         ThreadFilter("Status", "outdated", lambda thread: thread.is_outdated),
         ThreadFilter("Status", "not on a block", lambda thread: thread.comment.target.node is None),
-        ThreadFilter("Mentions", "mentioning me", lambda thread: mentions(thread.comment.body.text, me)),
+        ThreadFilter("Mentions", "mentioning me", lambda thread: mentions_user(thread.comment.body.text, me)),
     ]
     for days, name in ((1, "from the last 24 hours"), (7, "from the last 7 days")):
         filters.append(ThreadFilter("Age", name, _posted_between(now - timedelta(days=days), _ALWAYS)))

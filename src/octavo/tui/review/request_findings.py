@@ -26,7 +26,7 @@ from octavo.documents.checks.references import (
     ReferenceCheck,
     added_findings,
     pages_linked_from_added_lines,
-    with_keys,
+    to_added_findings,
 )
 from octavo.documents.folders.folder import why_unsafe
 from octavo.documents.folders.layout import link_base, page_path
@@ -213,7 +213,7 @@ class RequestFindings:
         for failure in set(result.failures) - self._failures:
             self._failures.add(failure)
             self._view.shell.say(failure, tone="care")
-        found = with_keys((each for group in result.by_block.values() for each in group), job.new, text)
+        found = to_added_findings((each for group in result.by_block.values() for each in group), job.new, text)
         self._linted[job.page.key] = (job.old_source, text), found
         return found
 
