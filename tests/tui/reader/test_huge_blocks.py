@@ -138,10 +138,10 @@ def test_search_pauses_for_keys_in_blocks_without_text() -> None:
             read.append(unit)
             yield unit, Block("paragraph", text="" if unit % 100 else "words")
 
-    search = BlockTextFinder(blocks(), section_letters=1).find("words")
+    search = BlockTextFinder(blocks(), letters_per_section=1).find("words")
     assert [find.unit_index for find in search if find is not None] == [0, 100, 200]
     read.clear()
-    for find in BlockTextFinder(blocks(), section_letters=1).find("words"):
+    for find in BlockTextFinder(blocks(), letters_per_section=1).find("words"):
         if find is None:
             assert len(read) == 1
             read.clear()

@@ -39,8 +39,8 @@ class SuggestionDiffs:
     """Diffs between the block of a thread and the changes that the thread suggests. `on_change` is called when a diff or
     a result is ready."""
 
-    def __init__(self, shell: Callable[[], Shell], on_change: Callable[[], None]) -> None:
-        self._shell, self._on_change = shell, on_change
+    def __init__(self, get_shell: Callable[[], Shell], on_change: Callable[[], None]) -> None:
+        self._shell, self._on_change = get_shell, on_change
         self._diffs: dict[tuple[BlockId, str], PageComparison | None] = {}
         """Diff of each suggestion, by block and suggested text. None while it is loading, or if it could not be
         loaded."""

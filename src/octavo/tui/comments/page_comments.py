@@ -170,7 +170,7 @@ class PageDiscussion:
                 title=f"the old version of {page[1]}" if pages.is_on_old_version else page[1],
                 excerpt=block.plain() if block is not None else page[1],
                 source=pages.source_of(block) if block is not None else "",
-                quote=pages.is_on_old_version,
+                quotes_excerpt=pages.is_on_old_version,
                 is_code=block is not None and block.kind == "code",
             )
 

@@ -60,22 +60,21 @@ def start_thread(
     node: str | None,
     title: str,
     excerpt: str,
-    quote: bool = False,
+    quotes_excerpt: bool = False,
     is_code: bool = False,
     source: str = "",
     added_text: str = "",
 ) -> None:
     """Open a composer for a comment on the block `node`, on `page`, or on the whole space or change request.
 
-    `title` and `excerpt` show the target. With `quote`, the comment begins with the excerpt, because the current page
-    does not contain it. With `is_code`, this quote is a code block. `source` is the Markdown of the block, for a
-    suggested change. `added_text` is appended to the draft.
-    """
+    `title` and `excerpt` show the target. With `quotes_excerpt`, the comment begins with the excerpt, because the
+    current page does not contain it. With `is_code`, this quote is a code block. `source` is the Markdown of the block,
+    for a suggested change. `added_text` is appended to the draft."""
     if not _check_allowed(app, at, "comment"):
         return
 
     def make_operation(text: str) -> DurableWrite:
-        text = f"{quote_markdown(excerpt, is_code=is_code)}\n\n{text}" if quote else text
+        text = f"{quote_markdown(excerpt, is_code=is_code)}\n\n{text}" if quotes_excerpt else text
         target = {name: value for name, value in (("page", page), ("node", node)) if value is not None}
         return comments.Create(at=at, body=Markdown(markdown=text), **target)
 
@@ -92,7 +91,7 @@ def start_thread(
         message="Sending comment…",
         label=title,
         source=source,
-        block_text=excerpt[:MAX_BLOCK_TEXT] if node is not None and not quote else "",
+        block_text=excerpt[:MAX_BLOCK_TEXT] if node is not None and not quotes_excerpt else "",
         added_text=added_text,
     )
 
@@ -116,7 +115,7 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
         comment.body.text,
         make_operation,
         action="reply",
-        message=f"Sending reply and resolving {_threads(resolutions)}…" if resolutions else "Sending reply…",
+        message=f"Sending reply and resolving {_threads_label(resolutions)}…" if resolutions else "Sending reply…",
         label=label,
         later_writes=resolutions,
         added_text=added_text,
@@ -127,7 +126,9 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
     """Resolve an open thread or reopen a resolved one, together with its linked threads."""
     if _check_allowed(app, at, "resolve", comment):
         writes = _resolutions(app, at, comment)
-        app.writes.queue(*writes, message=f"{'Resolving' if comment.is_open else 'Reopening'} {_threads(writes)}…")
+        app.writes.queue(
+            *writes, message=f"{'Resolving' if comment.is_open else 'Reopening'} {_threads_label(writes)}…"
+        )
 
 
 def _resolutions(app: Shell, at: Discussion, comment: Comment) -> list[NewWrite]:
@@ -143,7 +144,7 @@ def _resolutions(app: Shell, at: Discussion, comment: Comment) -> list[NewWrite]
     ]
 
 
-def _threads(writes: Sequence[NewWrite]) -> str:
+def _threads_label(writes: Sequence[NewWrite]) -> str:
     return "thread" if len(writes) == 1 else f"{len(writes)} linked threads"
 
 
@@ -360,8 +361,8 @@ def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
 def describe_pending(
     pending: tuple[OutboxEntry, ...], titles: Mapping[str, str], note: Callable[[OutboxEntry], str]
 ) -> list[str]:
-    """Return lines about the pending comments of a review: the first `MAX_LISTED_PENDING`, and the number of the others. Empty
-    if there are none.
+    """Return lines about the pending comments of a review: the first `MAX_LISTED_PENDING`, and the number of the
+    others. Empty if there are none.
 
     `note` returns a note if the block of a comment was changed or deleted, else ""."""
     if not pending:

@@ -77,14 +77,14 @@ class Thread:
 ThreadFilter = ItemFilter[Thread]
 
 
-def is_in_section(thread: Thread, section: str, me: str) -> bool:
+def is_in_section(thread: Thread, section: str, my_id: str) -> bool:
     """Return True if a thread belongs to the tab `section`: `open`, `mine`, `resolved`, `reviews` or `all`. Each thread
     is in exactly one of `open`, `resolved` and `reviews`."""
     match section:
         case "open":
             return thread.comment.is_open_thread
         case "mine":
-            return thread.comment.posted_by.id == me and thread.comment.is_open_thread
+            return thread.comment.posted_by.id == my_id and thread.comment.is_open_thread
         case "resolved":
             return not thread.comment.is_open
         case "reviews":
@@ -92,14 +92,14 @@ def is_in_section(thread: Thread, section: str, me: str) -> bool:
     return True
 
 
-def all_filters(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilter]:
-    """Return the filters for a list of threads. `me` is the ID of the user."""
+def all_filters(threads: Sequence[Thread], now: datetime, my_id: str) -> list[ThreadFilter]:
+    """Return the filters for a list of threads. `my_id` is the ID of the user."""
     filters = [
         ThreadFilter("Replies", "without replies", lambda thread: not thread.comment.replies),
         ThreadFilter("Replies", "with replies", lambda thread: bool(thread.comment.replies)),
         ThreadFilter("Status", "outdated", lambda thread: thread.is_outdated),
         ThreadFilter("Status", "not on a block", lambda thread: thread.comment.target.node is None),
-        ThreadFilter("Mentions", "mentioning me", lambda thread: mentions_user(thread.comment.body.text, me)),
+        ThreadFilter("Mentions", "mentioning me", lambda thread: mentions_user(thread.comment.body.text, my_id)),
     ]
     for days, name in ((1, "from the last 24 hours"), (7, "from the last 7 days")):
         filters.append(ThreadFilter("Age", name, _posted_between(now - timedelta(days=days), _ALWAYS)))

@@ -73,10 +73,10 @@ def sources_to_load(sources: Sequence[ThreadSource], requested: Collection[str],
 class ThreadLoader:
     """Loads the threads of an organization. Its spaces and open change requests are the sources of threads."""
 
-    def __init__(self, view: View, show: Callable[[], None], update_status: Callable[[], None]) -> None:
-        """`show` rebuilds the list after new threads arrived. For a few new threads in a long list, `update_status` is
+    def __init__(self, view: View, rebuild_list: Callable[[], None], update_status: Callable[[], None]) -> None:
+        """`rebuild_list` is called after new threads arrived. For a few new threads in a long list, `update_status` is
         called instead."""
-        self._view, self._show, self._update_status = view, show, update_status
+        self._view, self._show, self._update_status = view, rebuild_list, update_status
         self.requested: dict[str, ThreadSource] = {}
         """The sources whose threads are loaded or loading, by key. Spaces come before change requests."""
         self.source_count = 0

@@ -217,10 +217,10 @@ class OpenSpace(SpacePanes):
     def restore_visit(self, visit: VisitedPage) -> None:
         """Open a visited page at its reading position."""
         if self.space is not None and visit.space == self.space.id and self.pages is not None:
-            self.open_page(visit.page, remember=False, position=visit.position)
+            self.open_page(visit.page, add_to_history=False, position=visit.position)
             self.pages_tree.select_hidden(visit.page)
         else:
-            self.show_space(visit.space, visit.page, remember=False, position=visit.position)
+            self.show_space(visit.space, visit.page, add_to_history=False, position=visit.position)
 
     def show_status(self) -> None:
         """Show the path of the selected row or the open page in the status line, and the current heading in the
@@ -247,7 +247,7 @@ class OpenSpace(SpacePanes):
         page_id: str | None = None,
         anchor: str = "",
         *,
-        remember: bool = True,
+        add_to_history: bool = True,
         position: ReadingPosition | None = None,
     ) -> None:
         """Open a page of a space, at `anchor` or `position`.
@@ -258,7 +258,7 @@ class OpenSpace(SpacePanes):
         if space is None:
             return
         if self.space is None or self.space.id != space.id:
-            if remember:
+            if add_to_history:
                 self._remember_page()
             self.close()
             self.space = space
@@ -278,7 +278,7 @@ class OpenSpace(SpacePanes):
                 # `_show_tree` opens the page.
                 self._wanted_page, self._anchor, self._wanted_position = page_id, anchor, position
             elif page_id is not None and (page := self.find_page(page_id)) is not None:
-                self.open_page(page.id, anchor=anchor, remember=remember)
+                self.open_page(page.id, anchor=anchor, add_to_history=add_to_history)
                 self.pages_tree.select_hidden(page.id)
                 self.page_view.focus()
 
@@ -306,7 +306,7 @@ class OpenSpace(SpacePanes):
                     self._anchor, self._wanted_position = "", None  # The requested page does not exist.
                 page = next((each for each in self.pages.walk() if each.type == "document"), None)
             if page is not None:
-                self.open_page(page.id, anchor=self._anchor, remember=False, position=self._wanted_position)
+                self.open_page(page.id, anchor=self._anchor, add_to_history=False, position=self._wanted_position)
                 self.pages_tree.select_hidden(page.id)
 
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
@@ -369,7 +369,7 @@ class OpenSpace(SpacePanes):
         page_id: str,
         *,
         anchor: str = "",
-        remember: bool = True,
+        add_to_history: bool = True,
         position: ReadingPosition | None = None,
         from_top: bool = False,
     ) -> None:
@@ -387,7 +387,7 @@ class OpenSpace(SpacePanes):
             return
         if page.type != "document":
             return
-        if remember:
+        if add_to_history:
             self._remember_page(page.id)
         self.history.save()
         self.page, self._anchor, self._wanted_position = page, anchor, position

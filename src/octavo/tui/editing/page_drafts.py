@@ -177,12 +177,12 @@ def editor_folder(app: Shell) -> Path:
     return app.settings.state_folder / "editing"
 
 
-def restore_line_endings(before: str, after: str) -> str:
-    """Return `after` with the line endings of `before`. Editors may add or remove a newline at the end."""
-    after = _with_line_ends_of(before, after)
-    if not before.endswith("\n"):
-        return after.removesuffix("\n").removesuffix("\r")
-    return after if after.endswith("\n") or not after else f"{after}\n"
+def restore_line_endings(original: str, edited: str) -> str:
+    """Return `edited` with the line endings of `original`. Editors may add or remove a newline at the end."""
+    edited = _with_line_ends_of(original, edited)
+    if not original.endswith("\n"):
+        return edited.removesuffix("\n").removesuffix("\r")
+    return edited if edited.endswith("\n") or not edited else f"{edited}\n"
 
 
 async def _is_unchanged(app: Shell, key: PageDraftKey, text: str) -> bool:

@@ -219,28 +219,28 @@ class PageEdit:
             self.app.say(result.message, tone="care", seconds=10.0)
             self.on_end(None)
             return
-        mine = Raw(restore_line_endings(text.text, result.text))
-        if mine == text:
+        edited = Raw(restore_line_endings(text.text, result.text))
+        if edited == text:
             self.app.say("You made no changes, so nothing was sent.")
             self.on_end(None)
-        elif not mine.text.strip():
+        elif not edited.text.strip():
             self.app.say(
                 f"Nothing was sent, because the text of {self.title} is empty. To delete the page, select the page in the table of contents and press X.",
                 tone="care",
             )
             self.on_end(None)
         else:
-            self._send_or_confirm(key, target, mine)
+            self._send_or_confirm(key, target, edited)
 
-    def _send_or_confirm(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
-        number = len(find_markers(mine.text))
+    def _send_or_confirm(self, key: PageDraftKey, target: TargetRequest, edited: Raw) -> None:
+        number = len(find_markers(edited.text))
         if not number:
-            self.send(key, target, mine)
+            self.send(key, target, edited)
             return
 
         def on_decided(result: Confirmed | None) -> None:
             if result is not None:
-                self.send(key, target, mine)
+                self.send(key, target, edited)
             else:
                 self.app.say(DRAFT_HINT)
                 self.on_end(None)
@@ -254,26 +254,28 @@ class PageEdit:
             ConfirmDialog(f"Send {self.title} with conflicts?", verb="Send", intro=warning), on_decided
         )
 
-    def send(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
-        """Send the text `mine` to the change request `target` in the background, show the result, and call `on_end`.
+    def send(self, key: PageDraftKey, target: TargetRequest, edited: Raw) -> None:
+        """Send the text `edited` to the change request `target` in the background, show the result, and call `on_end`.
         `key` is the key of the draft."""
-        self.app.background(self._send_and_report(key, target, mine))
+        self.app.background(self._send_and_report(key, target, edited))
 
-    async def _send_and_report(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
+    async def _send_and_report(self, key: PageDraftKey, target: TargetRequest, edited: Raw) -> None:
         with show_progress(self.app, f"Saving {self.title} to {target.title}…"):
-            written = await self._write(key, target, mine)
+            written = await self._write(key, target, edited)
         self.on_end(written)
 
-    async def _write(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> ChangeRequest | None:
-        """Send the text `mine` and show the result. Return the change request that has the text, or None if it was not
+    async def _write(self, key: PageDraftKey, target: TargetRequest, edited: Raw) -> ChangeRequest | None:
+        """Send the text `edited` and show the result. Return the change request that has the text, or None if it was not
         saved. If other people have edited the same text, the conflict view opens."""
         app, screen = self.app, self.app.screen
         change_request = await target_request.find_or_create(app, target)
         if change_request is None:
             return None
         try:
-            key = await self._move_draft(key, change_request, mine)
-            outcome = await write_page(app.session.live, change_request.ref(self.space), self.page, key.base_ref, mine)
+            key = await self._move_draft(key, change_request, edited)
+            outcome = await write_page(
+                app.session.live, change_request.ref(self.space), self.page, key.base_ref, edited
+            )
             if outcome.kind == "conflict" and outcome.text is not None:
                 key = await self._save_conflict(key, outcome.text, outcome.revision)
         except NotSaved as error:
@@ -320,11 +322,11 @@ class PageEdit:
         else:  # The conflict view needs a change request, and a new one does not exist yet.
             await self._edit(draft.key, target, draft.text)
 
-    async def _move_draft(self, key: PageDraftKey, change_request: ChangeRequest, mine: Raw) -> PageDraftKey:
+    async def _move_draft(self, key: PageDraftKey, change_request: ChangeRequest, edited: Raw) -> PageDraftKey:
         """Move the draft to its new change request, so that a retry does not create another one. Raises NotSaved."""
         moved = replace(key, change_request=change_request.id)
         if moved != key:
-            await DialogDraft(self.app, moved.stored_key).save(mine.text)
+            await DialogDraft(self.app, moved.stored_key).save(edited.text)
             await DialogDraft(self.app, key.stored_key).save("")
         return moved
 

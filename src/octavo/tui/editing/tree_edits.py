@@ -304,21 +304,21 @@ class TreeEdit:
         return added[0] if len(added) == 1 else ""
 
 
-def parent_choices(tree: PageTree, moved: str) -> list[Choice[str]]:
+def parent_choices(tree: PageTree, moved_id: str) -> list[Choice[str]]:
     """Return the possible parents of a page: the top level (""), and all pages and groups outside the page."""
-    at_top = any(page.id == moved for page in tree.pages)
+    at_top = any(page.id == moved_id for page in tree.pages)
     choices = [Choice("", "No parent (top level)", right="current" if at_top else "")]
-    for page, depth in _parents(tree.pages, moved, 0):
+    for page, depth in _parents(tree.pages, moved_id, 0):
         title = f"{'  ' * depth}{page.title or 'Untitled'}"
-        is_parent = any(each.id == moved for each in page.pages)
+        is_parent = any(each.id == moved_id for each in page.pages)
         choices.append(Choice(page.id, title, right="current" if is_parent else ""))
     return choices
 
 
-def position_choices(tree: PageTree, moved: str, parent: str) -> list[Choice[PagePosition]]:
+def position_choices(tree: PageTree, moved_id: str, parent: str) -> list[Choice[PagePosition]]:
     """Return the positions among the subpages of `parent`, or at the top level. The last position comes first."""
     parent_page = tree.find(parent) if parent else None
-    others = [page for page in (parent_page.pages if parent_page is not None else tree.pages) if page.id != moved]
+    others = [page for page in (parent_page.pages if parent_page is not None else tree.pages) if page.id != moved_id]
     parent_id = parent or None
     choices = [Choice(PagePosition(parent_id, len(others)), "Last")]
     if others:
@@ -344,9 +344,9 @@ def new_page_positions(tree: PageTree, page_id: str) -> list[Choice[PagePosition
     return [*choices, Choice(PagePosition(), "At the end", "of the space")]
 
 
-def _parents(pages: tuple[Page, ...], moved: str, depth: int) -> list[tuple[Page, int]]:
+def _parents(pages: tuple[Page, ...], moved_id: str, depth: int) -> list[tuple[Page, int]]:
     parents: list[tuple[Page, int]] = []
     for page in pages:
-        if page.id != moved and page.type in ("document", "group"):
-            parents += [(page, depth), *_parents(page.pages, moved, depth + 1)]
+        if page.id != moved_id and page.type in ("document", "group"):
+            parents += [(page, depth), *_parents(page.pages, moved_id, depth + 1)]
     return parents

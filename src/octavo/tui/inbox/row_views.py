@@ -186,9 +186,9 @@ def _quote_toml(text: str) -> str:
 class RowRenderer:
     """Renders the rows of the inbox. The screen sets the attributes."""
 
-    def __init__(self, open_threads: Callable[[InboxRow], int]) -> None:
-        """`open_threads` returns the number of open threads in the change request of a row, or 0."""
-        self._open_threads = open_threads
+    def __init__(self, count_open_threads: Callable[[InboxRow], int]) -> None:
+        """`count_open_threads` returns the number of open threads in the change request of a row, or 0."""
+        self._open_threads = count_open_threads
         self.order = "reason"
         self.headings: Mapping[str, RowHeading] = {}
         """Headings by reason, or by space ID."""

@@ -169,8 +169,8 @@ class Contents:
             return Block("paragraph", text="\n".join(rows))
 
         units = range(len(lines))
-        # The search pauses after each unit (`section_letters=1`), because rendering a unit may be slow.
-        return BlockTextFinder(((unit, shown_text(unit)) for unit in units), section_letters=1)
+        # The search pauses after each unit (`letters_per_section=1`), because rendering a unit may be slow.
+        return BlockTextFinder(((unit, shown_text(unit)) for unit in units), letters_per_section=1)
 
     def expand_to(self, match: Match) -> None:
         """Expand blocks that hide a match."""

@@ -68,7 +68,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     # A row in several slices is too long to be scrolled, so it is wrapped.
     is_part = bounds is not None and bounds.is_partial_row
     wraps = (bool(attrs.get("wrap")) and not context.never_wraps_code) or is_part
-    notes = {int(line) - first: _note(str(label), styles) for line, label in attrs.get("notes") or ()}
+    notes = {int(line) - first: _note_mark(str(label), styles) for line, label in attrs.get("notes") or ()}
     note_widths = (
         whole.note_widths
         if bounds is not None
@@ -111,7 +111,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
             if number in marked:
                 _highlight(line, styles, box_width - 4)
             lines.append(line)
-    title = _title(block, styles)
+    title = _title_pieces(block, styles)
     right = [Piece(language, styles.muted, None, True)] if language and title else []
     if not title and (language or not block.text.strip()):
         title = [Piece(language or "empty", styles.muted, None, True)]
@@ -122,7 +122,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
         styles,
         title=title,
         right=right,
-        foot=_foot(fold, hidden, overflow, pan, styles, box_width - 8),
+        foot=_footer_pieces(fold, hidden, overflow, pan, styles, box_width - 8),
         background=styles.surface,
         edges=(has_start(block), has_end(block) or bool(hidden)),
     )
@@ -155,7 +155,7 @@ def _cell_count(row: str) -> int:
     return cells(flatten_emoji(row))
 
 
-def _note(label: str, styles: Styles) -> Piece:
+def _note_mark(label: str, styles: Styles) -> Piece:
     mark = f" [{label}]" if styles.ascii or not label.isdigit() else f" {superscript(label)}"
     return Piece(mark, styles.accent, Clickable("note", label), True)
 
@@ -182,7 +182,7 @@ def code_tokens(context: LayoutContext, block: Block) -> Tokens | None:
     return context.deferred.tokens.get(code) if code is not None else None
 
 
-def _title(block: Block, styles: Styles) -> Sequence[Piece]:
+def _title_pieces(block: Block, styles: Styles) -> Sequence[Piece]:
     title = str(block.attrs.get("title") or "")
     if not has_start(block):
         return []
@@ -191,7 +191,7 @@ def _title(block: Block, styles: Styles) -> Sequence[Piece]:
     return [Piece(" ".join(title.split()), styles.strong)] if title.strip() else []
 
 
-def _foot(
+def _footer_pieces(
     fold: Clickable | None, hidden: int, overflow: int, pan: int, styles: Styles, available_width: int
 ) -> list[Piece]:
     glyphs = styles.glyphs

@@ -96,9 +96,9 @@ class PageComparison:
         return source_diff(self.old.source, self.new.source)
 
 
-def compare(before: str, after: str) -> PageComparison:
+def compare(old_text: str, new_text: str) -> PageComparison:
     """Parse and compare two versions of a page, and fill the caches that rendering uses."""
-    old, new = parse(before), parse(after)
+    old, new = parse(old_text), parse(new_text)
     for block in filter(is_long, (*old.blocks, *new.blocks)):
         # Fill the caches in this thread, so that the event loop need not fill them.
         deque(cached_slices(block), maxlen=0)
@@ -368,8 +368,8 @@ class PlacedUnit(NamedTuple):
 class UnchangedRange(NamedTuple):
     """Consecutive unchanged blocks. A page may have tens of thousands of blocks, so only visible ones become units."""
 
-    olds: Sequence[Block]
-    news: Sequence[Block]
+    old_blocks: Sequence[Block]
+    new_blocks: Sequence[Block]
     ancestors: tuple[Block, ...]
     old_ancestors: tuple[Block, ...]
     container: Block | None
@@ -380,25 +380,27 @@ class UnchangedRange(NamedTuple):
 
     def unit_at(self, position: int) -> PlacedUnit:
         """Return the block at `position` as a unit of the diff."""
-        unit = DiffUnit("block", self.news[position], self.olds[position], None, self.ancestors, self.old_ancestors)
+        unit = DiffUnit(
+            "block", self.new_blocks[position], self.old_blocks[position], None, self.ancestors, self.old_ancestors
+        )
         return PlacedUnit(unit, self.section_paths[bisect_right(self.starts, position) - 1], self.container, True)
 
     def visible_units(self, context_size: ContextSize) -> Iterator[PlacedUnit | CollapsedBlocks]:
         """Yield units for expanded blocks and for the blocks near both ends of the range. `CollapsedBlocks` replace the
         others."""
-        count = len(self.news)
+        count = len(self.new_blocks)
         # `collapse_unchanged` needs two more blocks: it never collapses a single block of prose.
         edge = context_size.blocks + 2
         visible: Iterable[int] = range(count)
         if 2 * edge < count:
             opened = context_size.expanded and (
-                position for position, new in enumerate(self.news) if new.key in context_size.expanded
+                position for position, new in enumerate(self.new_blocks) if new.key in context_size.expanded
             )
             visible = sorted({*range(edge), *(opened or ()), *range(count - edge, count)})
         position = 0
         for index in visible:
             if index - position > 2:
-                yield CollapsedBlocks(self.news[position:index], self.ancestors)
+                yield CollapsedBlocks(self.new_blocks[position:index], self.ancestors)
                 position = index
             while position <= index:
                 yield self.unit_at(position)

@@ -97,8 +97,8 @@ def prepare_conflicts(
     `main` is the text of the page in main, if it is known. `stored_name` returns the key in `choices` for the name of a
     conflict. `titles` has the titles of pages to which main moved text, by id."""
     text_with_main, lines = _text_with_main(page)
-    compared = compare(safe_text(text_with_main if main is None else main), safe_text(text_with_main))
-    headings = [(block.lines[0], plain_text(block.runs)) for block in compared.new.blocks if block.kind == "heading"]
+    comparison = compare(safe_text(text_with_main if main is None else main), safe_text(text_with_main))
+    headings = [(block.lines[0], plain_text(block.runs)) for block in comparison.new.blocks if block.kind == "heading"]
     located_views: list[tuple[int, ConflictView]] = []
     seen = Counter[str]()
     for (name, conflict), line in zip(page.conflict_places, lines, strict=True):
@@ -126,7 +126,7 @@ def prepare_conflicts(
             titles.get(conflict.base_text_page or "", ""),
         )
         located_views.append((line, view))
-    return tuple(_conflicts_and_text(compared, located_views))
+    return tuple(_conflicts_and_text(comparison, located_views))
 
 
 def prepare_page_conflict(conflict: PageConflict, text: str) -> tuple[PageConflict | UnconflictedText, ...]:
@@ -164,11 +164,11 @@ def _text_alone(conflict: Conflict, text: str | None) -> str:
 
 
 def _conflicts_and_text(
-    compared: PageComparison, located_views: Sequence[tuple[int, ConflictView]]
+    comparison: PageComparison, located_views: Sequence[tuple[int, ConflictView]]
 ) -> Iterator[ConflictView | UnconflictedText]:
     waiting = list(located_views)
     collected: list[DiffUnit] = []
-    for unit in _all_units(compared):
+    for unit in _all_units(comparison):
         line_of = _first_line(unit)
         while waiting and line_of is not None and waiting[0][0] < line_of:
             yield from _unconflicted_text(collected)
@@ -279,10 +279,10 @@ def render_conflict(
         subject.append(f"position in {('base', *decision.side_names)[conflict.side_at_place]}")
     title = f" {context.styles.glyphs.separator} ".join([_conflict_number(numbering), *subject])
     has_result = decision.choice is not None or conflict.is_merged_by_default
-    label = _label(context.styles, "Result", f"compared with {decision.side_names[0]}" if has_result else "")
-    result = [label, *_result(context, conflict, decision, width), Line([])]
-    lines = [*result, *_sides(context, conflict, decision, width)]
-    return _frame(context.styles, conflict, decision, title, conflict.heading, lines, width)
+    label = _label_line(context.styles, "Result", f"compared with {decision.side_names[0]}" if has_result else "")
+    result = [label, *_result_lines(context, conflict, decision, width), Line([])]
+    lines = [*result, *_render_sides(context, conflict, decision, width)]
+    return _framed_lines(context.styles, conflict, decision, title, conflict.heading, lines, width)
 
 
 def render_page_conflict(
@@ -295,22 +295,22 @@ def render_page_conflict(
         result = _not_resolved(styles, decision, [], width)
         if choice is not None:
             result = wrap_text(conflict.effects[choice.kind == "request"], styles.text, width)
-        lines += [_label(styles, "Result"), *result]
+        lines += [_label_line(styles, "Result"), *result]
         for number, effect in enumerate(conflict.effects):
             is_taken = choice is not None and choice.kind == SIDES[number]
             lines += [
                 Line([]),
-                _side_label(styles, decision.side_name(number), "mt"[number], is_taken),
+                _side_label_line(styles, decision.side_name(number), "mt"[number], is_taken),
                 *wrap_text(effect, styles.text, width),
             ]
-    return _frame(styles, conflict, decision, _conflict_number(numbering), conflict.title, lines, width)
+    return _framed_lines(styles, conflict, decision, _conflict_number(numbering), conflict.title, lines, width)
 
 
 def _conflict_number(numbering: tuple[int, int]) -> str:
     return f"Conflict {numbering[0]} of {numbering[1]}"
 
 
-def _frame(
+def _framed_lines(
     styles: Styles,
     conflict: ConflictView | PageConflict,
     decision: ConflictDecision,
@@ -346,7 +346,7 @@ def _frame(
     ]
 
 
-def _label(styles: Styles, name: str, subject: str = "") -> Line:
+def _label_line(styles: Styles, name: str, subject: str = "") -> Line:
     return Line([Piece(name, styles.strong), *([Piece(f"  {subject}", styles.muted)] if subject else [])])
 
 
@@ -364,7 +364,7 @@ def _with_keys(styles: Styles, text: str, style: Style, keys: Iterable[tuple[str
     return [Line(part) for part in wrap(pieces, width)]
 
 
-def _sides(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
+def _render_sides(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
     styles, chosen = context.styles, decision.choice.kind if decision.choice is not None else ""
     missing = "Empty." if conflict.base is None or not conflict.base.source.strip() else "Deleted."
     moved = (
@@ -382,14 +382,14 @@ def _sides(context: LayoutContext, conflict: ConflictView, decision: ConflictDec
     for (name, key, units, source, absent), side in zip(sides, (*SIDES, "base"), strict=True):
         is_taken = side == chosen or (chosen == "both" and side != "base")
         text = _render_side(context, units, room, source) or wrap_text(absent, styles.muted + Style(italic=True), room)
-        label = _side_label(styles, name, key, is_taken)
+        label = _side_label_line(styles, name, key, is_taken)
         columns.append([label, *(_mute(line, styles) if chosen and not is_taken else line for line in text)])
     if not is_wide:
         return [line for column in columns for line in ([Line([])] if column is not columns[0] else []) + column]
     return [*side_by_side(columns, [room] * len(columns), Piece(f" {styles.glyphs.down} ", styles.line, None, True))]
 
 
-def _side_label(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
+def _side_label_line(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
     pieces = [
         Piece(f"{styles.glyphs.yes} {name}", styles.success + Style(bold=True))
         if is_taken
@@ -435,7 +435,7 @@ def _against_base(piece: Piece) -> Piece:
     )
 
 
-def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
+def _result_lines(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
     """Return the text that will be saved, with its differences from main marked. Before a choice, return the keys to
     choose with, and the suggested merge if there is one."""
     styles, choice = context.styles, decision.choice
@@ -451,38 +451,38 @@ def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDe
         both = [("b", "both")] if conflict.kind not in NEVER_BOTH | {FIELDS} else []
         words = [("w", "merged word by word")] if "words" in conflict.outcomes else []
         return _not_resolved(styles, decision, [*both, *words, *edit], width)
-    compared = conflict.outcomes.get(choice.kind)
-    if compared is None:  # The edit of the user is still being compared.
+    comparison = conflict.outcomes.get(choice.kind)
+    if comparison is None:  # The edit of the user is still being compared.
         return [Line([Piece(styles.glyphs.more, styles.muted)])]
     text: list[Line] = []
-    for unit in (each for each in _all_units(compared) if each.kind not in ("title", "label")):
+    for unit in (each for each in _all_units(comparison) if each.kind not in ("title", "label")):
         text += render_unconflicted(context, unit, width)
         if len(text) > _SIDE_LINES:
-            text = _shorten(text, compared.new.source, styles, width)
+            text = _shorten(text, comparison.new.source, styles, width)
             break
     while text and not text[0].text.strip():
         del text[0]
     note = (
         ""
-        if compared.new.blocks
+        if comparison.new.blocks
         else "Empty: the text is deleted."
         if conflict.side_at_place is None
         else "Empty: the text was moved to another place."
     )
-    if not note and choice.kind != "main" and compared.has_same_texts(conflict.outcomes["main"]):
+    if not note and choice.kind != "main" and comparison.has_same_texts(conflict.outcomes["main"]):
         note = f"Same as {decision.side_names[0]}."
     return [*lines, *text, *(wrap_text(note, styles.muted + Style(italic=True), width) if note else [])]
 
 
-def _all_units(compared: PageComparison) -> Iterable[DiffUnit]:
+def _all_units(comparison: PageComparison) -> Iterable[DiffUnit]:
     """Return the units of a comparison, without collapsed blocks."""
-    if compared.diff.is_empty:
-        return block_units(compared.new)
-    return build_diff(compared.diff, ContextSize(ContextSize.STEPS[-1]), {}).complete().units
+    if comparison.diff.is_empty:
+        return block_units(comparison.new)
+    return build_diff(comparison.diff, ContextSize(ContextSize.STEPS[-1]), {}).complete().units
 
 
-def _new_side(compared: PageComparison) -> Iterator[DiffUnit]:
-    return (unit for unit in _all_units(compared) if unit.kind in ("block", "entry"))
+def _new_side(comparison: PageComparison) -> Iterator[DiffUnit]:
+    return (unit for unit in _all_units(comparison) if unit.kind in ("block", "entry"))
 
 
 def _without_numbers(lines: Iterable[Line]) -> list[Line]:

@@ -31,25 +31,25 @@ if TYPE_CHECKING:
     from octavo.tui.render.styled_lines import Line
     from octavo.tui.terminal.display import ScaledPicture
 
-Thing = TypeVar("Thing")
+Owner = TypeVar("Owner")
 Result = TypeVar("Result")
 _CAPACITY = 12
 
 
-class RecentResults(Generic[Thing, Result]):
+class RecentResults(Generic[Owner, Result]):
     """Cache of results for recent objects, compared by identity: comparing two pages by value takes as long as reading
     them."""
 
     def __init__(self) -> None:
-        self._results: dict[int, tuple[Thing, Result]] = {}
+        self._results: dict[int, tuple[Owner, Result]] = {}
         self._lock = Lock()
 
-    def get(self, owner: Thing) -> Result | None:
+    def get(self, owner: Owner) -> Result | None:
         """Return the cached result for an object. None if there is no result."""
         cached = self._results.get(id(owner))
         return cached[1] if cached is not None and cached[0] is owner else None
 
-    def put(self, owner: Thing, result: Result) -> Result:
+    def put(self, owner: Owner, result: Result) -> Result:
         """Cache a result and return it. The oldest result is dropped when the cache is full."""
         with self._lock:  # Worker threads add results too.
             self._results[id(owner)] = (owner, result)
@@ -59,7 +59,7 @@ class RecentResults(Generic[Thing, Result]):
 
 
 def stream_cached(
-    cache: RecentResults[Thing, list[Result]], owner: Thing, split: Callable[[Thing], Iterable[Result]]
+    cache: RecentResults[Owner, list[Result]], owner: Owner, split: Callable[[Owner], Iterable[Result]]
 ) -> Iterator[Result]:
     """Yield the parts into which `split` divides an object. If there are several parts, cache them."""
     if (cached := cache.get(owner)) is not None:

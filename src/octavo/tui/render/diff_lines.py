@@ -255,7 +255,7 @@ def _render_unchanged(context: LayoutContext, unit: DiffUnit, side_widths: SideW
     if unit.block is None:
         return []
     sides = [
-        _clip(
+        _clip_lines(
             _render_side(context, unit, block, " ", side_widths, is_old_side=is_old_side),
             unit.line_limit,
             context.styles,
@@ -268,7 +268,7 @@ def _render_unchanged(context: LayoutContext, unit: DiffUnit, side_widths: SideW
     return [SidePair(sides[0], sides[1], is_same=True)]
 
 
-def _clip(lines: list[Line], line_limit: int, styles: Styles, side_widths: SideWidths) -> list[Line]:
+def _clip_lines(lines: list[Line], line_limit: int, styles: Styles, side_widths: SideWidths) -> list[Line]:
     """Return the lines that `DiffUnit.line_limit` allows, and an ellipsis in place of the others."""
     if not line_limit or len(lines) <= abs(line_limit) + 1:
         return lines
@@ -511,7 +511,7 @@ def _message_lines(
         lines = [name] if name else []
         lines += [line.pieces for line in lines_with_suggestions(text, compared, width, styles)]
     else:
-        blocks = _blocks(text[:_MOST_TEXT])
+        blocks = _comment_blocks(text[:_MOST_TEXT])
         if name and blocks and blocks[0].kind == "paragraph":
             lines = wrap([*name, *render_runs(blocks[0].runs, styles)], width)
             blocks = blocks[1:]
@@ -533,14 +533,14 @@ def _message_lines(
 
 
 @lru_cache(maxsize=256)
-def _blocks(text: str) -> tuple[Block, ...]:
+def _comment_blocks(text: str) -> tuple[Block, ...]:
     return parse(keep_quoted_lines(text)).blocks[:_MOST_LINES]
 
 
 def lines_with_suggestions(
-    text: str, compared: Sequence[PageComparison], width: int, styles: Styles, notes: Sequence[Sequence[Line]] = ()
+    text: str, comparisons: Sequence[PageComparison], width: int, styles: Styles, notes: Sequence[Sequence[Line]] = ()
 ) -> list[Line]:
-    """Return the lines of a comment with its suggestions as diffs. `compared` has the comparison of each suggestion,
+    """Return the lines of a comment with its suggestions as diffs. `comparisons` has the comparison of each suggestion,
     and `notes` the lines below the label of each suggestion."""
     lines: list[Line] = []
     text_lines, start = text.split("\n"), 0
@@ -551,7 +551,7 @@ def lines_with_suggestions(
             lines.extend(lay_out(parse(section).blocks, width, styles, source=section))
             lines.append(Line([]))
 
-    for number, (suggestion, comparison) in enumerate(zip(find_suggestions(text), compared, strict=True)):
+    for number, (suggestion, comparison) in enumerate(zip(find_suggestions(text), comparisons, strict=True)):
         add_text_until(suggestion.lines[0])
         lines.append(Line([Piece("Suggested change", styles.muted)]))
         lines += [*(notes[number] if notes else ()), *_diff_lines(comparison, width, styles), Line([])]
@@ -560,11 +560,11 @@ def lines_with_suggestions(
     return lines[:-1]
 
 
-def _diff_lines(compared: PageComparison, width: int, styles: Styles) -> list[Line]:
+def _diff_lines(comparison: PageComparison, width: int, styles: Styles) -> list[Line]:
     units = (
-        build_diff(compared.diff, ContextSize(), {})
-        if not compared.diff.is_empty
-        else build_source_diff(compared.hunks)
+        build_diff(comparison.diff, ContextSize(), {})
+        if not comparison.diff.is_empty
+        else build_source_diff(comparison.hunks)
     )
     context = LayoutContext(styles, Folds(), render_block, available_width=width)
     side_widths = SideWidths.for_width(width, split=False)

@@ -82,13 +82,13 @@ def build_diff(
 
 
 def build_side(
-    compared: PageComparison, side: str, threads: Mapping[str, Sequence[ThreadSummary]], title: str = ""
+    comparison: PageComparison, side: str, threads: Mapping[str, Sequence[ThreadSummary]], title: str = ""
 ) -> DiffUnits:
     """Return a note and one side of a rewritten page, `new` or `old`, as units. Threads on blocks of the other side are
     at the end."""
-    shown, other = (compared.new, compared.old) if side == "new" else (compared.old, compared.new)
-    return _UnitBuilder(ContextSize(), threads, title, compared.kinds).build_side(
-        compared.diff, shown, other, _rewrite_note(compared.diff.size, side)
+    shown, other = (comparison.new, comparison.old) if side == "new" else (comparison.old, comparison.new)
+    return _UnitBuilder(ContextSize(), threads, title, comparison.kinds).build_side(
+        comparison.diff, shown, other, _rewrite_note(comparison.diff.size, side)
     )
 
 
@@ -346,16 +346,20 @@ class _UnitBuilder:
 
     def _add_move(self, moves: JointMove) -> None:
         first = moves.moves[0]
-        olds, news = tuple(each.old for each in moves.moves), tuple(each.new for each in moves.moves)
+        old_blocks, new_blocks = tuple(each.old for each in moves.moves), tuple(each.new for each in moves.moves)
         if not first.is_arrival:
-            self._add(self._change("entry", first.new, first, self._kinds_of(moves))._replace(removed=olds, added=news))
+            self._add(
+                self._change("entry", first.new, first, self._kinds_of(moves))._replace(
+                    removed=old_blocks, added=new_blocks
+                )
+            )
             return
         for index, move in enumerate(moves.moves):
             is_covered = index > 0 and move.parts is None and not move.settings
             change = -1 if is_covered else self._next_number()
             kinds = self._kinds.of(move)
             unit = DiffUnit("entry", move.new, None, move, change_number=change, follows_move=index > 0, kinds=kinds)
-            self._add(unit if index else unit._replace(removed=olds, added=news))
+            self._add(unit if index else unit._replace(removed=old_blocks, added=new_blocks))
             self._add_block_threads((move.new, move.old))
             self._note_heading(move.new)
 
@@ -400,13 +404,13 @@ class _UnitBuilder:
         else:
             self._add(self._change("entry", block, entry, kinds))
 
-    def _add_unchanged(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
+    def _add_unchanged(self, old_blocks: Sequence[Block], new_blocks: Sequence[Block]) -> None:
         start = 0
-        for index, (old, new) in enumerate(zip(olds, news, strict=True)) if self._threads else ():
+        for index, (old, new) in enumerate(zip(old_blocks, new_blocks, strict=True)) if self._threads else ():
             has_threads = [each.key in self._threads for each in new.walk()]
             if not any(has_threads):
                 continue
-            self._add_unchanged_ranges(olds[start:index], news[start:index])
+            self._add_unchanged_ranges(old_blocks[start:index], new_blocks[start:index])
             start = index + 1
             if any(has_threads[1:]) and new.kind in _EXPANDABLE_KINDS and len(old.children) == len(new.children):
                 with self._enter(old, new):
@@ -417,29 +421,35 @@ class _UnitBuilder:
             self._add(unit, is_unchanged=True, has_thread=True)
             self._add_block_threads((new,))
             self._note_heading(new)
-        self._add_unchanged_ranges(olds[start:], news[start:])
+        self._add_unchanged_ranges(old_blocks[start:], new_blocks[start:])
 
-    def _add_unchanged_ranges(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
+    def _add_unchanged_ranges(self, old_blocks: Sequence[Block], new_blocks: Sequence[Block]) -> None:
         """Add unchanged blocks in ranges. All blocks of a range were in the same old container."""
         start = 0
-        for end in range(1, len(olds)) if self._old_paths else ():
-            if self._old_ancestors(olds[end]) is not self._old_ancestors(olds[start]):
-                self._add_unchanged_range(olds[start:end], news[start:end])
+        for end in range(1, len(old_blocks)) if self._old_paths else ():
+            if self._old_ancestors(old_blocks[end]) is not self._old_ancestors(old_blocks[start]):
+                self._add_unchanged_range(old_blocks[start:end], new_blocks[start:end])
                 start = end
-        self._add_unchanged_range(olds[start:], news[start:])
+        self._add_unchanged_range(old_blocks[start:], new_blocks[start:])
 
-    def _add_unchanged_range(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
+    def _add_unchanged_range(self, old_blocks: Sequence[Block], new_blocks: Sequence[Block]) -> None:
         level = self._containers[-1]
         starts, section_paths = [0], [level.section_path]
-        for index, new in enumerate(news):
+        for index, new in enumerate(new_blocks):
             if new.kind == "heading":
                 self._note_heading(new)
                 starts += [index, index + 1]
                 section_paths += [level.names, level.section_path]
-        if news:
+        if new_blocks:
             self._placed_units.append(
                 UnchangedRange(
-                    olds, news, level.ancestors, self._old_ancestors(olds[0]), level.named_block, starts, section_paths
+                    old_blocks,
+                    new_blocks,
+                    level.ancestors,
+                    self._old_ancestors(old_blocks[0]),
+                    level.named_block,
+                    starts,
+                    section_paths,
                 )
             )
 

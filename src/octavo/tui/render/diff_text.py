@@ -125,7 +125,7 @@ def render_code_change(
     at 1, and `lines` are the lines of the slice."""
     styles, tokens = context.styles, [code_tokens(context, block) or [] for block in (old, new)]
     old_lines, new_lines = (
-        _muted_line(_title(block), block, block.lines[0] + 1, styles, side_widths) for block in (old, new)
+        _muted_line(_code_title(block), block, block.lines[0] + 1, styles, side_widths) for block in (old, new)
     )
     parts = [SidePair(old_lines, new_lines, is_same=True)] if slice_number < 2 else []
     for line in lines if slice_number else changes_with_context(lines):
@@ -138,7 +138,7 @@ def render_code_change(
     return merge_replacements(parts, side_widths)
 
 
-def _title(block: Block) -> str:
+def _code_title(block: Block) -> str:
     return str(block.attrs.get("title") or block.attrs.get("language") or block.kind)
 
 
@@ -175,7 +175,7 @@ def _render_line(
             for word, run in _words_of_side(line.words, op)
         ]
         row = tokens[position][number] if number < len(tokens[position]) else []
-        pieces = _pieces(row if "".join(part for _, part in row) == text else [("", text)], words, styles)
+        pieces = _marked_code(row if "".join(part for _, part in row) == text else [("", text)], words, styles)
         block = blocks[position]
         first = block.text_line + 1 if block is not None else 1
         rows = (
@@ -202,7 +202,7 @@ def _displayed_text(text: str) -> str:
     return flatten_emoji(text.expandtabs(4)).rstrip()
 
 
-def _pieces(tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]], styles: Styles) -> list[Piece]:
+def _marked_code(tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]], styles: Styles) -> list[Piece]:
     """Return a line of code with syntax colors. Its changed words are marked, and its tabs are spaces."""
     marks = iter(words)
     mark, left = next(marks, (PLAIN, ""))
@@ -256,7 +256,7 @@ def render_table_change(
         [_mark_words(words, op, styles, styles.strong) for words in titles] for op in ("delete", "insert")
     )
     is_continued = slice_number > 1
-    is_same = list(map(_text, old_titles)) == list(map(_text, new_titles))
+    is_same = list(map(_joined_text, old_titles)) == list(map(_joined_text, new_titles))
     head = _ChangedRow(
         old_titles, new_titles, old, new, (" ", " ") if is_same else ("-", "+"), (old.lines[0] + 1, new.lines[0] + 1)
     )
@@ -371,7 +371,7 @@ def _changed_rows(
                     [_cell_side(cell, pair, op, styles) for cell, pair in zip(cells, pairs, strict=False)]
                     for op in ("delete", "insert")
                 ]
-                is_same = list(map(_text, both[0])) == list(map(_text, both[1]))
+                is_same = list(map(_joined_text, both[0])) == list(map(_joined_text, both[1]))
                 has_words = any(cell.words is not None and "words" in cell.words.kinds for cell in cells)
                 is_same = is_same or not (has_words or any(cell.settings for cell in cells))
                 rows.append(_ChangedRow(both[0], both[1], was, now, ("~", "~") if is_same else ("-", "+")))
@@ -425,5 +425,5 @@ def _cell_side(cell: model.CellChange, pair: model.ColumnPair, op: str, styles: 
     return [piece._replace(style=piece.style + style) for piece in pieces] if cell.settings else pieces
 
 
-def _text(pieces: Iterable[Piece]) -> str:
+def _joined_text(pieces: Iterable[Piece]) -> str:
     return "".join(piece.text for piece in pieces).rstrip()

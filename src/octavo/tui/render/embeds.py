@@ -386,13 +386,13 @@ def render_image(context: LayoutContext, block: Block, width: int) -> list[Line]
     return _image_frame(context, block, frame_width)
 
 
-def _image_frame(context: LayoutContext, block: Block, width: int, least: int = 0) -> list[Line]:
+def _image_frame(context: LayoutContext, block: Block, width: int, min_lines: int = 0) -> list[Line]:
     styles, glyphs = context.styles, context.styles.glyphs
     src = str(block.attrs.get("src") or "")
     clickable = Clickable("image", src)
     problem, facts = _image_facts(context, src)
     rows = _frame_lines(context, block, width, clickable)
-    rows += [Line([]) for _ in range(least - len(rows))]
+    rows += [Line([]) for _ in range(min_lines - len(rows))]
     sign = Piece(
         f"{glyphs.no if problem else glyphs.picture} ", styles.error if problem else styles.muted, clickable, True
     )

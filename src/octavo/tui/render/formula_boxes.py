@@ -76,15 +76,15 @@ class FormulaBox(NamedTuple):
 EMPTY_BOX = FormulaBox(("",))
 
 
-def join_boxes(boxes: Iterable[FormulaBox], *, apart: bool = True) -> FormulaBox:
-    """Return boxes side by side on one baseline. `apart` adds spaces between boxes that would otherwise look like one,
-    and removes double spaces."""
+def join_boxes(boxes: Iterable[FormulaBox], *, fixes_spaces: bool = True) -> FormulaBox:
+    """Return boxes side by side on one baseline. `fixes_spaces` adds spaces between boxes that would otherwise look
+    like one, and removes double spaces."""
     spaced_boxes: list[FormulaBox] = []
     for box in boxes:
-        if spaced_boxes and apart:
+        if spaced_boxes and fixes_spaces:
             if not box.is_tall and spaced_boxes[-1].baseline_row.endswith(" "):
                 box = FormulaBox((box.baseline_row.removeprefix(" "),))
-            elif gap := _gap(spaced_boxes[-1], box):
+            elif gap := _spaces_between(spaced_boxes[-1], box):
                 spaced_boxes.append(FormulaBox((gap,)))
         if box.width:
             spaced_boxes.append(box)
@@ -102,7 +102,7 @@ def join_boxes(boxes: Iterable[FormulaBox], *, apart: bool = True) -> FormulaBox
     return FormulaBox(tuple(rows), above)
 
 
-def _gap(left: FormulaBox, right: FormulaBox) -> str:
+def _spaces_between(left: FormulaBox, right: FormulaBox) -> str:
     """Return the spaces that keep the fraction lines and scripts of two neighbors apart. Empty if none are needed."""
     last, first = left.baseline_row[-1:], right.baseline_row[:1]
     if _BAR in (last, first) and last not in _SEPARATORS and first not in _SEPARATORS:
@@ -114,39 +114,39 @@ def _gap(left: FormulaBox, right: FormulaBox) -> str:
     return ""
 
 
-def stack(parts: Sequence[FormulaBox], base: int) -> FormulaBox:
+def stack(parts: Sequence[FormulaBox], base_index: int) -> FormulaBox:
     """Return boxes one above the other, centered. The baseline is that of `parts[base]`."""
     width = max(part.width for part in parts)
     rows: list[str] = []
     line = 0
     for index, part in enumerate(parts):
-        if index == base:
+        if index == base_index:
             line = len(rows) + part.baseline
         left = (width - part.width) // 2
         rows += [" " * left + row + " " * (width - left - cells(row)) for row in part.rows]
     return FormulaBox(tuple(rows), line)
 
 
-def fraction(over: FormulaBox, under: FormulaBox, *, line: bool = True) -> FormulaBox:
-    """Return one box above another, with or without a line between."""
-    between = FormulaBox(((_BAR if line else " ") * (max(over.width, under.width) + 2),))
-    return stack([over, between, under], 1)
+def fraction(numerator: FormulaBox, denominator: FormulaBox, *, has_line: bool = True) -> FormulaBox:
+    """Return a fraction. `has_line` draws the line between numerator and denominator."""
+    between = FormulaBox(((_BAR if has_line else " ") * (max(numerator.width, denominator.width) + 2),))
+    return stack([numerator, between, denominator], 1)
 
 
-def add_brace(inside: FormulaBox, *, over: bool) -> FormulaBox:
-    """Return a box with a brace of the same width above it (`over`) or below it."""
+def add_brace(inside: FormulaBox, *, is_above: bool) -> FormulaBox:
+    """Return a box with a brace of the same width above or below it."""
     half = max(0, inside.width - 3) // 2
     wide = max(3, inside.width)
-    brace = f"{_BAR * half}{'┴' if over else '┬'}".ljust(wide - 2, _BAR)
-    row = FormulaBox((f"╭{brace}╮" if over else f"╰{brace}╯",))
-    return stack([row, inside] if over else [inside, row], int(over))
+    brace = f"{_BAR * half}{'┴' if is_above else '┬'}".ljust(wide - 2, _BAR)
+    row = FormulaBox((f"╭{brace}╮" if is_above else f"╰{brace}╯",))
+    return stack([row, inside] if is_above else [inside, row], int(is_above))
 
 
 def add_brackets(left: str, inside: FormulaBox, right: str) -> FormulaBox:
     """Return a box between brackets that are as high as the box."""
     if not inside.is_tall:
         return FormulaBox((f"{left}{inside.baseline_row}{right}",))
-    return join_boxes([_tall_bracket(left, inside), inside, _tall_bracket(right, inside)], apart=False)
+    return join_boxes([_tall_bracket(left, inside), inside, _tall_bracket(right, inside)], fixes_spaces=False)
 
 
 def _tall_bracket(sign: str, inside: FormulaBox) -> FormulaBox:
@@ -160,9 +160,9 @@ def _tall_bracket(sign: str, inside: FormulaBox) -> FormulaBox:
     return FormulaBox((top, *rows, bottom), inside.baseline)
 
 
-def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, pairs: bool = False) -> FormulaBox:
-    """Return rows of cells in columns with `gap` between them. `pairs` aligns columns 1, 3, … at the right. Without a
-    gap, a blank line is above each later row of several lines."""
+def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, is_equations: bool = False) -> FormulaBox:
+    """Return rows of cells in columns with `gap` between them. `is_equations` aligns columns 1, 3, … at the right.
+    Without a gap, a blank line is above each later row of several lines."""
     column_count = max(map(len, rows), default=0)
     widths = [max((row[index].width for row in rows if index < len(row)), default=0) for index in range(column_count)]
     lines = [
@@ -172,10 +172,10 @@ def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, pairs:
                 for index, box in enumerate(row)
                 for part in (
                     (FormulaBox((gap if index else "",))),
-                    box.pad(widths[index], right=pairs and column_count > 1 and index % 2 == 0),
+                    box.pad(widths[index], right=is_equations and column_count > 1 and index % 2 == 0),
                 )
             ],
-            apart=False,
+            fixes_spaces=False,
         )
         for row in rows
     ]
@@ -191,20 +191,20 @@ def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, pairs:
     )
 
 
-def add_scripts(base: FormulaBox, under: FormulaBox | None, over: FormulaBox | None) -> FormulaBox:
+def add_scripts(base: FormulaBox, subscript: FormulaBox | None, superscript: FormulaBox | None) -> FormulaBox:
     """Return a box with a subscript and a superscript, as small characters if possible, else as rows below and
     above."""
     small = [
         None if script.is_tall or base.is_tall else to_script(script.baseline_row, table)
-        for script, table in ((under, SUBSCRIPTS), (over, SUPERSCRIPTS))
+        for script, table in ((subscript, SUBSCRIPTS), (superscript, SUPERSCRIPTS))
         if script is not None
     ]
     if None not in small:
         return FormulaBox((base.baseline_row + "".join(each or "" for each in small),))
-    script_width = max(box.width for box in (under, over) if box is not None)
+    script_width = max(box.width for box in (subscript, superscript) if box is not None)
     blank = " " * base.width
-    above = [blank + row for row in over.rows] if over is not None else []
-    below = [blank + row for row in under.rows] if under is not None else []
+    above = [blank + row for row in superscript.rows] if superscript is not None else []
+    below = [blank + row for row in subscript.rows] if subscript is not None else []
     rows = [*above, *(row + " " * (base.width - cells(row) + script_width) for row in base.rows), *below]
     return FormulaBox(tuple(rows), len(above) + base.baseline)
 

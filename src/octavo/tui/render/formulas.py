@@ -83,9 +83,9 @@ def format_stacked(source: str, width: int) -> list[str] | None:
 
 
 @lru_cache(256)
-def _layout_formula(source: str, stacked: bool) -> FormulaBox | None:
+def _layout_formula(source: str, is_stacked: bool) -> FormulaBox | None:
     parts = parse_latex(source)
-    return None if parts is None else _FormulaLayout(stacked).grid(parts, "")
+    return None if parts is None else _FormulaLayout(is_stacked).grid(parts, "")
 
 
 class _PartReader:
@@ -133,8 +133,8 @@ def _is_blank(part: LatexPart) -> bool:
 class _FormulaLayout:
     """Layout of parsed LaTeX, in one line or stacked."""
 
-    def __init__(self, stacked: bool) -> None:
-        self._is_stacked = stacked
+    def __init__(self, is_stacked: bool) -> None:
+        self._is_stacked = is_stacked
 
     def grid(self, parts: LatexParts, environment: str) -> FormulaBox:
         """Return the box of an environment such as `cases`, or of a formula if `environment` is empty."""
@@ -155,26 +155,26 @@ class _FormulaLayout:
             text = "; ".join((" " if apart else "").join(box.baseline_row for box in row).strip() for row in cells)
             return FormulaBox((f"{left}{text}{right}",))
         return formula_boxes.add_brackets(
-            left, formula_boxes.align_columns(cells, "  " if apart else "", pairs=not apart), right
+            left, formula_boxes.align_columns(cells, "  " if apart else "", is_equations=not apart), right
         )
 
-    def row(self, items: _PartReader, until: str = "", *, below: bool = False) -> FormulaBox:
-        """Return the box of the parts up to the command `until`. `below` is True for the lower half of a fraction."""
+    def row(self, items: _PartReader, until_command: str = "", *, is_lower_half: bool = False) -> FormulaBox:
+        """Return the box of the parts up to the command `until_command`, side by side."""
         boxes: list[FormulaBox] = []
         while items:
             item = items.upcoming
             name = _command_name(item)
-            if until and name == until:
+            if until_command and name == until_command:
                 break
             items.read_next()
-            if name in _FRACTION_SEPARATORS and not below:
-                return self._fraction_box(join_boxes(boxes), self.row(items, until, below=True), name)
+            if name in _FRACTION_SEPARATORS and not is_lower_half:
+                return self._fraction_box(join_boxes(boxes), self.row(items, until_command, is_lower_half=True), name)
             if item in ("^", "_", "'"):
                 while boxes and boxes[-1].baseline_row.isspace():
                     boxes.pop()
             if item in ("^", "_"):
-                under, over = self._read_scripts(items, item)
-                boxes.append(self._box_with_scripts(boxes.pop() if boxes else EMPTY_BOX, under, over))
+                subscript, superscript = self._read_scripts(items, item)
+                boxes.append(self._box_with_scripts(boxes.pop() if boxes else EMPTY_BOX, subscript, superscript))
             else:
                 boxes.append(self._part_box(item, items, boxes))
         return join_boxes(boxes)
@@ -198,29 +198,31 @@ class _FormulaLayout:
         return self.row(_PartReader(parts)).strip()
 
     def _command_box(
-        self, name: str, given: Sequence[LatexParts], items: _PartReader, before: Sequence[FormulaBox]
+        self, name: str, arguments: Sequence[LatexParts], items: _PartReader, before: Sequence[FormulaBox]
     ) -> FormulaBox:
         if name in _COMMANDS_WITH_LIMITS or _command_name(items.upcoming) == "limits":
-            return self._operator_box(name, given, items)
+            return self._operator_box(name, arguments, items)
         if name == "left":
             return self._box_in_brackets(items)
         if name in _IGNORED_COMMANDS or name == "right":
             return EMPTY_BOX
         if name in _BLANK_COMMANDS:
             return FormulaBox((" ",))
-        if not given:
+        if not arguments:
             return self._sign_box(name, items, before)
-        last = given[-1]
+        last = arguments[-1]
         if name in _TEXT_COMMANDS:
             return FormulaBox((_plain_text(last),))
         if name in _FRACTIONS:
-            return self._fraction_box(self._group_box(given[0]), self._group_box(last), "frac", items)
+            return self._fraction_box(self._group_box(arguments[0]), self._group_box(last), "frac", items)
         if name in _BINOMIALS:
-            return self._fraction_box(self._group_box(given[0]), self._group_box(last), "choose")
+            return self._fraction_box(self._group_box(arguments[0]), self._group_box(last), "choose")
         inside = self._group_box(last)
         match name:
             case "sqrt":
-                degree = self._group_box(given[0]).baseline_row.translate(SUPERSCRIPTS) if len(given) > 1 else ""
+                degree = (
+                    self._group_box(arguments[0]).baseline_row.translate(SUPERSCRIPTS) if len(arguments) > 1 else ""
+                )
                 is_short = not inside.is_tall and _with_parentheses(inside.baseline_row) == inside.baseline_row
                 if self._is_stacked and not is_short:
                     return formula_boxes.add_root(degree, inside)
@@ -230,7 +232,7 @@ class _FormulaLayout:
             case "tag" | "pmod":
                 return FormulaBox((f"  ({'mod ' if name == 'pmod' else ''}{inside.baseline_row})",))
             case "overset" | "stackrel" | "underset":
-                small = self._group_box(given[0])
+                small = self._group_box(arguments[0])
                 if self._is_stacked:
                     return (
                         formula_boxes.stack([inside, small], 0)
@@ -268,27 +270,29 @@ class _FormulaLayout:
         )
         return FormulaBox((f"{space_before}{sign}{space_after}",))
 
-    def _operator_box(self, name: str, given: Sequence[LatexParts], items: _PartReader) -> FormulaBox:
+    def _operator_box(self, name: str, arguments: Sequence[LatexParts], items: _PartReader) -> FormulaBox:
         if "brace" in name:
-            core = self._group_box(given[-1]) if given else EMPTY_BOX
-            core = formula_boxes.add_brace(core, over=name == "overbrace") if self._is_stacked and core.width else core
+            core = self._group_box(arguments[-1]) if arguments else EMPTY_BOX
+            core = (
+                formula_boxes.add_brace(core, is_above=name == "overbrace") if self._is_stacked and core.width else core
+            )
         elif name == "operatorname*":
-            core = FormulaBox((_plain_text(given[-1]) if given else "",))
+            core = FormulaBox((_plain_text(arguments[-1]) if arguments else "",))
         else:
-            core = self._group_box(given[-1]) if given else FormulaBox((command_text(name),))
+            core = self._group_box(arguments[-1]) if arguments else FormulaBox((command_text(name),))
         has_side_limits = items.skip("nolimits")
         items.skip("limits", "displaystyle")
         if items.upcoming in ("^", "_"):
-            under, over = self._read_scripts(items, items.read_next())
+            subscript, superscript = self._read_scripts(items, items.read_next())
             if not self._is_stacked or has_side_limits:
-                return self._box_with_scripts(core, under, over)
-            parts = [each for each in (over, core, under) if each is not None]
-            return join_boxes([formula_boxes.stack(parts, 0 if over is None else 1), FormulaBox((" ",))])
+                return self._box_with_scripts(core, subscript, superscript)
+            parts = [each for each in (superscript, core, subscript) if each is not None]
+            return join_boxes([formula_boxes.stack(parts, 0 if superscript is None else 1), FormulaBox((" ",))])
         return core if "brace" in name else join_boxes([core, FormulaBox((" ",))])
 
     def _box_in_brackets(self, items: _PartReader) -> FormulaBox:
         left = self._read_delimiter(items)
-        inside = self.row(items, until="right")
+        inside = self.row(items, until_command="right")
         if items:
             items.read_next()
         return formula_boxes.add_brackets(left, inside, self._read_delimiter(items))
@@ -318,11 +322,13 @@ class _FormulaLayout:
                 return found.get("_"), found.get("^")
             sign = items.read_next()
 
-    def _box_with_scripts(self, base: FormulaBox, under: FormulaBox | None, over: FormulaBox | None) -> FormulaBox:
+    def _box_with_scripts(
+        self, base: FormulaBox, subscript: FormulaBox | None, superscript: FormulaBox | None
+    ) -> FormulaBox:
         if self._is_stacked:
-            return formula_boxes.add_scripts(base, under, over)
+            return formula_boxes.add_scripts(base, subscript, superscript)
         text = base.baseline_row.rstrip() if base.baseline_row.strip() else base.baseline_row
-        for sign, script, table in (("_", under, SUBSCRIPTS), ("^", over, SUPERSCRIPTS)):
+        for sign, script, table in (("_", subscript, SUBSCRIPTS), ("^", superscript, SUPERSCRIPTS)):
             if script is not None:
                 script_text = script.baseline_row.replace(" = ", "=")
                 small = to_script(script_text, table)
@@ -334,14 +340,14 @@ class _FormulaLayout:
         return FormulaBox((text,))
 
     def _fraction_box(
-        self, over: FormulaBox, under: FormulaBox, name: str, items: _PartReader | None = None
+        self, numerator: FormulaBox, denominator: FormulaBox, name: str, items: _PartReader | None = None
     ) -> FormulaBox:
-        over, under = over.strip(), under.strip()
+        numerator, denominator = numerator.strip(), denominator.strip()
         if self._is_stacked:
-            parts = formula_boxes.fraction(over, under, line=name in ("frac", "over"))
+            parts = formula_boxes.fraction(numerator, denominator, has_line=name in ("frac", "over"))
             return formula_boxes.add_brackets("(", parts, ")") if name == "choose" else parts
         if name == "choose":
-            return FormulaBox((f"C({over.baseline_row}, {under.baseline_row})",))
+            return FormulaBox((f"C({numerator.baseline_row}, {denominator.baseline_row})",))
         following = items.upcoming if items is not None else ""
         apart = (
             " "
@@ -352,7 +358,9 @@ class _FormulaLayout:
             )
             else ""
         )
-        return FormulaBox((f"{_with_parentheses(over.baseline_row)}/{_with_parentheses(under.baseline_row)}{apart}",))
+        return FormulaBox(
+            (f"{_with_parentheses(numerator.baseline_row)}/{_with_parentheses(denominator.baseline_row)}{apart}",)
+        )
 
 
 def _sign_with_spaces(sign: str) -> FormulaBox:

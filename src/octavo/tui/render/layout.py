@@ -192,20 +192,21 @@ class ThreadMarks:
     def __bool__(self) -> bool:
         return bool(self._paths)
 
-    def has_threads(self, top: Block, part: Block | None) -> bool:
-        """Return whether a block with threads begins in the top-level block `top`, or in its slice `part` unless it is
-        None."""
-        paths = (path for path in self._paths if path[0].key == top.key)
-        return any(part is None or _begins_in(part, path) for path in paths)
+    def has_threads(self, top_block: Block, top_slice: Block | None) -> bool:
+        """Return whether a block with threads begins in `top_block`, or in its slice `top_slice` unless it is None."""
+        paths = (path for path in self._paths if path[0].key == top_block.key)
+        return any(top_slice is None or _begins_in(top_slice, path) for path in paths)
 
-    def paths_at(self, visible_keys: set[str], top: Block, part: Block | None) -> dict[str, list[tuple[Block, ...]]]:
-        """Return the paths to blocks with threads in `top`, or in its slice `part`, by the key of the block that shows
-        the mark.
+    def paths_at(
+        self, visible_keys: set[str], top_block: Block, top_slice: Block | None
+    ) -> dict[str, list[tuple[Block, ...]]]:
+        """Return the paths to blocks with threads in `top_block`, or in its slice `top_slice`, by the key of the block
+        that shows the mark.
 
         The mark is on the innermost visible block of the path, else on the first visible block inside."""
         result: dict[str, list[tuple[Block, ...]]] = {}
         for path in self._paths:
-            if path[0].key != top.key or (part is not None and not _begins_in(part, path)):
+            if path[0].key != top_block.key or (top_slice is not None and not _begins_in(top_slice, path)):
                 continue
             around_and_inside = chain(reversed(path), path[-1].walk())
             owner = next((block.key for block in around_and_inside if block.key in visible_keys), None)
@@ -214,16 +215,16 @@ class ThreadMarks:
         return result
 
 
-def _begins_in(part: Block, path: Sequence[Block]) -> bool:
-    """Return True if the last block of `path` begins in `part`, a slice of the first block of `path`."""
-    if whole_block(part).key != path[0].key:
+def _begins_in(slice_block: Block, path: Sequence[Block]) -> bool:
+    """Return True if the last block of `path` begins in `slice_block`, a slice of the first block of `path`."""
+    if whole_block(slice_block).key != path[0].key:
         return False  # The slice is the rest of a long row of a table: its whole block is the row, not the table.
     for block in path[1:]:
-        child = next((child for child in part.children if child.key == block.key), None)
+        child = next((child for child in slice_block.children if child.key == block.key), None)
         if child is None:
             return False
-        part = child
-    return has_start(part)
+        slice_block = child
+    return has_start(slice_block)
 
 
 _RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
@@ -324,24 +325,24 @@ def _render_children(context: LayoutContext, block: Block, width: int) -> list[L
     return context.flow(block.children, width)
 
 
-def split_into_units(blocks: Iterable[Block], before: Block | None = None) -> Iterator[PageUnit]:
-    """Yield the top-level blocks of a page as units. `before` is the block above the first. If a block cannot be split,
-    it is one unit."""
+def split_into_units(blocks: Iterable[Block], block_above: Block | None = None) -> Iterator[PageUnit]:
+    """Yield the top-level blocks of a page as units. `block_above` is above the first block. If a block cannot be
+    split, it is one unit."""
     for block in blocks:
-        units = _block_units(block, before)
+        units = _block_units(block, block_above)
         while (unit := run_guarded(partial(next, units, None), partial(PageUnit, block))) is not None:
             yield unit
-        before = block
+        block_above = block
 
 
-def _block_units(block: Block, before: Block | None) -> Iterator[PageUnit]:
+def _block_units(block: Block, block_above: Block | None) -> Iterator[PageUnit]:
     if (source_parts := split_oversized(block)) is not None:
-        yield from split_into_units(source_parts, before)
+        yield from split_into_units(source_parts, block_above)
         return
-    gap_lines = 0 if before is None or block.kind == "source" else blank_lines_between(before, block)
+    gap_lines = 0 if block_above is None or block.kind == "source" else blank_lines_between(block_above, block)
     for part in split_block(block):
         rows, letters = _estimate_size(part, is_whole=part is block)
-        yield PageUnit(block, gap_lines, part if part is not block else None, gap_lines + rows, letters, before)
+        yield PageUnit(block, gap_lines, part if part is not block else None, gap_lines + rows, letters, block_above)
         gap_lines = 0
 
 

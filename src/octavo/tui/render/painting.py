@@ -159,11 +159,11 @@ class BlockTextFinder:
         self,
         blocks: Iterable[tuple[int, Block]],
         text_of: Callable[[tuple[Run, ...]], str] = plain_text,
-        section_letters: int = _LETTERS_PER_SECTION,
+        letters_per_section: int = _LETTERS_PER_SECTION,
     ) -> None:
         """`blocks` yields each top-level block or slice with the index of its unit. `text_of` returns the visible text
-        of runs. `section_letters` is the size of a section: small if iterating `blocks` is slow."""
-        self._blocks, self._text_of, self._section_letters = iter(blocks), text_of, section_letters
+        of runs. `letters_per_section` is the size of a section: small if iterating `blocks` is slow."""
+        self._blocks, self._text_of, self._letters_per_section = iter(blocks), text_of, letters_per_section
         self._sections: list[_Section] = []
 
     def find(self, needle: str) -> Iterator[Match | None]:
@@ -197,7 +197,7 @@ class BlockTextFinder:
         starts: list[int] = []
         entries: list[_BlockText] = []
         length = read = 0
-        while max(length, read) < self._section_letters and len(entries) < _BLOCKS_PER_SECTION:
+        while max(length, read) < self._letters_per_section and len(entries) < _BLOCKS_PER_SECTION:
             unit, block = next(self._blocks, (-1, None))
             if block is None:
                 break

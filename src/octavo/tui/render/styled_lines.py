@@ -181,8 +181,8 @@ def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at
     text at either end. `at_words` cuts the text at spaces."""
     end, total_width = start + width, width_of(pieces)
     before, after = (_has_text(crop(pieces, *edge)) for edge in ((0, start), (end, total_width)))
-    low = _edge(pieces, start + cells(more), 1) if before else start
-    high = _edge(pieces, end - cells(more), -1) if after else end
+    low = _uncut_column(pieces, start + cells(more), 1) if before else start
+    high = _uncut_column(pieces, end - cells(more), -1) if after else end
     kept = crop(pieces, low, high)
     if at_words:
         text = "".join([piece.text for piece in kept])
@@ -195,17 +195,17 @@ def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at
             last = len(text[:last].rstrip())
         low, high = low + cells(text[:first]), low + cells(text[:last])
         kept = crop(pieces, low, high)
-    left = [_sign(more.ljust(low - start), crop(pieces, 0, low), -low)] if before else []
+    left = [_hidden_text_sign(more.ljust(low - start), crop(pieces, 0, low), -low)] if before else []
     # Pad the line, so that the sign `more` is at the right edge of every line.
     blank = " " * (width - width_of([*left, *kept]) - cells(more))
-    return [*left, *kept, *([_sign(blank + more, crop(pieces, high, total_width), 0)] if after else [])]
+    return [*left, *kept, *([_hidden_text_sign(blank + more, crop(pieces, high, total_width), 0)] if after else [])]
 
 
-def _sign(text: str, hidden: Sequence[Piece], start: int) -> Piece:
+def _hidden_text_sign(text: str, hidden: Sequence[Piece], start: int) -> Piece:
     return Piece(text, PLAIN, None, True, HiddenPieces(hidden, start))
 
 
-def _edge(pieces: Iterable[Piece], column: int, step: int) -> int:
+def _uncut_column(pieces: Iterable[Piece], column: int, step: int) -> int:
     """Return the column, or the next column in the direction of `step` if the column would cut a wide character."""
     text = "".join([piece.text for piece in pieces])
     is_cut = column < cells(text) and not text.startswith(set_cell_size(text, column))

@@ -32,11 +32,11 @@ class VirtualLines(Generic[U]):
         units: Sequence[U],
         estimate_height: Callable[[U], int],
         render: Callable[[U], list[Line]],
-        laid: LaidUnits | None = None,
+        laid_units: LaidUnits | None = None,
         *,
         keeps_all: bool = False,
     ) -> None:
-        """`laid` has the units that the background thread laid out. `keeps_all` keeps the lines of all units."""
+        """`laid_units` has the units that the background thread laid out. `keeps_all` keeps the lines of all units."""
         self.units: list[U] = []
         self._estimate_height, self._render, self._keeps_all = estimate_height, render, keeps_all
         self._heights: list[int] = []
@@ -47,33 +47,33 @@ class VirtualLines(Generic[U]):
         self._count = 0
         self.forgotten: set[int] = set()
         """Indexes of the units that changed since the background thread began to lay them out."""
-        self.extend(units, laid)
+        self.extend(units, laid_units)
 
     def __len__(self) -> int:
         return len(self.units)
 
-    def extend(self, units: Sequence[U], laid: LaidUnits | None = None) -> None:
+    def extend(self, units: Sequence[U], laid_units: LaidUnits | None = None) -> None:
         """Append units, and use the heights and lines that the background thread laid out."""
-        laid_heights = laid.heights if laid is not None else {}
+        laid_heights = laid_units.heights if laid_units is not None else {}
         for index, unit in enumerate(units, len(self.units)):
             height = laid_heights[index] if index in laid_heights else self._estimate_height(unit)
             self.total += height
             self._heights.append(height)
         self.units += units
         self._exact += bytes(len(units))
-        if laid is not None:
-            self.use_laid_units(laid)
+        if laid_units is not None:
+            self.use_laid_units(laid_units)
 
-    def use_laid_units(self, laid: LaidUnits) -> None:
+    def use_laid_units(self, laid_units: LaidUnits) -> None:
         """Use the heights and lines of units that the background thread laid out. Skip units that were rendered or
         changed meanwhile."""
-        for index, height in laid.heights.items():
+        for index, height in laid_units.heights.items():
             if self._exact[index] or index in self.forgotten:
                 continue
             self._exact[index] = 1
             self.total += height - self._heights[index]
             self._heights[index] = height
-            if (lines := laid.lines.get(index)) is not None:
+            if (lines := laid_units.lines.get(index)) is not None:
                 self._lines[index] = lines
                 self._count += height
 
