@@ -105,7 +105,6 @@ def _require_space(world: World, space_id: str, *, deleted: bool = False, visito
 
 
 def _change_request_id(world: World, at: ChangeRequestRef) -> str:
-    """Return the ID of a change request for its ID or number. Raises MissingResource if it does not exist."""
     if world.store.find(change_request_path(at)):
         return at.change_request_id
     return str(get_by_number(world, at.space_id, at.change_request_id)["id"])
@@ -200,7 +199,6 @@ class Platform:
             return Response(content, SPECS[type(op)].success, _request_id(), "application/json", afterwards)
 
     async def _run_background_work(self, work: BackgroundWork[Any]) -> Any:
-        """Run `work.run` in another thread and `work.finish` in the handler thread. Return the result of `work.finish`."""
         async with self._large_lock if work.needs_much_memory else nullcontext():
             outcome = await asyncio.to_thread(work.run)
 
@@ -240,7 +238,6 @@ class Platform:
         return Response(headers=_request_id())
 
     async def _read_json_body(self, request: Request, lock_stack: AsyncExitStack) -> Json | None:
-        """Return the JSON object in the request body. None for an empty body. Raises Refusal for invalid JSON."""
         path = request.scope["path"]
         cap = EDIT_CAP if request.method == "POST" and path.endswith("/content") else BODY_CAP
         body = await self._read_body(request, cap, lock_stack)

@@ -149,7 +149,6 @@ class Fetcher:
             connection.close()
 
     def _allowed_addresses(self, host: str, port: int, deadline: float) -> list[Any]:
-        """Return the addresses of a host. Raises PrivateAddressFailure if a private address is not allowed."""
         addresses = [address for *_, address in _resolve_host(host, port, deadline)]
         if not self.allows_private and not all(is_public(address[0]) for address in addresses):
             raise PrivateAddressFailure(
@@ -196,7 +195,6 @@ def _resolve_host(host: str, port: int, deadline: float) -> list[Any]:
 
 
 def _connect(host: str, addresses: list[Any], deadline: float) -> socket.socket:
-    """Return a connection to the first reachable address of a host. Raises FetchFailure if no address is reachable."""
     failure: OSError = OSError("the host has no IP address")
     for address in addresses:
         remaining = deadline - time.monotonic()

@@ -63,8 +63,8 @@ _IMPLIED_ENDS = {
     **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
     **dict.fromkeys(_BLOCK_TAGS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
-"""The open elements that a start tag closes, and the elements beyond which it closes none, by name of the start tag. For
-example, `<li>` closes an open `<li>` up to the nearest `<ul>`."""
+"""For each start tag: the open elements that it closes, and the elements that end this search. For example, `<li>` closes
+an open `<li>` of the same list."""
 _OPEN_ELEMENT_LIMIT = 30
 """Maximum number of open elements that are searched for elements to close."""
 _MARKDOWN_SYNTAX = re.compile(
@@ -90,7 +90,7 @@ _ADDED_CELL_LIMIT = 10_000
 PAGE_LIMIT = 100
 """Maximum number of pages that are imported from a website."""
 TIME_LIMIT = 25.0
-"""Time limit for reading a website, in seconds. Other pages are left out."""
+"""Time limit for reading a website, in seconds. Pages that are not read in time are left out."""
 _PATH_LIMIT = 3000
 """Maximum length of a path in bytes. Systems allow 4096, including the temporary folder."""
 FILE_COUNT_LIMIT = 5000
@@ -159,8 +159,6 @@ def _read_document(source: str, download: FetchedFile) -> ImportedFiles:
 
 
 def _with_absolute_links(download: FetchedFile) -> str:
-    """Return the text of a Markdown file. In a file from a website, relative links become URLs."""
-
     def absolute_url(address: str) -> str | None:
         return None if address.startswith("#") else _join_url(download.url, address) or None
 
@@ -228,7 +226,6 @@ def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
 
 
 def _join_url(base: str, link: str) -> str:
-    """Return the URL of a link on the page `base`. Empty if the link is not a valid URL."""
     try:
         return urljoin(base, link)
     except ValueError:
@@ -353,7 +350,6 @@ def _markdown_link(address: str) -> str:
 
 
 def _is_too_long(path: str) -> bool:
-    """Return whether a path has too many folders to be read, or is too long to be written."""
     return path.count("/") > DEPTH_LIMIT or len(path.encode("utf-8", "replace")) > _PATH_LIMIT
 
 
@@ -377,7 +373,6 @@ def _is_hidden(path: str) -> bool:
 
 
 def _safe_path(name: str) -> str | None:
-    """Return the path for a file in an archive. None for an unsafe path, and for metadata of an operating system."""
     steps = [step for step in name.replace("\\", "/").split("/") if step not in ("", ".")]
     is_unsafe = not steps or ".." in steps or "\0" in name or steps[0] == "__MACOSX" or steps[-1] == ".DS_Store"
     return None if is_unsafe or any(len(step.encode("utf-8", "replace")) > 200 for step in steps) else "/".join(steps)
@@ -543,7 +538,6 @@ def _ids_around(tags: Iterable[Tag]) -> set[int]:
 
 
 def _url_in(tag: Tag, attribute: str) -> str:
-    """Return the URL in an attribute, with `%20` for spaces. Empty if the tag does not have the attribute."""
     return str(tag.get(attribute, "")).strip().replace(" ", "%20")
 
 

@@ -294,7 +294,6 @@ class _FolderReader:
         return next((item for item in self.last_load["reusableContents"] if item["id"] == item_id), None)
 
     def _read_included(self) -> None:
-        """Read the reusable content: all files in the includes folder, and all files that other texts include."""
         waiting = [
             path for path in files_below(self.folder, INCLUDES) if path.suffix == ".md" and self.folder.has_file(path)
         ]
@@ -386,7 +385,6 @@ class _FolderReader:
         return result
 
     def _page_fields(self, entry: Entry) -> Json:
-        """Return the fields of a page that come from its file or from its entry in the table of contents."""
         if entry.kind == "link":
             return {
                 "title": entry.title or title_from_name(Path(entry.target).stem),

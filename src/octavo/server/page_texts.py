@@ -82,7 +82,6 @@ def include_by_id(text: str, folder: str, content: Json) -> str:
 
 
 def _reference_in(tag: Tag) -> str:
-    """Return the file, ID or title to which an include tag refers. Empty if the tag has none."""
     references = (*tag.words, *(tag.arguments[key] for key in ("src", "file", "url") if key in tag.arguments))
     return next(filter(None, references), "")
 

@@ -339,7 +339,6 @@ class PdfBook:
         return "".join(parts)
 
     def _link(self, text: str, address: str) -> str:
-        """Return `text` as a link to a page in the PDF or to a URL. For other targets, return `text` unchanged."""
         match links.resolve(address, page_trees.link_base(self._page), self.link_targets):
             case links.PageLink(page=name) if page_trees.find_page(self.pages, name):
                 href = f"#{name}"

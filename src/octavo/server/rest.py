@@ -206,7 +206,6 @@ def _save(op: Operation[Any], world: World, path: str) -> Json:
 
 
 def _check_guard(op: Operation[Any], world: World) -> None:
-    """Raise Refusal if a guard forbids `op` to the caller."""
     guard = GUARDS.get(type(op))
     if guard:
         guard(op, world)

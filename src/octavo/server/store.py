@@ -104,8 +104,8 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self.lock = RLock()
-        """Lock of the database. Transactions and `cached_reads` hold this lock. Threads that never write must hold it to
-        read."""
+        """Lock of the database, which transactions and `cached_reads` hold. The thread that writes needs no lock to
+        read. Other threads need it."""
         self._cached: dict[tuple[str, ...], list[Any]] | None = None
         """Results of queries inside `cached_reads`. None outside `cached_reads`."""
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
@@ -364,8 +364,7 @@ def _digest(key: str) -> str:
 
 
 def _without_surrogates(text: str) -> str:
-    """Return `text` with `?` instead of lone surrogates, which SQLite cannot store."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text.encode("utf-8", "replace").decode("utf-8")  # SQLite cannot store surrogates.
 
 
 _JPEG_FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}

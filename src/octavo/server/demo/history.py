@@ -110,7 +110,6 @@ _CHANGE_LIMIT = 50
 
 
 def _edit(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
-    """Yield one operation with all edits of a step."""
     changes: list[content.ContentEdit] = []
     texts: dict[str, str] = {}
     for edit in step["edit"]:
@@ -182,7 +181,6 @@ STEPS: dict[str, StepOperations] = {
 
 
 def _post_thread(thread: Any, at: Discussion, world: World) -> Iterator[Operation[Any]]:
-    """Yield the operation that creates a thread on the space, a page or a block."""
     target: dict[str, Any] = {}
     if "page" in thread:
         page = find_page(world, at, thread["page"])

@@ -94,7 +94,6 @@ def _titles() -> list[tuple[str, str]]:
 
 
 def _create_station_space(world: World, ids: DemoIds, station: str, kind: str, chance: Random) -> _StationSpace:
-    """Create the space about a station: an introduction, pages for years, and below each year pages for its months."""
     writer = world.for_user(chance.choice(_people_with_role("edit")))
     if world.store.find(f"/collections/{_COLLECTION}") is None:
         ids.name = _COLLECTION
@@ -156,7 +155,6 @@ def _threads(
 
 
 def _create_thread(world: World, ids: DemoIds, at: Discussion, space: _StationSpace, name: str, chance: Random) -> None:
-    """Create a thread with the ID `name` and up to five replies on a page of a space."""
     page_id, month = chance.choice(list(zip(space.months, _months(), strict=True))[-_DISCUSSED_MONTHS:])
     author = chance.choice(_people_with_role("comment"))
     text = _sentence(chance, "question", space.place, month)
@@ -347,7 +345,6 @@ def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
 
 
 def _create_organization(world: World, today: datetime) -> None:
-    """Create the organization and its members. The API has no operations to create them."""
     organization = {
         "id": history.ORGANIZATION,
         "title": "Saltmarsh Instruments",
@@ -366,7 +363,6 @@ def _create_organization(world: World, today: datetime) -> None:
 
 
 def _create_spaces(world: World, ids: DemoIds) -> None:
-    """Create collections, spaces without pages, and teams, and give guests access."""
     at = OrganizationRef(organization_id=history.ORGANIZATION)
     for collection in history.setup()["collections"]:
         ids.name, parent = collection["id"], collection.get("parent")
@@ -385,7 +381,6 @@ def _create_spaces(world: World, ids: DemoIds) -> None:
 
 
 def _load_pages(world: World, ids: DemoIds) -> None:
-    """Load the pages of each space from its folder. The folder of the station register also gets generated pages."""
     with tempfile.TemporaryDirectory() as temporary:
         folder_copy = Path(temporary) / "stations"
         shutil.copytree(_FOLDER / "stations", folder_copy)

@@ -52,7 +52,7 @@ def is_outdated(space: Json, change_request: Json) -> bool:
 
 @presents(change_requests.ChangeRequest)
 def present_change_request(world: World, document: Json) -> Json:
-    """Return a change request as the caller sees it, with the number of open comments."""
+    """Return a change request as an API resource with the number of open comments."""
     space = world.store.get(f"/spaces/{document['space']}")
     path = f"/spaces/{space['id']}/change-requests/{document['id']}"
     app = f"/o/{space['organization']}/s/{space['id']}/~/changes/{document['number']}"

@@ -140,7 +140,6 @@ class Threads:
         return {**{name: page[name] for name in names if page.get(name) is not None}, "outdated": outdated}
 
     def _revision_of(self, target: Json) -> Json | None:
-        """Return the revision on which a comment was written. None if it does not exist."""
         return self.world.store.find(f"/spaces/{self.at.space_id}/revisions/{target['revision']}")
 
     def contains(self, revision: Json | None, page_id: str, node: str | None) -> bool:
@@ -323,7 +322,6 @@ def _new_message(world: World, markdown: str) -> Json:
 
 
 def _body_markdown(body: Markdown) -> str:
-    """Return the body of a comment as Markdown."""
     if body.document is None:
         return body.markdown
     markdown: str = _to_markdown(body.document)
@@ -347,7 +345,6 @@ def _apply_edits(op: comments.Update | comments.UpdateReply, world: World, threa
 
 
 def _apply_reactions(op: comments.Update | comments.UpdateReply, world: World, before: Iterable[Json]) -> list[Json]:
-    """Return the reactions `before` with the changes that `op` requests for the caller."""
     removed, added = op.removed_reactions or (), op.added_reactions or ()
     if not all(0 < len(emoji) <= EMOJI_LIMIT for emoji in (*removed, *added)):
         raise Refusal(400, f"A reaction must be one emoji of 1 to {EMOJI_LIMIT} characters.")
@@ -362,7 +359,6 @@ def _apply_reactions(op: comments.Update | comments.UpdateReply, world: World, b
 
 
 def _present_review(world: World, at: ChangeRequestRef, document: Json, format: Format | None = None) -> Json:
-    """Return a review as an API resource. It contains the comment of the review unless the comment was deleted."""
     review = {"object": "change-request-review", **document, "reviewer": present_user(world, document["reviewer"])}
     if "requestedBy" in document:
         review["requestedBy"] = present_user(world, document["requestedBy"])

@@ -199,7 +199,6 @@ def _list_changes(op: content.ListChanges, world: World) -> Json:
 
 
 def _requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
-    """Return the text of a page in the form that `op` requests, for example with expanded includes or with links by ID."""
     text = spaces.page_text(world, page)
     if op.dereferenced:
         text = expand_includes(world.store, text, page, revision)

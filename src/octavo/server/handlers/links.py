@@ -245,7 +245,7 @@ class LinkSurvey:
         return LinkTarget("ok", "openapi", slug) if exists else LinkTarget("broken", "url", slug)
 
     def _find_document(self, collection: str, name: str) -> Json | None:
-        """Return the document with the ID `name`. None if there is none, or if `name` is not a valid ID."""
+        # `name` is any text of a page, so it may not be part of a path.
         return self._world.store.find(f"/{collection}/{name}") if ID_PATTERN.fullmatch(name) else None
 
     def _reusable_target(self, reference: str, page: Json) -> LinkTarget:
@@ -290,7 +290,6 @@ def _has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
 
 
 def _text_links(world: World, page: Json) -> TextLinks:
-    """Return the links in a page or an item of reusable content."""
     name = page.get("text")
     if not name:
         return TextLinks((), PageAnchors((), True))
@@ -445,7 +444,6 @@ class LinkPresenter:
 
     @cached_property
     def _context(self) -> Json:
-        """The field `versionContext` with the change request of a location. Empty for main."""
         if not isinstance(self._at, ChangeRequestRef):
             return {}
         change_request = present_change_request(self._world, self._world.store.get(change_request_path(self._at)))

@@ -384,7 +384,6 @@ def _has_site(world: World, organization: Json, site: str) -> bool:
 
 
 def _refuse_taken_hostname(world: World, organization: Json, hostname: str) -> None:
-    """Raise Refusal if `hostname` is the hostname or the ID of another organization."""
     for other in world.store.all("/orgs"):
         if other["id"] != organization["id"] and hostname in (other.get("hostname"), other["id"]):
             raise Refusal(400, f"The subdomain {hostname} is already taken. Choose another.")
@@ -438,8 +437,6 @@ def _present_provider(world: World, document: Json) -> Json:
 
 @before_save(sso.SamlProvider)
 def _fill_in_provider(op: sso.CreateProvider | sso.UpdateProvider, world: World, document: Json) -> Json:
-    """Return a provider with the status `active` if all required fields have a value, else `pending`. Raises
-    MissingResource if its default team does not exist."""
     organization = op.at.organization_id
     if op.default_team:
         world.store.get(f"/orgs/{organization}/teams/{op.default_team}")
@@ -493,8 +490,6 @@ def _refuse_hidden_space(op: translations.Create, world: World, space_id: str) -
 
 
 def _translation_title(world: World, document: Json) -> str:
-    """Return the default title of a translation, such as `Guide (fr)`. If the caller cannot see the space, return only the
-    language."""
     space = world.store.find(f"/spaces/{document['source']['space']}")
     language: str = document["language"]
     return f"{space['title']} ({language})"[:_TRANSLATION_TITLE_LIMIT] if space and can_see(world, space) else language

@@ -183,7 +183,6 @@ def containers(world: World, shared: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _granted_roles(world: World, path: str, organization: str, user: str) -> Iterator[str]:
-    """Yield the roles in the space or collection at `path` that are granted to a member or to a team of the member."""
     if grant := world.store.find(f"{path}/permissions/users/{user}"):
         yield grant["role"]
     for grant in world.store.all(f"{path}/permissions/teams"):

@@ -127,7 +127,6 @@ def _partial_match_snippet(world: World, section_id: int, query_text: str) -> st
 
 
 def _linked_page_title(tree: dict[str, Json], link_targets: links.SpaceIndex, page: Json, address: str) -> str | None:
-    """Return the title of the page to which a mention refers. None if the page is not in this space."""
     target = links.resolve(address, page_trees.link_base(page), link_targets)
     return str(tree[target.page]["title"]) if isinstance(target, links.PageLink) else None
 
@@ -140,7 +139,6 @@ def _in_site(op: search.InSite, world: World) -> Json:
 
 
 def _spaces_in_scope(scope: search.DefaultScope | search.SpecificScope | search.AllScope, view: SiteView) -> list[str]:
-    """Return the IDs of the visible spaces in the scope of a search."""
     visible = {part.document["id"]: part.document for part in view.site_spaces()}
     chosen: set[str | None]
     if isinstance(scope, search.SpecificScope):

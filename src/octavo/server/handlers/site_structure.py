@@ -209,8 +209,8 @@ def require_addable_space(world: World, organization: str, space_id: str) -> Jso
 
 
 def title_from_space(space: Json) -> str:
-    """Return the default title of a site or section with a space: the title of the space, or `Untitled` instead of a title
-    with one letter, which the API forbids."""
+    """Return the default title for a site or section with a space: the title of the space. A title with one letter becomes
+    `Untitled`, because the API forbids it."""
     title: str = space["title"]
     return title if len(title) >= 2 else "Untitled"
 
@@ -365,7 +365,7 @@ def _move_section(op: structure.MoveSection, world: World) -> Json:
 
 
 def _move(world: World, tree: SiteTree, item: structure.Pointer, position: structure.Position | None) -> Json:
-    """Move a part next to another part, or without `position` behind its siblings. Return its API resource."""
+    """Move a part next to another part, or without `position` to the end of its siblings. Return its API resource."""
     path, document = _find_part(world, tree, item)
     if position and (position.before is None) == (position.after is None):
         raise Refusal(400, "position must have either before or after.")
@@ -419,7 +419,6 @@ def _part_path(tree: SiteTree, document: Json) -> str:
 
 
 def _with_parent(document: Json, parent: str | None) -> Json:
-    """Return a copy of a part in another section or group, or at the root if `parent` is None."""
     field = PARENT_FIELDS[document["object"]]
     fields = {name: value for name, value in document.items() if name != field}
     return {**fields, field: parent} if parent else fields
@@ -429,7 +428,7 @@ def _without_null(document: Json, *fields: str) -> Json:
     return {name: value for name, value in document.items() if value is not None or name not in fields}
 
 
-def _parts_with_same_prefix(tree: SiteTree, kind: str, parent: str | None) -> list[Json]:
+def _parts_with_unique_paths(tree: SiteTree, kind: str, parent: str | None) -> list[Json]:
     """Return the parts that must have different paths: all sections of a site, or all site spaces in `parent`."""
     parts = tree.sections() if kind == "site-section" else tree.parts_in(kind, parent)
     return [part.document for part in parts]
@@ -437,12 +436,12 @@ def _parts_with_same_prefix(tree: SiteTree, kind: str, parent: str | None) -> li
 
 def _free_path(tree: SiteTree, kind: str, parent: str | None, title: str) -> str:
     return page_trees.free_slug(
-        page_trees.page_slug(title), {part["path"] for part in _parts_with_same_prefix(tree, kind, parent)}
+        page_trees.page_slug(title), {part["path"] for part in _parts_with_unique_paths(tree, kind, parent)}
     )
 
 
 def _refuse_taken_path(tree: SiteTree, document: Json, parent: str | None) -> None:
     refuse_invalid_step(document["path"], "path")
-    for other in _parts_with_same_prefix(tree, document["object"], parent):
+    for other in _parts_with_unique_paths(tree, document["object"], parent):
         if other["id"] != document["id"] and other["path"] == document["path"]:
             raise Refusal(409, f"The path “{document['path']}” is already taken there. Choose another path.")

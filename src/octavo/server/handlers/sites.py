@@ -313,7 +313,6 @@ guards(share_links.List, share_links.Create, share_links.Update, share_links.Del
 
 @presents(share_links.ShareLink)
 def _present_share_link(world: World, document: Json) -> Json:
-    """Return a share link as an API resource. It has a URL if the site is published."""
     tree = site_tree.load_site_of(world, document)
     urls = site_tree.published_urls(tree, site_tree.site_url(world, tree, document["key"]))
     facts = omit(document, "organization", "site", "key")
@@ -361,8 +360,6 @@ def _present_redirect(world: World, document: Json) -> Json:
 
 @before_save(redirects.Redirect)
 def _fill_in_redirect(op: redirects.Create | redirects.Update, world: World, document: Json) -> Json:
-    """Return a redirect with a normalized source. Raises Refusal if another redirect has this source, and
-    MissingResource if the destination does not exist."""
     site = site_tree.site_path(op.at)
     source = normalize_path(document["source"])
     other = world.store.find_by(f"{site}/redirects", "source", source)

@@ -162,7 +162,7 @@ RETENTION = timedelta(days=7)
 
 
 def list_ordered(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
-    """Return pairs of a sort key and a space or collection, for all in an organization, in order. `collection` is
+    """Return pairs of a sort key and a document for all spaces or collections of an organization, in order. `collection` is
     `/spaces` or `/collections`. Deleted spaces are included."""
     documents = world.store.items(collection)
     matching = [
@@ -250,7 +250,6 @@ def set_parent(document: Json, parent: str | None) -> None:
 @handle.register(spaces.Transfer)
 @handle.register(collections.Transfer)
 def _transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
-    """Move a space, or a collection with its contents, to the root of another organization."""
     path = path_of(op).removesuffix("/transfer")
     transferred = world.store.get(path)
     require(world, transferred, "admin")

@@ -106,7 +106,6 @@ def receive_file(world: World, organization: str, key: str, secret: str, data: b
 
 
 def _upload_key(world: World, url: str) -> str | None:
-    """Return the storage key in an upload URL of this platform. None for other URLs."""
     parts = url.removeprefix(world.url("/~/uploads/")).split("/")
     return parts[1] if url.startswith(world.url("/~/uploads/")) and len(parts) == 3 else None
 
@@ -214,7 +213,6 @@ def _fetch_function(op: imports.Create, world: World) -> Callable[[str], Fetched
 
 
 def _require_editable(op: imports.Create, world: World) -> None:
-    """Raise Refusal if the space is locked, the change request is closed, or the caller may not edit the content."""
     space = world.store.get(f"/spaces/{op.at.space_id}")
     if isinstance(op.at, ChangeRequestRef):
         require(world, space, "edit")

@@ -184,14 +184,12 @@ def _fields_of(
 
 
 def _example_text(example: Any) -> str:
-    """Return an example as the user types it: a list of texts has one item per line, an object is YAML."""
     if isinstance(example, list) and all(isinstance(each, str) for each in example):
         return "\n".join(example)
     return example if isinstance(example, str) else yaml_values.to_yaml(example).rstrip("\n")
 
 
 def _field_of_type(field: FormField, annotation: _Annotation) -> FormField:
-    """Return `field` with the kind, choices and limits that follow from its type `annotation`."""
     kinds = (annotation.type, *annotation.other_types)
     if all(get_origin(kind) is Literal for kind in kinds):
         options = tuple(option for kind in kinds for option in get_args(kind))
@@ -335,7 +333,6 @@ def _constants(
 
 
 def _constant_of(info: FieldInfo) -> Any:
-    """Return the value of a field that allows only one value. None for other fields."""
     values = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
     return values[0] if len(values) == 1 else None
 

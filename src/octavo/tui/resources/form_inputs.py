@@ -291,7 +291,6 @@ class FormPickers:
             self._choose(field, _PickerState(LoadedItems(choices)))
 
     def _pick_reference(self, field: FormField, reference_list: ReferenceList) -> None:
-        """Open a picker with the items that are already loaded, then load the others."""
         op = reference_list.list_operation(self._state.texts)
         if op is None:
             self._shell.explain(reference_list.blocked_message)
@@ -370,7 +369,6 @@ class FormPickers:
         self._shell.ask(state.picker, on_chosen)
 
     def _choose_several(self, field: FormField, state: _PickerState, cursor_value: str | None = None) -> None:
-        """Let the user add and remove items until the picker is closed."""
         selected = [each.strip() for each in (self._state.texts[field.name] or "").splitlines() if each.strip()]
 
         def label_of(value: str) -> str:

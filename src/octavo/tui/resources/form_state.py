@@ -248,7 +248,7 @@ class SubmittedForm:
 
     operation: Operation[Any]
     response: Any
-    """Response of the server. None if the response was lost. The change was made in this case, too."""
+    """Response of the server. None if the server made the change, but the response was lost."""
     replaced: Model | None = None
     """The item just before the change. None if the form created an item."""
 

@@ -95,7 +95,6 @@ def text_of_value(field: FormField, value: Any) -> str | None:
 
 
 def _line_of(value: Any) -> str:
-    """Return a value as one line of text. An object becomes its ID."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or value is None:
@@ -487,7 +486,6 @@ def _editor_value(field: FormField, text: str | None) -> Any:
 
 
 def _editor_item(field: FormField, line: str) -> Any:
-    """Return the object in one line of a list. If the field accepts no objects, return the line."""
     try:
         parsed = yaml_values.parse_yaml(line) if field.item_kind == "line" and line.startswith("{") else None
     except YamlError:

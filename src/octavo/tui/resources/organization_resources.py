@@ -150,7 +150,6 @@ def _team_role(membership: teams.Membership) -> str | None:
 
 
 def _invite_notice(op: invites.Invite, response: invites.Invited | None) -> str:
-    """Return the notice after an invitation: the number of new members, and the email addresses that were not invited."""
     if response is None:
         return "The invitations were sent, but the server did not report how many members are new. Check the list of members."
     added, rejected = response.invited, response.failed_sso_emails
@@ -413,7 +412,6 @@ TABLES = (
 
 
 def _root_arguments(organization: Organization) -> Arguments:
-    """Return the subdomain and the email domain of an organization, if it has them."""
     arguments = {"subdomain": organization.hostname, "email_domain": next(iter(organization.email_domains), None)}
     return {name: value for name, value in arguments.items() if value}
 

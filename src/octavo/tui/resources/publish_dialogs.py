@@ -63,7 +63,6 @@ async def load_snapshot(live: Live, site_ref: SiteRef) -> SiteSnapshot:
 
 
 async def _load_or_none(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
-    """Return all items of a list. None if the list cannot be loaded."""
     try:
         return await all_items(live, op)
     except ApiError:

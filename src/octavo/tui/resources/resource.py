@@ -52,7 +52,7 @@ _ID: TypeAdapter[str] = TypeAdapter(Id, config=ConfigDict(defer_build=True))
 DetailFacts: TypeAlias = Sequence[tuple[str, AnyText]]
 """Facts in the details: pairs of a label and a value."""
 PAGE_SIZE = 1000
-"""Items in one response: the most that the API allows."""
+"""Maximum number of items in a response of the API."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class ResourceColumn(Generic[M]):
     width: int = 0
     """Width in cells. Columns with a width of 0 share the remaining space."""
     drop_rank: int = 0
-    """If the table is narrow, columns with the highest rank are hidden first."""
+    """Rank by which columns are hidden in a narrow table, highest first."""
     empty_text: str = ""
     """Text of an empty cell."""
     is_id: bool = False
@@ -96,7 +96,6 @@ class ResourceColumn(Generic[M]):
         return self._render_value(self.value_of(item), name_of)
 
     def _label_of(self, value: Any, name_of: NameOf) -> str:
-        """Return the name for an ID, the label for a code, and any other value as text."""
         return name_of(str(value)) if self.is_id else label(str(value)) if self.is_code else str(value)
 
     def _render_value(self, value: Any, name_of: NameOf) -> AnyText:
@@ -364,7 +363,6 @@ def _limit_argument(operation: type[Operation[Any]], page_size: int) -> Argument
 
 
 def _name_of(item: Any) -> str:
-    """Return the title, name or label of an item, or of its space, team or user. Empty if there is none."""
     objects = (item, *(getattr(item, each, None) for each in ("space", "team", "user")))
     values = (getattr(each, name, "") for each in objects for name in ("title", "name", "label"))
     return str(next(filter(None, values), ""))

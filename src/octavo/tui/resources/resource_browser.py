@@ -121,7 +121,6 @@ def structure_target(view: BrowserScreen) -> site_tree.StructureTarget | None:
 
 
 def _open_route(view: BrowserScreen, route: Route) -> None:
-    """Open a view. If the user has no access to its space, say so."""
     if isinstance(route, ToPage) and view.shell.workspace.space(route.space) is None:
         view.shell.explain("You do not have access to this space.")
     else:
@@ -417,7 +416,6 @@ class BrowserScreen(ListView[Any]):
         self._update_status()
 
     def _unavailable_reason(self, resource: Resource[Any]) -> str | None:
-        """Return why a table is not available for the parent or on this server. None if it is available."""
         return resource.unavailable_reason(self.level.parent) or self.live.availability.why_unavailable(
             resource.list_operation(self.level.arguments)
         )
@@ -563,7 +561,6 @@ def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], current: Any)
 
 
 def _load_more_names(view: BrowserScreen) -> None:
-    """Load the names that the items of the selected table need, with `Resource.more_lookups`."""
     resource, arguments = view.level.resource, view.level.arguments
     if view.snapshot.value is None:
         return
@@ -572,7 +569,6 @@ def _load_more_names(view: BrowserScreen) -> None:
 
 
 def _lookup_responses(view: BrowserScreen, resource: Resource[Any]) -> dict[type[Operation[Any]], Any]:
-    """Return the responses to `Resource.lookups` by operation. None for a response that is not loaded."""
     return {
         lookup: view.live.peek(build_largest_list_operation(lookup, view.level.arguments)).value
         for lookup in resource.lookups
@@ -580,7 +576,6 @@ def _lookup_responses(view: BrowserScreen, resource: Resource[Any]) -> dict[type
 
 
 def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) -> Sequence[Any]:
-    """Return the items in a response, with the values that `Resource.derive_items` adds."""
     items = resource.items(response)
     if resource.derive_items is None:
         return items

@@ -99,7 +99,6 @@ class Selection:
 
 
 def _why_unavailable(app: Shell, operation: type[Operation[Any]], parent: Model) -> str | None:
-    """Return why the server or the site's plan does not support an operation. None unless this is known."""
     frozen = frozen_feature_reason(parent, operation) if isinstance(parent, Site) else None
     return frozen or app.session.live.availability.why_unavailable(operation)
 
@@ -130,8 +129,6 @@ def _why_not_deleted(app: Shell, selection: Selection) -> str | None:
 
 
 def _delete_effects(resource: Resource[Any], items: Sequence[Any]) -> list[str]:
-    """Return sentences about the effects of a deletion. With several items, a sentence names the items that have the
-    effect."""
     titles_by_effect: dict[str, list[str]] = {}
     for item in items:
         for effect in resource.delete_effects(item):

@@ -319,7 +319,6 @@ def _list_path(resource: Resource[Any], arguments: Arguments) -> str:
 
 
 async def _find_item(live: Live, resource: Resource[Any], arguments: Arguments, key: str) -> Any | None:
-    """Return an item as it is now. None if it was deleted. Raises ApiError."""
     op = resource.list_operation(arguments)
     if not isinstance(op, Listing):
         return _with_key(resource, await live.send(op), key)

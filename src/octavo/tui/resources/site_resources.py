@@ -43,7 +43,6 @@ _SET_DEFAULT = Action[Any](
 
 
 def _visitor_effects(part: site_structure.SiteSpace | site_structure.SiteSection) -> list[str]:
-    """Return sentences about the effects on visitors of removing a part from the site."""
     if part.default:
         return [
             f"Visitors to {part.urls.published or 'the site'} currently see this item first. After you remove it, they will see another item first."
@@ -53,7 +52,6 @@ def _visitor_effects(part: site_structure.SiteSpace | site_structure.SiteSection
 
 
 def _removed_spaces(section: site_structure.SiteSection) -> str:
-    """Return a sentence about the spaces in a section, which are removed from the site with the section."""
     names = ", ".join(space.title or space.id for space in section.site_spaces)
     title = site_tree.title_of(section)
     return f"The spaces in {title} will also be removed from the site: {names}." if names else f"{title} has no spaces."
@@ -172,7 +170,6 @@ STRUCTURE: Resource[site_tree.PartRow] = Resource(
 
 
 def _destination(redirect: redirects.Redirect) -> str:
-    """Return the target of a redirect: a URL, or the ID of a page, section or site space."""
     destination = redirect.destination
     return destination.url or destination.site_section_id or destination.page_id or destination.site_space_id or ""
 

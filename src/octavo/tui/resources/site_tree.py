@@ -295,7 +295,6 @@ def _move_step(step: Literal[-1, 1]) -> Callable[[Shell, StructureTarget], None]
 
 
 def _choose_parent(app: Shell, target: StructureTarget) -> None:
-    """Ask for a section or group and for a position in it, and move the part."""
     if (part := target.part) is None or (structure := target.structure) is None:
         return
     current_parent = parent_id(part)

@@ -96,7 +96,6 @@ async def load_role_scopes(live: Live, organization: OrganizationRef, at: Shared
 
 
 async def _load_role_scope(live: Live, at: Shared, item: Any) -> roles.RoleScope:
-    """Return the roles in a space or collection. If loading fails, `load_error` has the reason."""
     title = item.title or item.id
     try:
         user_permissions, team_permissions = await asyncio.gather(
@@ -118,7 +117,6 @@ async def _load_role_scope(live: Live, at: Shared, item: Any) -> roles.RoleScope
 
 
 def _grant_again(operation: type[Operation[Any]], arguments: Arguments, role: str, **ids: str) -> Operation[Any] | None:
-    """Return the operation that assigns a removed role again. None if the role is not valid in a request."""
     return build_operation(operation, {**arguments, **ids, "role": role}) if role in get_args(Role) else None
 
 
@@ -159,7 +157,6 @@ _GRANT_INTRO = "The role applies to this space or collection and to everything i
 
 
 def _grant_notice(grant: permissions.Grant, response: None) -> str:
-    """Return the notice after a grant, such as “Assigned the Editor role to 2 members.”"""
     counts = ((len(grant.users or ()), "member"), (len(grant.teams or ()), "team"))
     recipients = " and ".join(plural(number, noun) for number, noun in counts if number)
     return (

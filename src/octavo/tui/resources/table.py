@@ -81,7 +81,7 @@ class TableState:
         return Row(cells=tuple(column.cell(item, name_of) for column in self.columns))
 
     def search_text(self, item: Any, name_of: NameOf) -> str:
-        """Return the text of an item that the filter searches. It includes hidden columns."""
+        """Return the text of all columns of an item for the filter, including hidden columns."""
         return " ".join([column.search_text(item, name_of) for column in self.resource.columns])
 
     def clear_sort_keys(self) -> None:

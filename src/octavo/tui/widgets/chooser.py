@@ -268,7 +268,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.choose()
 
     def choose_after_typing(self) -> None:
-        """Call `choose` after the queued letters are processed that the user typed before enter."""
+        """Call `choose` after Textual has processed the letters that were typed before enter."""
         self.query_one(FilterInput).call_later(self.choose)
 
     def choose(self) -> None:
@@ -325,7 +325,7 @@ SEARCH_DELAY = 0.3
 
 
 class Picker(Chooser[T | None, T]):
-    """A dialog whose result is the chosen value, or None if it was closed."""
+    """A dialog that returns the chosen value. None if the user closes the dialog."""
 
     def __init__(
         self,

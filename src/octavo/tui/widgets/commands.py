@@ -108,7 +108,7 @@ class Command(Generic[T]):
     writes: bool | Callable[[Any, T], bool] = False
     """True if the command sends changes to the server, which read-only mode (`--read-only`) does not allow."""
     takes_text: bool = False
-    """True if the command opens an input. If it cannot run, the next letters must not run other commands."""
+    """True if the command opens an input. If the command cannot run, the next letters must not run other commands."""
     id: str = ""
     """The complete id. Empty if the id is `GROUP.NAME`."""
 
@@ -528,8 +528,8 @@ def own_bindings(node: type[DOMNode]) -> Iterator[Binding]:
 def accepted_keys(
     keymap: Mapping[str, str], classes: Iterable[type[DOMNode]]
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return the keys in `keymap` that `classes` can use, by command id. Also return pairs of a command id whose keys
-    must be ignored, and the reason, such as `cannot use j: …`."""
+    """Return the keys in `keymap` that `classes` can use, by command id. Also return the other command ids, each with a
+    reason such as `cannot use j: …`."""
     ignored: list[tuple[str, str]] = []
     bindings_by_context: dict[str, list[Binding]] = {}
     for owner in classes:

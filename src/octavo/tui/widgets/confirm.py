@@ -239,7 +239,6 @@ class ConfirmDialog(Dialog[Confirmed | None]):
 
     @property
     def _is_active(self) -> bool:
-        """True until the dialog is confirmed, canceled or removed."""
         return not self._is_answered and not is_being_removed(self)
 
     @property

@@ -59,7 +59,7 @@ class DraftDelay(Delay):
         return self._first_unsaved is not None
 
     def seconds_until_save(self, now: float) -> float:
-        """Return the seconds to wait before saving, after a key was pressed at the time `now`. Never 0."""
+        """Record a key press at the time `now`. Return the seconds to wait before saving, which are never 0."""
         if self._first_unsaved is None:
             self._first_unsaved = now
         return max(0.01, min(self.AFTER_LAST, self._first_unsaved + self.AT_MOST - now))

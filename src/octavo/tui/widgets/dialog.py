@@ -111,8 +111,8 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close this dialog, or if another screen covers this dialog, close it later. Textual would close the other
-        screen."""
+        """Close this dialog. If another screen covers this dialog, close it after that screen. Textual would close the
+        other screen."""
         if self.is_active:
             return super().dismiss(result)
         if self in self.app.screen_stack:

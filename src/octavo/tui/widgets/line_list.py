@@ -248,8 +248,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
             index = remaining if remaining is not None else 0 if self.query_text else old_cursor
         self.cursor = self._nearest_stop(index, 1)
         if keys and (not self.query_text or (remaining is not None and user_key in old_keys)):
-            # The neighbor of a removed item replaces it as the selection of the user. An item that the filter hides does
-            # not lose the selection.
+            # If the selected item was removed, its neighbor becomes the selection of the user. If the filter hides the item,
+            # the selection does not change.
             self.returning_key = self.key
         self.lay_out_again()
         if keys and had_items:
@@ -373,8 +373,8 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._set_cursor(len(self.keys) - 1, step=-1)
 
     def go_to_heading(self, step: int) -> None:
-        """Select the first item below the next heading (1) or the previous heading (-1). With -1, the heading of the
-        selected item is the previous heading unless the first item below it is selected."""
+        """Select the first item below the next heading (1). With -1, select the first item below the current heading,
+        or from there below the previous heading."""
         below_headings = {bisect_left(self.first_lines, line) for line in self.extra_lines}
         first_items = {self._nearest_stop(index, 1) for index in below_headings if index < len(self.keys)}
         candidates = [item for item in first_items if (item > self.cursor if step > 0 else item < self.cursor)]

@@ -61,8 +61,8 @@ def safe_lines(text: AnyText) -> Content:
 
 
 def fit(content: Content, width: int, *, right: bool = False) -> Content:
-    """Return `content` in exactly `width` cells: cut with an ellipsis, or padded with spaces at the right end, with
-    `right` at the left end."""
+    """Return `content` in exactly `width` cells, cut with an ellipsis or padded with spaces. With `right`, the spaces
+    are at the left."""
     if width <= 0:
         return _content("")
     missing = width - content.cell_length

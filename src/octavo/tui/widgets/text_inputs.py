@@ -155,7 +155,6 @@ class TextEditor(TextArea):
 
 
 def _first_line(text: str) -> str:
-    """Return the first line of pasted text, sanitized for a one-line input."""
     lines = text.strip()[:MAX_INPUT_LENGTH].splitlines()
     return safe_address(lines[0]) if lines else ""
 

@@ -45,7 +45,7 @@ class FactList(Widget):
         self._cache: tuple[tuple[Fact, ...], int, list[Content]] = ((), 0, [])
         """The facts, the width in cells, and the lines of the facts in this width."""
         self.min_height = 0
-        """Minimum height in lines. It avoids a layout when other facts need fewer lines."""
+        """Minimum height in lines, so that fewer facts need no new layout."""
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -117,7 +117,6 @@ class ChangingText(Static):
             self.refresh(layout=True)
 
     def _content_size(self) -> Size | None:
-        """Return the size of the content in the current width. None before the first layout."""
         width = self.content_size.width
         if not width:
             return None

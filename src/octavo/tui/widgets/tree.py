@@ -117,7 +117,7 @@ class FlatTree:
         return tuple(reversed(path))
 
     def searched_texts(self) -> list[str]:
-        """Return the text of each node in which the filter searches. The first call is slow for a large tree."""
+        """Return the texts of all nodes for the filter. The first call is slow for a large tree."""
         if self._texts is None:
             self._texts = [_searched_text(node) for _, node in self._rows]
         return self._texts
@@ -152,7 +152,6 @@ def contains_words(node: TreeNode, words: Sequence[str]) -> bool:
 
 
 def _searched_text(node: TreeNode) -> str:
-    """Return the folded label of a node and the last segment of its path. Empty for a section."""
     if node.kind == "section":
         return ""
     label = fold(node.label if isinstance(node.label, str) else node.label.plain)
