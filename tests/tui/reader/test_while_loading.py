@@ -20,7 +20,7 @@ from octavo.documents.source_reader import parse
 from octavo.tui.reader import diff_contents, page_loading
 from octavo.tui.reader.diff_contents import DiffBuilder
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.find_bar import CopiesWhenReady, CopyPending, SelectionCollector
+from octavo.tui.reader.find_bar import CopyPending, DelayedCopyScreen, SelectionCollector
 from octavo.tui.reader.page_loading import PageLoaded, PageLoader, PageParse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_position import START, ReadingPosition, rows_from
@@ -65,7 +65,7 @@ class CopyingApp(PaneApp[P]):
     """An app whose screen copies a selection once the text is complete."""
 
     def get_default_screen(self) -> Screen[Any]:
-        return CopiesWhenReady(id="_default")
+        return DelayedCopyScreen(id="_default")
 
 
 @asynccontextmanager

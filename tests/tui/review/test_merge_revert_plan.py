@@ -110,7 +110,7 @@ async def test_merge_is_reverted_completely(live: Live, editor: SpaceEditor, wor
     assert await content_of_main(editor) != before
     plan, made = await revert(live, editor, of)
     assert sorted(plan.lines) == sorted(lines)
-    assert (plan.not_reverted, made.with_conflicts) == ((), ())
+    assert (plan.not_reverted, made.titles_with_conflicts) == ((), ())
     assert await content_of_main(editor) == before
 
 
@@ -211,7 +211,7 @@ async def test_later_edits_are_kept(
     await merge_changes(editor, later)
     before = await editor.outline()
     plan, made = await revert(live, editor, of)
-    assert (plan.not_reverted, made.with_conflicts) == (not_reverted, conflicts)
+    assert (plan.not_reverted, made.titles_with_conflicts) == (not_reverted, conflicts)
     assert await editor.outline() == before
     if page:
         assert (await editor.page(page)).markdown == text

@@ -25,7 +25,7 @@ from octavo.tui.core.item_labels import adjacent_page, offline_mark, space_nodes
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.view import View, focus_if
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing
-from octavo.tui.reader.find_bar import CopiesWhenReady
+from octavo.tui.reader.find_bar import DelayedCopyScreen
 from octavo.tui.reader.link_opening import (
     PageRequested,
     copy_url,
@@ -235,7 +235,7 @@ CONTENT: Commands[ContentScreen] = Commands(
 )  # fmt: skip
 
 
-class ContentScreen(View, CopiesWhenReady):
+class ContentScreen(View, DelayedCopyScreen):
     """Three panes: the tree of spaces or pages, the open page, and its threads."""
 
     MODE = "content"

@@ -29,9 +29,9 @@ from octavo.tui.render.styled_lines import ClickableSpan, Line, cells, clickable
 from octavo.tui.render.styles import Styles
 from octavo.tui.widgets.commands import Command, Commands
 
-_PAN = 16
+_PAN_CELLS = 16
 """Number of cells by which a key scrolls wide code or tables."""
-_MOST_UNITS = 100
+_MAX_CACHED_UNITS = 100
 """Maximum number of units with cached selectable blocks."""
 
 
@@ -79,7 +79,7 @@ class BlockCursor(PanePart):
         lines = self.viewport.virtual_lines.lines(unit_index)
         cached_lines, spans = self._spans.get(unit_index, (None, []))
         if cached_lines is not lines:
-            if len(self._spans) >= _MOST_UNITS:
+            if len(self._spans) >= _MAX_CACHED_UNITS:
                 self._spans.clear()
             ranges = self.viewport.contents.spans_in(lines)
             spans = [BlockSpan(unit_index, first, last, block) for first, last, block in ranges]
@@ -238,11 +238,11 @@ def _pan(step: int) -> Callable[[object, BlockCursor], None]:
     return lambda _, cursor: cursor.pan(step)
 
 
-PANNING: Commands[BlockCursor] = Commands(
+PAN_COMMANDS: Commands[BlockCursor] = Commands(
     "page",
     (
-        Command("pan_right", "right", "Scroll right", "Scroll wide code or tables to the right", run=_pan(_PAN), shown=False),
-        Command("pan_left", "left", "Scroll left", "Scroll wide code or tables to the left", run=_pan(-_PAN), shown=False),
+        Command("pan_right", "right", "Scroll right", "Scroll wide code or tables to the right", run=_pan(_PAN_CELLS), shown=False),
+        Command("pan_left", "left", "Scroll left", "Scroll wide code or tables to the left", run=_pan(-_PAN_CELLS), shown=False),
     ),
     find=lambda view: view.cursor,
 )  # fmt: skip
@@ -525,7 +525,7 @@ class Clickables(PanePart):
         )
 
 
-LINK_HINTS: Commands[Clickables] = Commands(
+HINT_COMMANDS: Commands[Clickables] = Commands(
     "page",
     (
         Command("link_hints", "f", "Follow link", "Open a link by typing its letters", takes_text=True, run=lambda _, clickables: clickables.show_all_hints()),

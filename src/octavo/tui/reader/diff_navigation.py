@@ -69,7 +69,7 @@ def position_text(diff: DiffUnits, index: int, *, by_risk: bool) -> str:
     return f"change {number} of {diff.count}{order}: {leading_kind(diff.units[here].kinds)}"
 
 
-_MOST_SLICES = 6
+_MAX_SEARCHED_SLICES = 6
 """Maximum number of slices to search for a block, because rendering all slices may take seconds."""
 
 
@@ -244,7 +244,7 @@ class DiffNavigation:
     def _find_span(self, block: Block) -> BlockSpan | None:
         """Return the span of `block`, else of a block with the same key. None if there is neither."""
         same_key: BlockSpan | None = None
-        tries = _MOST_SLICES
+        tries = _MAX_SEARCHED_SLICES
         contains_by_id: dict[int, bool] = {}
 
         def contains(top: Block) -> bool:

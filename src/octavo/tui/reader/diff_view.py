@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from octavo.documents.blocks import Block
 from octavo.tui.core.view import View
-from octavo.tui.reader.block_cursor import LINK_HINTS, PANNING
+from octavo.tui.reader.block_cursor import HINT_COMMANDS, PAN_COMMANDS
 from octavo.tui.reader.diff_contents import DiffContents, DiffLayout, PageSection
 from octavo.tui.reader.diff_navigation import (
     CHANGE_COMMANDS,
@@ -26,12 +26,12 @@ from octavo.tui.reader.diff_navigation import (
     ORDER_COMMANDS,
     DiffNavigation,
 )
-from octavo.tui.reader.find_bar import FIND
+from octavo.tui.reader.find_bar import FIND_COMMANDS
 from octavo.tui.reader.multi_page_diff import MultiPageContents, MultiPageNavigation
 from octavo.tui.reader.reading_pane import (
     BLOCK_COMMANDS,
     MOTION_COMMANDS,
-    READ_ON_KEY,
+    READ_ON_COMMANDS,
     BlockCommands,
     LoadingState,
     Reader,
@@ -177,7 +177,7 @@ class DiffView(Reader):
         _unless_empty(_BLOCK_COMMANDS.only("comment", "open")),
         _unless_empty(ORDER_COMMANDS),
         _unless_empty(LAYOUT_COMMANDS),
-        FIND.only("filter")
+        FIND_COMMANDS.only("filter")
         .with_changed("filter", help="Find text in the diff", shown=False)
         .for_target(
             lambda view: view.find_bar if len(view.viewport.virtual_lines) or view.is_waiting_for_lines else None,
@@ -185,13 +185,13 @@ class DiffView(Reader):
             no_target=_why_empty,
         ),
         _unless_empty(
-            LINK_HINTS.with_changed(
+            HINT_COMMANDS.with_changed(
                 "link_hints", help="Show letters that open a link or expand lines when you type them", shown=False
             )
         ),
-        _unless_empty(READ_ON_KEY),
+        _unless_empty(READ_ON_COMMANDS),
         _unless_empty(MOTION_COMMANDS),
-        _unless_empty(PANNING),
+        _unless_empty(PAN_COMMANDS),
         _unless_empty(_BLOCK_COMMANDS.only("yank")),
     )
     MOVES: ClassVar[frozenset[str]] = Reader.MOVES | {"next_change", "prev_change"}

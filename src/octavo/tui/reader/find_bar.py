@@ -364,7 +364,7 @@ class FindBar(PanePart):
         return viewport.widget.size.height - 1, strip
 
 
-FIND: Commands[FindBar] = Commands(
+FIND_COMMANDS: Commands[FindBar] = Commands(
     "page",
     (
         Command("filter", "slash", "Find", "Find text on this page", takes_text=True, run=lambda _, find_bar: find_bar.begin(), key_display="/"),
@@ -383,7 +383,7 @@ class CopyPending(SkipAction):
     """Raised if the selected text will be copied later."""
 
 
-class CopiesWhenReady(Screen[None]):
+class DelayedCopyScreen(Screen[None]):
     """Screen that copies long selected text later."""
 
     def action_copy_text(self) -> None:
@@ -450,7 +450,7 @@ class TextSelection(PanePart):
     def selected_text(self, selection: Selection) -> tuple[str, str] | None:
         """Return the selected text and a line break, as Textual expects. None if the pane has no lines. Raises
         CopyPending if `work_for` will copy the text later."""
-        seconds = FIRST_COLLECT_SECONDS if isinstance(self.viewport.widget.screen, CopiesWhenReady) else math.inf
+        seconds = FIRST_COLLECT_SECONDS if isinstance(self.viewport.widget.screen, DelayedCopyScreen) else math.inf
         if self._collect(selection, seconds):
             collector, self._collector = self._collector, None
             return (collector.text, "\n") if collector is not None and len(self.viewport.virtual_lines) else None

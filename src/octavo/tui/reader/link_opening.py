@@ -58,7 +58,7 @@ _choose_path = lazy("octavo.tui.core.file_dialogs:save_file")
 _text_dialog = lazy("octavo.tui.reader.page_dialogs:TextDialog")
 
 
-_MOST_SPECIFICATIONS = 8
+_MAX_SPECIFICATIONS = 8
 """Maximum number of cached OpenAPI specifications of some megabytes each."""
 
 
@@ -82,7 +82,7 @@ def set_link_targets(shown: ShownPage) -> None:
     if deferred.specifications is None or deferred.specification_key != version:
         at = OrganizationRef(organization_id=space.organization)
         deferred.specifications = AsyncCache(
-            lambda query: _specification(shell.session, at, space.ref, query), capacity=_MOST_SPECIFICATIONS
+            lambda query: _specification(shell.session, at, space.ref, query), capacity=_MAX_SPECIFICATIONS
         )
         deferred.specification_key = version
     if deferred.titles is None:

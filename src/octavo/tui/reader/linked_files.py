@@ -38,7 +38,7 @@ DECODE_SECONDS = 5.0
 """Seconds that the decoder of an image may take."""
 DECODE_MEMORY = 768 << 20
 """Bytes of memory that the decoder of an image may use."""
-MOST_CELLS = 8_000
+MAX_IMAGE_CELLS = 8_000
 """Maximum number of cells of an image that is drawn with half blocks. More cells would be slow to paint."""
 _HEADER_BYTES = 4096
 """Maximum size of the header that the decoder writes before the pixels, in bytes."""
@@ -120,7 +120,7 @@ async def scale_image(
     """Decode an image in a child process and scale it to `columns` and `rows`. A cell shows two pixels, one above the
     other. `pixel_scale` multiplies the pixels in each direction."""
     width, height = max(1, columns) * pixel_scale, max(1, rows) * 2 * pixel_scale
-    while width * height > 2 * MOST_CELLS * pixel_scale * pixel_scale:
+    while width * height > 2 * MAX_IMAGE_CELLS * pixel_scale * pixel_scale:
         width, height = width * 19 // 20, height * 19 // 20
     request = json.dumps({"width": width, "height": height, "background": background}).encode()
     try:

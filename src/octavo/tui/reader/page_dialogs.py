@@ -47,7 +47,7 @@ from octavo.tui.widgets.dialog import Dialog, DialogFrame, dialog_styles
 from octavo.tui.widgets.short_texts import safe, safe_lines
 from octavo.tui.widgets.text_widgets import ChangingText
 
-NOTE: Commands[TextDialog] = Commands(
+NOTE_COMMANDS: Commands[TextDialog] = Commands(
     "note",
     (
         Command("close", "escape,q", "Close", "Close the dialog", run=lambda _, dialog: dialog.dismiss(None)),
@@ -70,7 +70,7 @@ class TextDialog(Dialog[LinkFollowed | None]):
         "This dialog shows a footnote, reusable content, output, or a help topic. Press j or k to scroll, / to find text, "
         "f to open a link, or y to copy the selected block. Press esc to close the dialog."
     )
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (NOTE,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (NOTE_COMMANDS,)
 
     def __init__(self, note: Block, deferred: DeferredContent, name: str = "") -> None:
         super().__init__()
@@ -129,7 +129,7 @@ def _why_no_other_row(_: object, dialog: TableRowDialog) -> str | None:
     return "This is the only row in the table." if len(dialog.table.children) < 2 else None
 
 
-ROW: Commands[TableRowDialog] = Commands(
+ROW_COMMANDS: Commands[TableRowDialog] = Commands(
     "row",
     (
         Command("next", "J", "Next row", "Go to the next table row", run=lambda _, dialog: dialog.step(1), why_not=_why_no_other_row),
@@ -149,7 +149,7 @@ class TableRowDialog(Dialog[TableRowResult | None]):
         "This dialog shows one table row, field by field. Press ( or ) to select a field, enter or f to open a link, "
         "y to copy the field, or J or K to go to the next or previous row. Press esc to go back to the page."
     )
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ROW,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ROW_COMMANDS,)
 
     def __init__(self, table: Block, row: Block, page: PageView) -> None:
         super().__init__()
@@ -274,7 +274,7 @@ def _why_no_browser(_: object, screen: ImageScreen) -> str | None:
     return _why_not_loaded(_, screen)
 
 
-PICTURE: Commands[ImageScreen] = Commands(
+IMAGE_COMMANDS: Commands[ImageScreen] = Commands(
     "picture",
     (
         Command("load", "enter", "Load", "Load the external image", run=lambda _, screen: screen.load(), why_not=_why_no_load, shown=False),
@@ -299,7 +299,7 @@ class ImageScreen(Dialog[None]):
         "This view shows an image as large as the terminal allows. Press l or h to go to the next or previous image, "
         "o to open the image in the browser, or w to save the image. Press esc to go back to the page."
     )
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PICTURE,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (IMAGE_COMMANDS,)
 
     def __init__(self, pictures: Sequence[ImageReference], targets: LinkTargets, index: int = 0) -> None:
         super().__init__()

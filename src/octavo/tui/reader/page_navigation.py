@@ -25,7 +25,7 @@ from octavo.tui.render.layout import anchors_above
 from octavo.tui.render.layout_context import path_to_block
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
 
-_MOST_SLICES = 4
+_MAX_SEARCHED_SLICES = 4
 """Maximum number of slices to search for a block, because rendering all slices may take seconds."""
 
 _THREADS_LOADING = StillLoading("The threads on this page are still loading.")
@@ -181,7 +181,7 @@ class PageNavigation:
         """Select the block `key`, scroll there, and expand blocks that hide it. Return False if missing."""
         if self.contents.shows_source:
             self.toggle_source()
-        tries = _MOST_SLICES
+        tries = _MAX_SEARCHED_SLICES
         for unit, each in enumerate(self.pane.viewport.virtual_lines.units):
             path = path_to_block(each.content, key)
             if not path:

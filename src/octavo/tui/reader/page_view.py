@@ -19,15 +19,15 @@ from octavo.api.safety import safe_address, safe_line, safe_text
 from octavo.documents.blocks import Block, Document
 from octavo.documents.emoji import to_emoji
 from octavo.lazy_import import lazy
-from octavo.tui.reader.block_cursor import LINK_HINTS, PANNING
-from octavo.tui.reader.find_bar import FIND
+from octavo.tui.reader.block_cursor import HINT_COMMANDS, PAN_COMMANDS
+from octavo.tui.reader.find_bar import FIND_COMMANDS
 from octavo.tui.reader.page_contents import PageContents, PageThreads, blocks_around, table_of
 from octavo.tui.reader.page_loading import PageLoader
 from octavo.tui.reader.page_navigation import HEADING_COMMANDS, PAGE_THREAD_COMMANDS, SOURCE_COMMANDS, PageNavigation
 from octavo.tui.reader.reading_pane import (
     BLOCK_COMMANDS,
     MOTION_COMMANDS,
-    READ_ON_KEY,
+    READ_ON_COMMANDS,
     BlockCommands,
     Reader,
     unless_empty,
@@ -175,7 +175,7 @@ def _why_not_change_width(_: object, page: PageView) -> str | None:
     return NOT_IN_EXCERPT if page.excerpt is not None and not page.excerpt.can_change_width else None
 
 
-WIDTH: Commands[PageView] = Commands(
+WIDTH_COMMANDS: Commands[PageView] = Commands(
     "page",
     (
         Command("wrap", "W", "Width", "Change the text width",
@@ -231,11 +231,11 @@ class PageView(Reader):
     FIRST_COMMANDS: ClassVar[tuple[str, ...]] = ("page.filter", "page.link_hints", "page.next_thread", "page.comment")
     HIT_COMMANDS: ClassVar[tuple[str, ...]] = ("page.next_hit", "page.prev_hit")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        FIND.only("filter").for_target(
+        FIND_COMMANDS.only("filter").for_target(
             lambda page: page.find_bar if len(page.viewport.virtual_lines) or page.is_waiting_for_lines else None,
             no_target=_why_empty,
         ),
-        _for_page(LINK_HINTS),
+        _for_page(HINT_COMMANDS),
         _for_whole_page(PAGE_THREAD_COMMANDS),
         _for_page(
             BLOCK_COMMANDS.only("comment", "open").with_changed(
@@ -243,14 +243,14 @@ class PageView(Reader):
                 applies=lambda _, block: block.pane.excerpt is None or block.pane.excerpt.why_no_comment is None,
             )
         ),
-        _for_whole_page(READ_ON_KEY),
+        _for_whole_page(READ_ON_COMMANDS),
         _for_whole_page(HEADING_COMMANDS),
-        _for_page(FIND.without("filter")),
+        _for_page(FIND_COMMANDS.without("filter")),
         _for_whole_page(SOURCE_COMMANDS),
-        WIDTH,
+        WIDTH_COMMANDS,
         _for_page(BLOCK_COMMANDS.only("yank")),
         _for_page(LINK_URL_COMMANDS),
-        _for_page(PANNING),
+        _for_page(PAN_COMMANDS),
         _for_page(MOTION_COMMANDS.with_changed("bottom", run=lambda _, page: page.loader.go_to_end())),
     )
     MOVES: ClassVar[frozenset[str]] = Reader.MOVES | {"next_heading", "prev_heading"}

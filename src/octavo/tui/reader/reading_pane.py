@@ -415,7 +415,7 @@ def _read_on(_: object, pane: Reader) -> None:
         pane.scroll_lines(_lines_per_page(pane))
 
 
-READ_ON_KEY: Commands[Reader] = Commands(
+READ_ON_COMMANDS: Commands[Reader] = Commands(
     "page",
     (
         Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next page", run=_read_on, shown=False),

@@ -10,9 +10,9 @@ from textual.content import Content
 
 from octavo.documents.blocks import Block
 from octavo.documents.merging.merged_page import MergeChoice
-from octavo.tui.reader.block_cursor import PANNING
-from octavo.tui.reader.find_bar import FIND
-from octavo.tui.reader.reading_pane import MOTION_COMMANDS, READ_ON_KEY, Reader
+from octavo.tui.reader.block_cursor import PAN_COMMANDS
+from octavo.tui.reader.find_bar import FIND_COMMANDS
+from octavo.tui.reader.reading_pane import MOTION_COMMANDS, READ_ON_COMMANDS, Reader
 from octavo.tui.reader.reading_position import BlockSpan
 from octavo.tui.reader.viewport import Contents, Viewport
 from octavo.tui.render.block_slices import render_failed_block, run_guarded
@@ -214,7 +214,7 @@ def _while_conflicts(group: Commands[Any]) -> Commands[Any]:
     )
 
 
-CONFLICTS: Commands[ThreeWayView] = Commands(
+THREE_WAY_COMMANDS: Commands[ThreeWayView] = Commands(
     "three",
     (
         Command("next", "n", "Next conflict", "Go to the next conflict", run=lambda _, view: view.go_to_conflict(1)),
@@ -235,13 +235,15 @@ class ThreeWayView(Reader):
     FIRST_COMMANDS: ClassVar[tuple[str, ...]] = ("three.next",)
     MOVES: ClassVar[frozenset[str]] = Reader.MOVES | {"next", "previous", "unfold"}
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        _while_conflicts(CONFLICTS),
+        _while_conflicts(THREE_WAY_COMMANDS),
         _while_conflicts(
-            FIND.only("filter").with_changed("filter", id="three.find", help="Find text in the conflicts", shown=False)
+            FIND_COMMANDS.only("filter").with_changed(
+                "filter", id="three.find", help="Find text in the conflicts", shown=False
+            )
         ),
-        _while_conflicts(READ_ON_KEY),
+        _while_conflicts(READ_ON_COMMANDS),
         _while_conflicts(MOTION_COMMANDS.without("read_back")),
-        _while_conflicts(PANNING),
+        _while_conflicts(PAN_COMMANDS),
     )
     contents: ConflictContents
 

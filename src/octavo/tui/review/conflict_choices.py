@@ -164,7 +164,7 @@ async def save_choices(
     count = len(resolved) + sum(each.name in chosen for each in open_conflicts.tree_conflicts)
     choices.clear_saved(open_conflicts, chosen)
     _save_resolved_pages(app, change_request, open_conflicts, chosen, saved.revision)
-    warning = _OVERWROTE
+    warning = _OVERWRITE_WARNING
     if not saved.overwrote:
         warning = await _check_saved_pages(app.session.live, at, open_conflicts, chosen, change_request)
     message = f"Resolved {plural(count, 'conflict')} in #{change_request.number}."
@@ -172,7 +172,7 @@ async def save_choices(
     on_written(pages)
 
 
-_OVERWROTE = (
+_OVERWRITE_WARNING = (
     "Someone else edited the change request at the same time, and your choices may have overwritten their text. "
     "Compare the pages with the previous revision."
 )

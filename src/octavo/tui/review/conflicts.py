@@ -59,8 +59,8 @@ from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.short_texts import plural, safe
 from octavo.tui.widgets.text_widgets import ChangingText
 
-_OTHERS = RowHeading("OTHER CONFLICTS", "")
-_PAGES = RowHeading("PAGES", "")
+_OTHER_CONFLICTS_HEADING = RowHeading("OTHER CONFLICTS", "")
+_PAGES_HEADING = RowHeading("PAGES", "")
 
 
 def _choice_command(name: str, keys: str, title: str, help: str, kind: ChoiceKind) -> Command[ConflictsScreen]:
@@ -138,7 +138,7 @@ class ConflictsScreen(View):
         self.rows: RowList[ConflictedPage | TreeConflict] = RowList(
             lambda item: conflict_row(item, self._choices.by_name),
             key=_key_of,
-            groups=lambda each: (_PAGES,) if isinstance(each, ConflictedPage) else (_OTHERS,),
+            groups=lambda each: (_PAGES_HEADING,) if isinstance(each, ConflictedPage) else (_OTHER_CONFLICTS_HEADING,),
             search=lambda each: each.title,
             empty="No conflicts.",
             hint="Press esc to go back.",

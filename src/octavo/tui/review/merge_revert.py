@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _merge_texts = lazy("octavo.documents.merging.page_merge:merge")
 
 
-_NO_BEFORE = "Octavo cannot revert this merge: the server did not return the revision before the merge."
+_NO_EARLIER_REVISION = "Octavo cannot revert this merge: the server did not return the revision before the merge."
 MAX_LINES = 8
 
 
@@ -47,7 +47,7 @@ def why_no_revert(app: Shell, target: RequestTarget) -> str | None:
     if target.change_request.status != "merged":
         return f"{target.name} is not merged. Only merged change requests can be reverted."
     if target.change_request.revision_merged is None:
-        return _NO_BEFORE
+        return _NO_EARLIER_REVISION
     return why_no_editing(app) or why_not_allowed(app, target, "edit")
 
 
@@ -91,7 +91,7 @@ async def _load_checks(app: Shell, space: SpaceRef, change_request: ChangeReques
 
 def _dialog_content(checks: RevertChecks) -> DialogContent:
     if checks.plan is None:
-        return DialogContent((), blocked=_NO_BEFORE)
+        return DialogContent((), blocked=_NO_EARLIER_REVISION)
     return DialogContent(plan_facts(checks.plan), blocked="" if checks.plan else "There is nothing left to revert.")
 
 
@@ -135,7 +135,7 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
         return sentence, None
     revisions = await load_revisions(live, space, merged, draft.revision)
     if revisions is None:
-        return _NO_BEFORE, None
+        return _NO_EARLIER_REVISION, None
     plan = await asyncio.to_thread(make_plan, revisions, await load_changes(live, space, revisions))
     revert = await revert_edits(live, space, revisions, plan, f"#{draft.number}")
     at, head = draft.ref(space), draft.revision
@@ -148,8 +148,8 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
             )
         head = outcome.revision
     await live.write(change_requests.Update(at=at, status="open"))
-    if revert.with_conflicts:
-        pages = short_texts.plural(len(revert.with_conflicts), "page")
+    if revert.titles_with_conflicts:
+        pages = short_texts.plural(len(revert.titles_with_conflicts), "page")
         return f"Created #{draft.number} to revert #{merged.number}. Conflicts on {pages} are marked in the text.", at
     return f"Created #{draft.number} to revert #{merged.number}. #{draft.number} is open for review.", at
 
@@ -428,7 +428,7 @@ class RevertEdits:
     """Edits of a plan in the order in which they must be applied."""
 
     edits: tuple[ContentEdit, ...]
-    with_conflicts: tuple[str, ...] = ()
+    titles_with_conflicts: tuple[str, ...] = ()
     """Titles of the pages where later edits conflict with the revert. Their texts have conflict markers."""
 
 
@@ -437,7 +437,7 @@ async def revert_edits(
 ) -> RevertEdits:
     """Return the edits of a plan. `label` names the new change request in conflict markers. Raises ApiError."""
     edits: list[ContentEdit] = []
-    with_conflicts: list[str] = []
+    titles_with_conflicts: list[str] = []
     edits += [RevertPage(page=page.id, revision=revisions.before.id) for page in plan.restored]
     edits += [RevertPage(page=page.id, revision=revisions.before.id) for page in plan.reverted]
     for later in plan.edited_later:
@@ -445,14 +445,14 @@ async def revert_edits(
         if later.merges_text:
             document, has_conflicts = await _merge_later_text(live, space, revisions, later.page_id, label)
         if has_conflicts:
-            with_conflicts.append(later.title)
+            titles_with_conflicts.append(later.title)
         if fields := {**later.fields, **({"document": document} if document is not None else {})}:
             edits.append(UpdatePage(page=later.page_id, **fields))
     # Positions are set after all parents, because a move shifts siblings.
     edits += [UpdatePage(page=each.page.id, into=each.parent) for each in plan.moved]
     edits += [UpdatePage(page=each.page.id, at=each.position) for each in plan.moved]
     edits += [DeletePage(page=page.id) for page in plan.deleted]
-    return RevertEdits(tuple(edits), tuple(with_conflicts))
+    return RevertEdits(tuple(edits), tuple(titles_with_conflicts))
 
 
 async def _merge_later_text(

@@ -74,7 +74,7 @@ def _why_no_older(app: Shell, view: BlameScreen) -> str | None:
     return None if view.blame.has_older else "There are no older revisions of this page."
 
 
-BLAME: Commands[BlameScreen] = Commands(
+BLAME_COMMANDS: Commands[BlameScreen] = Commands(
     "blame",
     (
         Command("more", "m", "Check older", "Check older revisions of this page",
@@ -95,7 +95,7 @@ class BlameScreen(ListView[BlamedBlock]):
     )
     CSS_PATH = "page_blame.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = ("list.open", "blame.more", "list.next_heading", "list.filter")
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PREVIEW_COMMANDS, LINK_COMMANDS, BLAME)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PREVIEW_COMMANDS, LINK_COMMANDS, BLAME_COMMANDS)
 
     blame: PageBlame
 

@@ -50,7 +50,7 @@ from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.widgets.commands import StillLoading
 from octavo.tui.widgets.short_texts import plural
 
-_UNKNOWN = "Words changed or are gone since this comment."
+_UNKNOWN_CHANGE = "Words changed or are gone since this comment."
 
 
 _Goal = int | str | Comment | links.AnchorLink
@@ -123,7 +123,7 @@ class WordChanges:
             return ""
         change = self._by_thread.get(thread.id)
         if change is None:
-            return _UNKNOWN if page.outdated else ""
+            return _UNKNOWN_CHANGE if page.outdated else ""
         if change:
             title = self.moved_to(thread)
             sentence = f"Words moved to {title}" if title else WORD_CHANGES[change].capitalize()

@@ -163,7 +163,7 @@ ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[obje
 """Sort orders by key. Each has a name and a function that returns the sort key of a change request."""
 
 
-EMPTY_TEXT, HINT = "No change requests with this status.", "] next tab   ctrl+n new change request"
+EMPTY_TEXT, EMPTY_HINT = "No change requests with this status.", "] next tab   ctrl+n new change request"
 STATUS_NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
 CHECKED_AT_ONCE = 200
 """Number of change requests that the filters check first. At the end of the list, they check as many more."""
@@ -268,7 +268,7 @@ class RequestListScreen(ListView[ChangeRequest]):
             two_lines=True,
             selectable=True,
             empty=EMPTY_TEXT,
-            hint=HINT,
+            hint=EMPTY_HINT,
             id="change-requests",
         )
         sections = tuple(Section(status, STATUS_NAMES[status]) for status in ("open", "draft", "merged", "archived"))
@@ -346,7 +346,7 @@ class RequestListScreen(ListView[ChangeRequest]):
             if undecided and can_still_match(undecided, self.active_filters.filters, self.statuses.status_of):
                 self.rows.state.empty = "No matches yet. Still loading…"
             self.rows.state.hint = (
-                "esc clear filters" if self.active_filters.filters else "@ show all" if is_filtered else HINT
+                "esc clear filters" if self.active_filters.filters else "@ show all" if is_filtered else EMPTY_HINT
             )
             if is_partial:
                 self.rows.state.hint = f"G load more   {self.rows.state.hint}"

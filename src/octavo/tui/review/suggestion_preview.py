@@ -218,7 +218,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         send_suggestions(app, at, send, f"apply {count}", f"Applied {count} to {self.page_title}. Resolving {threads}…")
 
 
-_CHOOSE = "This thread has several suggestions. Press enter to open the thread, then select one."
+_SEVERAL_SUGGESTIONS = "This thread has several suggestions. Press enter to open the thread, then select one."
 
 
 class SuggestionReview:
@@ -240,7 +240,7 @@ class SuggestionReview:
             return self._diff.page_discussion.why_no_thread
         messages = self._suggesting_messages()
         if len(messages) != 1:
-            return _CHOOSE if messages else "The selected thread has no suggestion."
+            return _SEVERAL_SUGGESTIONS if messages else "The selected thread has no suggestion."
         target, message = messages[0]
         return why_not_apply(app, target.at, target.thread, message, resolve=True)
 

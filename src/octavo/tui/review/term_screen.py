@@ -288,7 +288,7 @@ def _why_no_places(view: TermScreen) -> str | None:
     return None
 
 
-TERM_PLACES: Commands[TermScreen] = Commands(
+TERM_PLACE_COMMANDS: Commands[TermScreen] = Commands(
     "places",
     (
         Command("replace", "e", "Replace", "Replace the selected places in the change request", writes=True,
@@ -314,7 +314,7 @@ class TermScreen(ListView[TermRow]):
         "Press esc to go back to the change request."
     )
     CSS_PATH = "term_screen.tcss"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TERM_PLACES,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TERM_PLACE_COMMANDS,)
 
     def __init__(self, term_search: TermSearch) -> None:
         super().__init__()

@@ -113,10 +113,13 @@ def find_tree_conflicts(
                 _tree_conflict(each.kind, each.id, each.name, revisions, current, fields.get(each.id, {}), deletions)
             )
     existing = [conflict for conflict in conflicts if conflict is not None]
-    return [*existing, *(_same_name(each) for each in find_duplicates(revisions[1].pages, current.pages))], fields
+    return [
+        *existing,
+        *(_same_name_conflict(each) for each in find_duplicates(revisions[1].pages, current.pages)),
+    ], fields
 
 
-def _same_name(page: DuplicatePage) -> TreeConflict:
+def _same_name_conflict(page: DuplicatePage) -> TreeConflict:
     first, second = page.titles
     names = f"Two pages are called “{first}”" if first == second else f"“{first}” and “{second}” have the same path"
     other = "page in main" if page.is_other_in_main else "other page in this change request"
@@ -170,18 +173,18 @@ def _tree_conflict(
     page = current.find(item_id)
     if not any(tree.find(item_id) for tree in trees):
         return TreeConflict(
-            kind, item_id, title, f"{_DESCRIPTIONS.get(kind, 'Both sides changed this item.')} {_BROWSER}"
+            kind, item_id, title, f"{_DESCRIPTIONS.get(kind, 'Both sides changed this item.')} {_RESOLVE_IN_BROWSER}"
         )
     if page is None:
         return None
     if kind == "deleted":
         conflict = _deletion_conflict(page, title, trees, current, deletions)
-        return replace(conflict, subpage_ids=_ids_below(page, ()), position=_parent_and_index(current, page.id))
+        return replace(conflict, subpage_ids=_subpage_ids(page, ()), position=_parent_and_index(current, page.id))
     if kind in ("moved", "order") and trees[2].find(item_id) is not None:
         return _move_conflict(kind, page, title, trees[2], current)
     if kind == "field" and fields:
         return _field_conflict(page, title, fields)
-    return TreeConflict(kind, item_id, title, f"Both sides changed this page. {_BROWSER}")
+    return TreeConflict(kind, item_id, title, f"Both sides changed this page. {_RESOLVE_IN_BROWSER}")
 
 
 def _deletion_conflict(
@@ -194,10 +197,10 @@ def _deletion_conflict(
         summary = "The parent of this page was deleted. This page was kept and moved to the position of its parent."
         return TreeConflict("deleted", page.id, title, summary)
     deleting_side, changing_side = ("this change request", "main") if is_in_main else ("main", "this change request")
-    subpages = len(_ids_below(page, deletions))
+    subpages = len(_subpage_ids(page, deletions))
     delete = "Delete the page" + (f" and its {plural(subpages, 'subpage')}." if subpages else ".")
     side = trees[1] if is_in_main else trees[2]
-    deleted_subpages = sum(current.find(each) is None for each in _ids_below(side.find(page.id) or page, ()))
+    deleted_subpages = sum(current.find(each) is None for each in _subpage_ids(side.find(page.id) or page, ()))
     keep = f"Keep the page as it is in {changing_side}."
     if deleted_subpages:
         keep += f" Its {plural(deleted_subpages, 'subpage')} will stay deleted."
@@ -211,9 +214,9 @@ def _deletion_conflict(
     return TreeConflict("deleted", page.id, title, summary, (delete, keep), (edit, None), ((deleted,), (kept,)))
 
 
-def _ids_below(page: Page, excluded: Collection[str]) -> frozenset[str]:
+def _subpage_ids(page: Page, excluded: Collection[str]) -> frozenset[str]:
     pages = [each for each in page.pages if each.id not in excluded]
-    return frozenset({each.id for each in pages}.union(*(_ids_below(each, excluded) for each in pages)))
+    return frozenset({each.id for each in pages}.union(*(_subpage_ids(each, excluded) for each in pages)))
 
 
 def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, current: PageTree) -> TreeConflict | None:
@@ -255,7 +258,7 @@ def _describe_settings(settings: tuple[AttributeChange, ...]) -> str:
     return "\n".join(f"{each.name}: {each.new or 'none'}" for each in settings)
 
 
-_BROWSER = "Octavo cannot resolve this conflict. Press o to open the change request in the browser."
+_RESOLVE_IN_BROWSER = "Octavo cannot resolve this conflict. Press o to open the change request in the browser."
 _DESCRIPTIONS = {
     "variable": "Both sides changed this variable. The value in main was kept.",
     "deleted": "This item was deleted on one side and changed on the other. The item was kept.",
