@@ -347,9 +347,9 @@ async def test_page_that_is_dropped_while_its_changes_are_prepared_stays_dropped
         await run.until(lambda: any(each.size > SHORT_PAGE for each in contents_of(screen).sections), "load the page")
         await run.settle()
         section = next(each for each in contents_of(screen).sections if each.size > SHORT_PAGE)
-        before, sides = section.documents, scroll._sides
-        assert sides is not None
-        loading = asyncio.create_task(scroll._load(section, scroll._entries[section.key], sides))
+        before, revisions = section.documents, scroll._revisions
+        assert revisions is not None
+        loading = asyncio.create_task(scroll._load(section, scroll._entries[section.key], revisions))
         for _ in range(1000):
             if section.documents is not before:
                 break

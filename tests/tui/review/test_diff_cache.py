@@ -24,7 +24,7 @@ from octavo.data.sync_queue import Rank
 from octavo.data.writes.outbox import Outbox
 from octavo.documents.page_trees import ChangedPage, changed_pages
 from octavo.server.app import Platform
-from octavo.tui.review.changed_pages import MAX_PARALLEL, ComparedSides, DiffCache, _diff_key
+from octavo.tui.review.changed_pages import MAX_PARALLEL, ComparedRevisions, DiffCache, _diff_key
 from octavo.tui.review.changed_tree import ViewedMarks
 from tests.data.connections import RequestGate
 from tests.server.small_platform import Ask, Clock, small_world
@@ -75,7 +75,7 @@ async def review(platform: Platform, tmp_path: Path) -> AsyncIterator[Review]:
     built: list[str] = []
     comparisons = DiffCache(live, lambda page, _: built.append(page.key))
     old, new = (RevisionRef(space_id=at.space_id, revision_id=each or "") for each in (about.base, about.revision))
-    comparisons.set_sides(ComparedSides(old, new))
+    comparisons.set_revisions(ComparedRevisions(old, new))
     yield Review(comparisons, {page.title: page for page in changed_pages(listed.changes)}, gate, built)
     comparisons.stop()
     await live.close()
@@ -180,10 +180,10 @@ async def test_failed_diff_of_the_shown_page_raises(review: Review) -> None:
 async def test_other_sides_clear_the_cache(review: Review) -> None:
     page = review.pages["Page 1"]
     await review.comparisons.compare(page)
-    sides = review.comparisons._sides
-    assert sides is not None
-    assert sides.old is not None
-    review.comparisons.set_sides(ComparedSides(sides.old, sides.old, "itself"))
+    revisions = review.comparisons._revisions
+    assert revisions is not None
+    assert revisions.old is not None
+    review.comparisons.set_revisions(ComparedRevisions(revisions.old, revisions.old, "itself"))
     assert review.comparisons.show_cached(page) is None
     assert (await review.comparisons.compare(page)).diff.is_empty
 

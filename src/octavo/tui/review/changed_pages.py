@@ -256,7 +256,7 @@ diffs shown longest ago are dropped."""
 
 
 @dataclass(frozen=True)
-class ComparedSides:
+class ComparedRevisions:
     """The two compared revisions."""
 
     old: RevisionRef | None
@@ -279,36 +279,36 @@ class DiffCache:
 
     def __init__(self, live: Live, on_diff: Callable[[ChangedPage, PageComparison], None]) -> None:
         self._live, self._on_diff = live, on_diff
-        self._sides: ComparedSides | None = None
+        self._revisions: ComparedRevisions | None = None
         self._cache: OrderedDict[DiffKey, PageComparison] = OrderedDict()
         self._tasks: dict[DiffKey, asyncio.Task[PageComparison]] = {}
         self._background: set[DiffKey] = set()
         """Keys of the tasks that no view waits for."""
         self._queue: deque[ChangedPage] = deque()
-        self._waiting_count = 0
+        self._running_compares = 0
         """Number of calls of `compare` that are running."""
         self._shown: DiffKey | None = None
-        self._is_reduced = False
+        self._is_hidden = False
         """True while another view hides the diffs. Then no diff is cached."""
-        self._measured_keys: dict[str, DiffKey] = {}
+        self._compared_keys: dict[str, DiffKey] = {}
         """Keys of the diffs that `sizes` and `kind_counts` are about, by page key."""
         self.sizes: dict[str, ChangeSize] = {}
         """Numbers of added and removed words by key of the compared page."""
         self.kind_counts: dict[str, Mapping[ChangeKind, int]] = {}
         """Number of changes by kind, by page key. A change counts only as its most important kind."""
-        self.with_markers: set[str] = set()
+        self.pages_with_markers: set[str] = set()
         """Keys of the compared pages that have conflict markers in the text."""
 
-    def set_sides(self, sides: ComparedSides) -> None:
+    def set_revisions(self, revisions: ComparedRevisions) -> None:
         """Set the compared revisions, and clear the cache if the revisions change."""
-        if sides != self._sides:
+        if revisions != self._revisions:
             self.stop()
-            self._sides = sides
+            self._revisions = revisions
             self._cache.clear()
             self.sizes.clear()
             self.kind_counts.clear()
-            self._measured_keys.clear()
-            self.with_markers.clear()
+            self._compared_keys.clear()
+            self.pages_with_markers.clear()
 
     def stop(self) -> None:
         """Cancel all comparisons."""
@@ -320,13 +320,13 @@ class DiffCache:
 
     def drop_hidden(self) -> None:
         """Drop all diffs except the shown diff, and cache no diffs until one is shown again. Saves memory."""
-        self._is_reduced = True
+        self._is_hidden = True
         for key in self._cache.keys() - {self._shown}:
             del self._cache[key]
 
     def show_cached(self, page: ChangedPage) -> PageComparison | None:
         """Make `page` the shown page, and return its cached diff. None if its diff is not cached."""
-        self._shown, self._is_reduced = _diff_key(page), False
+        self._shown, self._is_hidden = _diff_key(page), False
         comparison = self._cache.get(self._shown)
         if comparison is not None:
             self._cache.move_to_end(self._shown)
@@ -336,7 +336,7 @@ class DiffCache:
         """Return the diff of a page. Background comparisons wait until then. Raises ApiError."""
         if (comparison := self.show_cached(page)) is not None:
             return comparison
-        self._waiting_count += 1
+        self._running_compares += 1
         task = self._start(page)
         try:
             self._background.discard(_diff_key(page))
@@ -350,30 +350,30 @@ class DiffCache:
             task.cancel()
             raise
         finally:
-            self._waiting_count -= 1
+            self._running_compares -= 1
             self._start_next()
 
     def prefetch(self, pages: Iterable[ChangedPage]) -> None:
         """Compare `pages` in the background, in this order. Replaces the pages that still wait from an earlier call."""
-        if self._sides is None or self._sides.old is None:
+        if self._revisions is None or self._revisions.old is None:
             return
-        self._queue = deque(page for page in pages if page.is_document and not self._is_measured(page))
+        self._queue = deque(page for page in pages if page.is_document and not self._is_compared(page))
         self._start_next()
 
     def compare_again(self, pages: Iterable[ChangedPage]) -> None:
         """Compare `pages` in the background, including pages that were compared before."""
-        self._measured_keys.clear()
+        self._compared_keys.clear()
         self.prefetch(pages)
 
     def _start_next(self) -> None:
-        while not self._waiting_count and self._queue and len(self._tasks) < MAX_PARALLEL:
+        while not self._running_compares and self._queue and len(self._tasks) < MAX_PARALLEL:
             page = self._queue.popleft()
-            if not self._is_measured(page) and _diff_key(page) not in self._tasks:
+            if not self._is_compared(page) and _diff_key(page) not in self._tasks:
                 self._background.add(_diff_key(page))
                 self._start(page)
 
-    def _is_measured(self, page: ChangedPage) -> bool:
-        return self._measured_keys.get(page.key) == _diff_key(page)
+    def _is_compared(self, page: ChangedPage) -> bool:
+        return self._compared_keys.get(page.key) == _diff_key(page)
 
     def _start(self, page: ChangedPage) -> asyncio.Task[PageComparison]:
         key = _diff_key(page)
@@ -401,16 +401,16 @@ class DiffCache:
             *(self._text(op, _diff_key(page)) for op in self._version_operations(page))
         )
         comparison = await asyncio.to_thread(compare, before, after)
-        limit = 0 if self._is_reduced else MAX_TEXT
-        if self._waiting_count or self._cached_length() + _length(comparison) <= limit:
+        limit = 0 if self._is_hidden else MAX_TEXT
+        if self._running_compares or self._cached_length() + _length(comparison) <= limit:
             self._cache[_diff_key(page)] = comparison
         self.sizes[page.key] = comparison.diff.size
         self.kind_counts[page.key] = comparison.kind_counts
-        self._measured_keys[page.key] = _diff_key(page)
+        self._compared_keys[page.key] = _diff_key(page)
         if find_markers(after):
-            self.with_markers.add(page.key)
+            self.pages_with_markers.add(page.key)
         else:
-            self.with_markers.discard(page.key)
+            self.pages_with_markers.discard(page.key)
         while len(self._cache) > 1 and self._cached_length() > limit:
             self._cache.popitem(last=False)
         self._on_diff(page, comparison)
@@ -421,11 +421,11 @@ class DiffCache:
 
     def _version_operations(self, page: ChangedPage) -> tuple[GetPage | None, GetPage | None]:
         """Return the operations that load the old and the new version of a page. None for a missing version."""
-        sides = self._sides
-        assert sides is not None, "Pages are compared only after both revisions are known"
-        assert sides.old is not None, "Pages are compared only after both revisions are known"
-        return self._version_operation(sides.old, page, page.exists_before), self._version_operation(
-            sides.new, page, page.exists_after
+        revisions = self._revisions
+        assert revisions is not None, "Pages are compared only after both revisions are known"
+        assert revisions.old is not None, "Pages are compared only after both revisions are known"
+        return self._version_operation(revisions.old, page, page.exists_before), self._version_operation(
+            revisions.new, page, page.exists_after
         )
 
     def _version_operation(self, at: ContentRef, page: ChangedPage, exists: bool) -> GetPage | None:

@@ -127,7 +127,7 @@ class ChangedTree:
         self._unsent = {page or WHOLE_REQUEST: words for page, words in self._threads.unsent_by_page().items()}
         commented = commented_entries_without_changes(self._threads.comments, changed, titles, self._unsent)
         counts = open_threads_by_entry(self._threads.posted_threads)
-        conflicting = comparison.conflicting | comparison.diffs.with_markers
+        conflicting = comparison.conflicting | comparison.diffs.pages_with_markers
         diffs = comparison.diffs
         marks = EntryMarks(
             self.marks.viewed_keys,
@@ -180,8 +180,8 @@ class ChangedTree:
             lines.append(
                 Content.styled(f"{plural(comparison.unlisted_count, 'change')} not listed by the server", "$warning")
             )
-        if comparison.sides is not None and comparison.sides.old_name:
-            compared = self._wrap(f"compared with {comparison.sides.old_name}")
+        if comparison.revisions is not None and comparison.revisions.old_name:
+            compared = self._wrap(f"compared with {comparison.revisions.old_name}")
             lines += [Content.styled(line, "$primary") for line in compared]
             lines.append(Content.styled("Press B to see all changes", "$octavo-muted"))
         if listed:
@@ -195,7 +195,7 @@ class ChangedTree:
         so that the tree below does not move."""
         comparison, width = self._comparison, self.widget.size.width
         lines: list[str] = []
-        if comparison.sides is not None and (counts := comparison.diffs.kind_counts.get(self.key)):
+        if comparison.revisions is not None and (counts := comparison.diffs.kind_counts.get(self.key)):
             items = [count_text({kind: count}).replace(" ", "\N{NO-BREAK SPACE}") for kind, count in counts.items()]
             if findings := self._findings.counts.get(self.key):
                 items.append(plural(findings, "finding").replace(" ", "\N{NO-BREAK SPACE}"))

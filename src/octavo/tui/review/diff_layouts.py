@@ -25,7 +25,7 @@ from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_units import PageHeading
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.review.changed_pages import SIGN_STYLES, ComparedSides, describe_change, open_threads_by_entry
+from octavo.tui.review.changed_pages import SIGN_STYLES, ComparedRevisions, describe_change, open_threads_by_entry
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.widgets.short_texts import plural
@@ -62,9 +62,9 @@ class SinglePageLayout:
         """`on_loaded` is called when the diff of an entry is shown."""
         self._view, self._comparison, self._pages = view, comparison, pages
         self._thread_rows, self._on_loaded = thread_rows, on_loaded
-        self._shown: tuple[ChangedPage, ComparedSides] | None = None
+        self._shown: tuple[ChangedPage, ComparedRevisions] | None = None
         """Shown entry and compared revisions."""
-        self._failed: tuple[ChangedPage, ComparedSides, datetime | None] | None = None
+        self._failed: tuple[ChangedPage, ComparedRevisions, datetime | None] | None = None
         """Entry that could not be loaded, its compared revisions, and the time of the list of changes. Not loaded again
         until `retry` or a newer list."""
         self._anchors: TwoVersionAnchors | None = None
@@ -104,15 +104,15 @@ class SinglePageLayout:
         self.pane.clear()
 
     def show(self) -> None:
-        change, sides = self._pages.selected, self._comparison.sides
+        change, revisions = self._pages.selected, self._comparison.revisions
         if change is None and self._shown is not None:
             self.clear()  # The last change was reverted.
         # The shown diff stays until the entry or the revisions change, which are loaded separately.
-        if change is None or sides is None or (change, sides) == self._shown:
+        if change is None or revisions is None or (change, revisions) == self._shown:
             return
-        if (change, sides, self._comparison.fetched_at) == self._failed:
+        if (change, revisions, self._comparison.fetched_at) == self._failed:
             return
-        self._shown, self._failed, self._anchors = (change, sides), None, None
+        self._shown, self._failed, self._anchors = (change, revisions), None, None
         self._view.workers.cancel_group(self._view, "diff")
         self._view.set_class(not change.is_document and change.key != WHOLE_REQUEST, "-words")
         if change.key == WHOLE_REQUEST:
@@ -123,7 +123,7 @@ class SinglePageLayout:
             self._view.query_one("#words", Static).update(
                 Content("\n\n").join([heading, Content(describe_change(change))])
             )
-        elif sides.old is None:
+        elif revisions.old is None:
             self.pane.clear()
             self.pane.state.fail(f"Could not compare the versions of {change.title}", NO_BASE)
         elif (cached := self._comparison.diffs.show_cached(change)) is not None:
@@ -133,7 +133,7 @@ class SinglePageLayout:
             self._comparison.replace_worker("diff", partial(self._load, change, self._shown))
         self._view.refresh_bindings()
 
-    async def _load(self, change: ChangedPage, shown: tuple[ChangedPage, ComparedSides]) -> None:
+    async def _load(self, change: ChangedPage, shown: tuple[ChangedPage, ComparedRevisions]) -> None:
         try:
             compared = await self._comparison.diffs.compare(change)
         except ApiError as error:
@@ -155,8 +155,8 @@ class SinglePageLayout:
         compared = with_settings(change, compared)
         self._anchors = TwoVersionAnchors((compared.old, compared.new))
         # Without a revision in the key, the position stays the same when the page is edited.
-        sides = self._comparison.sides
-        name = sides.old_name if sides is not None else ""
+        revisions = self._comparison.revisions
+        name = revisions.old_name if revisions is not None else ""
         threads = self._thread_rows(change, self._anchors)
         self.pane.show(compared, title=change.title, key=f"{change.key} {name}", threads=threads)
         self._on_loaded()
@@ -195,7 +195,7 @@ class AllPagesLayout:
         self._anchors: dict[str, TwoVersionAnchors] = {}
         self._open_threads: Mapping[str, int] = {}
         """Number of open threads by entry key."""
-        self._sides: ComparedSides | None = None
+        self._revisions: ComparedRevisions | None = None
         self._loading: set[str] = set()
         self._loaded_in_search: set[str] = set()
         """Keys of the pages that were loaded during this search. The search does not load a dropped page again."""
@@ -338,15 +338,15 @@ class AllPagesLayout:
 
     def show(self) -> None:
         """Show the headings of all changed pages, and load the pages near the cursor."""
-        sides, entries = self._comparison.sides, self._pages.reading_order
-        if sides is None:
+        revisions, entries = self._comparison.revisions, self._pages.reading_order
+        if revisions is None:
             return
         before = [(each, each.heading, each.note, each.diff) for each in self._sections.values()]
         if self._comparison.fetched_at != self._fetched_at:
             self._fetched_at = self._comparison.fetched_at
             self._failed.clear()
-        if sides != self._sides:
-            self._sides = sides
+        if revisions != self._revisions:
+            self._revisions = revisions
             self._loading.clear()
             for section in self._sections.values():
                 self._outdate(section)
@@ -357,7 +357,7 @@ class AllPagesLayout:
             if self._entries.get(entry.key) != entry:
                 self._outdate(section)
             self._entries[entry.key] = entry
-            self._fill(section, entry, sides)
+            self._fill(section, entry, revisions)
             sections[entry.key] = section
         self._sections = sections
         for key in self._entries.keys() - sections.keys():
@@ -373,9 +373,9 @@ class AllPagesLayout:
         self._failed.discard(section.key)
         self._anchors.pop(section.key, None)
 
-    def _fill(self, section: PageSection, entry: ChangedPage, sides: ComparedSides) -> None:
+    def _fill(self, section: PageSection, entry: ChangedPage, revisions: ComparedRevisions) -> None:
         section.heading = self._heading(section, entry)
-        section.position_key = f"{entry.key} {sides.old_name}"
+        section.position_key = f"{entry.key} {revisions.old_name}"
         if section.is_loaded or section.key in self._failed:
             return
         if entry.key == WHOLE_REQUEST:
@@ -383,7 +383,7 @@ class AllPagesLayout:
             self.navigation.builder.rebuild((section,))
         elif not entry.is_document:
             section.set_note(describe_change(entry), "description")
-        elif sides.old is None:
+        elif revisions.old is None:
             section.set_note(f"Could not compare the versions of {entry.title}: {NO_BASE}", "failed")
         else:
             section.set_note(f"Loading {entry.title}…", "loading")
@@ -398,7 +398,7 @@ class AllPagesLayout:
             )
         if threads := self._open_threads.get(entry.key, 0):
             facts.append((plural(threads, "thread"), "note"))
-        if entry.key in comparison.conflicting | comparison.diffs.with_markers:
+        if entry.key in comparison.conflicting | comparison.diffs.pages_with_markers:
             facts.append(("conflict", "warning"))
         if entry.key in marks.viewed_keys:
             facts.append(("✓ viewed", "success"))
@@ -418,7 +418,7 @@ class AllPagesLayout:
 
     def load_near(self) -> None:
         """Load the pages in view and next to them. During a search, load pages up to `MAX_TEXT` characters."""
-        if not self.is_on or self._sides is None:
+        if not self.is_on or self._revisions is None:
             return
         to_search = self._pages_to_search()
         is_searching = bool(to_search or (self.pane.find_bar.needle and self._loading))
@@ -432,9 +432,9 @@ class AllPagesLayout:
                 return
             entry = self._entries[section.key]
             is_wanted = not section.is_loaded and not section.is_folded and section.key not in self._failed
-            if is_wanted and entry.is_document and self._sides.old is not None and section.key not in self._loading:
+            if is_wanted and entry.is_document and self._revisions.old is not None and section.key not in self._loading:
                 self._loading.add(section.key)
-                work: WorkType[None] = partial(self._load, section, entry, self._sides)
+                work: WorkType[None] = partial(self._load, section, entry, self._revisions)
                 self._view.run_worker(work, group="load")
 
     def _pages_to_search(self) -> list[PageSection]:
@@ -468,9 +468,9 @@ class AllPagesLayout:
         around = [max(places) + 1, min(places) - 1]
         return [*seen, *(order[at] for at in around if 0 <= at < len(order))]
 
-    async def _load(self, section: PageSection, entry: ChangedPage, sides: ComparedSides) -> None:
+    async def _load(self, section: PageSection, entry: ChangedPage, revisions: ComparedRevisions) -> None:
         def is_current() -> bool:
-            return sides == self._sides and self._entries.get(entry.key) == entry
+            return revisions == self._revisions and self._entries.get(entry.key) == entry
 
         try:
             compared = await self._comparison.diffs.compare(entry)

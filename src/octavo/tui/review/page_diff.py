@@ -257,8 +257,8 @@ class PageDiff:
                 shell.say(f"Could not open the link: {change.title} is not in main yet.", tone="care")
             case links.PageLink(anchor=anchor) | links.AnchorLink(anchor=anchor):
                 shell.go(ToPage(self._comparison.space.space_id, change.page.id, anchor or ""))
-            case links.ReusableContentLink() as target if (sides := self._comparison.sides) is not None:
-                revisions = [revision for revision in (sides.new, sides.old) if revision is not None]
+            case links.ReusableContentLink() as target if (compared := self._comparison.revisions) is not None:
+                revisions = [revision for revision in (compared.new, compared.old) if revision is not None]
                 pages = [get_page_to_read(revision, change.page.id) for revision in revisions]
                 shown = link_opening.show_reusable_content(
                     shell, target, pages, DeferredContent(targets=targets), self.follow_link

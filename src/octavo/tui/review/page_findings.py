@@ -204,13 +204,13 @@ class SelectedChange:
 
 def _why_no_revert(app: Shell, selected: SelectedChange) -> str | None:
     comparison, change = selected.comparison, selected.change
-    change_request, sides = comparison.change_request, comparison.sides
+    change_request, revisions = comparison.change_request, comparison.revisions
     if not change.changes:
         return "This page has no changes."
     if change.page is None:
         return f"{change.title} is not a page, so Octavo cannot revert it. Press o to open the change request in the browser."
-    if sides is not None and sides.old_name:
-        return f"The diff shows a comparison with {sides.old_name}. To revert changes, first press B and choose Base."
+    if revisions is not None and (old := revisions.old_name):
+        return f"The diff shows a comparison with {old}. To revert changes, first press B and choose Base."
     if change_request.base is None or change_request.revision is None:
         return "The server did not return the base revision of this change request."
     return why_no_editing(app) or why_not_in_change_request(app, change_request, comparison.space, "edit", *UNDECIDED)

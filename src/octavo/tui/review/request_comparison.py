@@ -20,7 +20,7 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, reviews_of
 from octavo.documents.page_trees import ChangedPage, changed_pages, changes_between, has_document_ids
 from octavo.tui.render.comparison import PageComparison
-from octavo.tui.review.changed_pages import ComparedSides, DiffCache
+from octavo.tui.review.changed_pages import ComparedRevisions, DiffCache
 from octavo.tui.review.merge_checks import load_revision, predict_conflicts
 from octavo.tui.review.request_status import needs_prediction
 from octavo.tui.widgets.chooser import Choice, Picker
@@ -45,7 +45,7 @@ REVIEWS_WAIT = 2.0
 class _CompleteChanges(NamedTuple):
     """All changes between two revisions. The server lists only `listed`."""
 
-    sides: ComparedSides
+    revisions: ComparedRevisions
     listed: Changes
     changed: tuple[ChangedPage, ...]
 
@@ -75,7 +75,7 @@ class Comparison:
         """Change request as last loaded."""
         self.space = space
         self.at: ChangeRequestRef = change_request.ref(space)
-        self.sides: ComparedSides | None = None
+        self.revisions: ComparedRevisions | None = None
         """Compared revisions. None while they are unknown."""
         self.changed: tuple[ChangedPage, ...] | None = None
         """Changed pages. None while they are loading."""
@@ -126,12 +126,12 @@ class Comparison:
 
     def stop(self) -> None:
         """Cancel all comparisons of pages."""
-        if self.sides is not None:
+        if self.revisions is not None:
             self.diffs.stop()
 
     def drop_hidden(self) -> None:
         """Drop all diffs except the shown diff. Saves memory while another view is open."""
-        if self.sides is not None:
+        if self.revisions is not None:
             self.diffs.drop_hidden()
 
     def replace_worker(self, group: str, work: WorkType[None]) -> None:
@@ -188,9 +188,9 @@ class Comparison:
             self._view.call_later(self._follow_changes)
         self._find_changes()
 
-    def _set_sides(self, sides: ComparedSides) -> None:
-        self.sides = sides
-        self.diffs.set_sides(sides)
+    def _set_revisions(self, revisions: ComparedRevisions) -> None:
+        self.revisions = revisions
+        self.diffs.set_revisions(revisions)
 
     @property
     def unreadable_count(self) -> int:
@@ -261,32 +261,28 @@ class Comparison:
             return
         # A running comparison would replace the changes that are found here.
         self._view.workers.cancel_group(self._view, "changes")
-        change_request = self.change_request
         if self._is_opening:
             self._set_base("review" if self.has_changed_since_review else "base")
             self._finish_opening()
-        is_merged = change_request.status == "merged" and change_request.revision_merged is not None
-        if self._base != "base" or is_merged:
-            self.replace_worker("changes", partial(self._compare_revisions, self._base, is_merged))
+        if self._base != "base" or self._merge_revision is not None:
+            self.replace_worker("changes", partial(self._compare_revisions, self._base))
             return
-        self._show_listed_changes(
-            ComparedSides(self.space.revision_ref(change_request.base) if change_request.base else None, self.head)
-        )
+        self._show_listed_changes(self._compare_head(self.change_request.base))
 
-    def _show_listed_changes(self, sides: ComparedSides) -> None:
-        self._set_sides(sides)
+    def _show_listed_changes(self, revisions: ComparedRevisions) -> None:
+        self._set_revisions(revisions)
         listed = self._listed
         if listed is None:
             return
         self._new_pages = None
         complete = self._complete_changes
-        if complete is not None and listed.more and (complete.sides, complete.listed) == (sides, listed):
+        if complete is not None and listed.more and (complete.revisions, complete.listed) == (revisions, listed):
             self._set_changes(complete.changed, 0)
             return
         self._set_changes(changed_pages(listed.changes), listed.more if self._limit == MAX_LIMIT else 0)
         has_deleted = any(not each.exists_after for each in self.changed or ())
-        if sides.old is not None and (has_deleted or self.unlisted_count):
-            self.replace_worker("changes", partial(self._load_unlisted, sides, sides.old, listed))
+        if revisions.old is not None and (has_deleted or self.unlisted_count):
+            self.replace_worker("changes", partial(self._load_unlisted, revisions, revisions.old, listed))
 
     def _set_changes(self, changed: tuple[ChangedPage, ...], unlisted_count: int) -> None:
         self.changed, self.unlisted_count = changed, unlisted_count
@@ -295,31 +291,31 @@ class Comparison:
             self._base_changed = False
             self._on_new_base()
 
-    async def _load_unlisted(self, sides: ComparedSides, old: RevisionRef, listed: Changes) -> None:
+    async def _load_unlisted(self, revisions: ComparedRevisions, old: RevisionRef, listed: Changes) -> None:
         """Find the former positions of deleted pages and the changes that the server did not list."""
         try:
             before = await load_revision(self._view.live, old)
             self.old_pages = before.pages
             if self.unlisted_count and self.changed is not None:
-                after = await load_revision(self._view.live, sides.new)
+                after = await load_revision(self._view.live, revisions.new)
                 if has_document_ids(after):
                     all_changes = changed_pages(await asyncio.to_thread(changes_between, before, after))
                     keys = {each.key for each in all_changes}
                     self.changed = (*all_changes, *(each for each in self.changed if each.key not in keys))
                     self.unlisted_count = 0
-                    self._complete_changes = _CompleteChanges(sides, listed, self.changed)
+                    self._complete_changes = _CompleteChanges(revisions, listed, self.changed)
         except ApiError:
             return  # The title shows that changes are missing.
         self._on_change()
 
-    async def _compare_revisions(self, base: Base, is_merged: bool) -> None:
+    async def _compare_revisions(self, base: Base) -> None:
         try:
-            sides = await self._sides_of(base, is_merged)
-            if sides.old is None:
-                self._show_listed_changes(sides)
+            revisions = await self._revisions_to_compare(base)
+            if revisions.old is None:
+                self._show_listed_changes(revisions)
                 return
             before, after = await asyncio.gather(
-                load_revision(self._view.live, sides.old), load_revision(self._view.live, sides.new)
+                load_revision(self._view.live, revisions.old), load_revision(self._view.live, revisions.new)
             )
         except ApiError as error:
             if base == "base":
@@ -344,28 +340,34 @@ class Comparison:
             # Without document IDs, only the list of the server has the edited texts.
             keys = {each.key for each in changed}
             changed += tuple(each for each in changed_pages(self._listed.changes) if each.key not in keys)
-        self._set_sides(sides)
+        self._set_revisions(revisions)
         self.old_pages, self._new_pages = before.pages, after.pages
         self._set_changes(changed, 0)
 
-    async def _sides_of(self, base: Base, is_merged: bool) -> ComparedSides:
-        change_request = self.change_request
+    @property
+    def _merge_revision(self) -> str | None:
+        return self.change_request.revision_merged if self.change_request.status == "merged" else None
+
+    def _compare_head(self, old: str | None, old_name: str = "") -> ComparedRevisions:
+        return ComparedRevisions(self.space.revision_ref(old) if old else None, self.head, old_name)
+
+    async def _revisions_to_compare(self, base: Base) -> ComparedRevisions:
         if base == "review":
             review = self.my_review
             if review is not None and review.revision is not None:
-                return ComparedSides(self.space.revision_ref(review.revision), self.head, _OLD_REVISION_NAMES["review"])
+                return self._compare_head(review.revision, _OLD_REVISION_NAMES["review"])
         if base == "main":
             space = await self._view.live.fetch(spaces.Get(at=self.space))
             if space.revision is not None:
-                return ComparedSides(self.space.revision_ref(space.revision), self.head, _OLD_REVISION_NAMES["main"])
-        if is_merged and change_request.revision_merged is not None:
-            new = self.space.revision_ref(change_request.revision_merged)
+                return self._compare_head(space.revision, _OLD_REVISION_NAMES["main"])
+        if self._merge_revision is not None:
+            new = self.space.revision_ref(self._merge_revision)
             parents = (await load_revision(self._view.live, new)).parents
             # The parents of a merge are the change request and main before the merge.
-            old = next((each for each in parents if each != change_request.revision), None)
+            old = next((each for each in parents if each != self.change_request.revision), None)
             if old is not None:
-                return ComparedSides(self.space.revision_ref(old), new)
-        return ComparedSides(self.space.revision_ref(change_request.base) if change_request.base else None, self.head)
+                return ComparedRevisions(self.space.revision_ref(old), new)
+        return self._compare_head(self.change_request.base)
 
     async def changed_since(self, revision: str) -> tuple[ChangedPage, ...] | None:
         """Return the pages that changed since `revision`. None without document IDs. Raises ApiError."""

@@ -53,7 +53,7 @@ from octavo.settings.programs import Linter
 from octavo.tui.core.view import View
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import LinkContext, app_origins
-from octavo.tui.review.changed_pages import ComparedSides
+from octavo.tui.review.changed_pages import ComparedRevisions
 from octavo.tui.review.merge_effects import MAX_CHECKED_PAGES, MergeTrees, list_first_names
 from octavo.tui.terminal.limited_programs import MAX_LINTERS, ProgramFailed, run_linter
 from octavo.tui.widgets.short_texts import Fact, plural
@@ -73,7 +73,7 @@ class _Job:
     page: ChangedPage
     old_source: str
     new: Document
-    sides: ComparedSides | None
+    revisions: ComparedRevisions | None
     by_rules: tuple[AddedFinding, ...] = ()
     """Findings of the rules, which run before the linters."""
 
@@ -100,9 +100,9 @@ class RequestFindings:
         """True if linters that are not automatic run, too."""
         self.is_checking = False
         """True while a page is checked."""
-        self._compared_sides: ComparedSides | None = None
+        self._next_revisions: ComparedRevisions | None = None
         """Compared revisions of the next pages that `check` gets."""
-        self._compared: tuple[ComparedSides, LinkContext] | None = None
+        self._compared: tuple[ComparedRevisions, LinkContext] | None = None
         """Compared revisions, and the page tree in which links are resolved. None until both are loaded."""
 
     @cached_property
@@ -111,11 +111,11 @@ class RequestFindings:
         stored = self._view.shell.session.state.get_fact(self._fact_key)
         return [str(each) for each in stored] if isinstance(stored, list) else []
 
-    def set_revisions(self, sides: ComparedSides | None, tree: PageTree | None) -> None:
+    def set_revisions(self, revisions: ComparedRevisions | None, tree: PageTree | None) -> None:
         """Set the compared revisions and the page tree. Other revisions clear all findings."""
-        self._compared_sides = sides
-        context = _link_context(tree, sides.new) if sides is not None and tree is not None else None
-        compared = (sides, context) if sides is not None and context is not None else None
+        self._next_revisions = revisions
+        context = _link_context(tree, revisions.new) if revisions is not None and tree is not None else None
+        compared = (revisions, context) if revisions is not None and context is not None else None
         if compared != self._compared:
             if self._compared is None or compared is None or compared[0] != self._compared[0]:
                 self._findings.clear()
@@ -126,7 +126,7 @@ class RequestFindings:
     def check(self, page: ChangedPage, compared: PageComparison) -> None:
         """Check a page in the background. Deleted pages and pages longer than `MAX_TEXT` are not checked."""
         if page.is_document and page.exists_after and len(compared.new.source) <= MAX_TEXT:
-            self._waiting[page.key] = _Job(page, compared.old.source, compared.new, self._compared_sides)
+            self._waiting[page.key] = _Job(page, compared.old.source, compared.new, self._next_revisions)
             self._start()
 
     def on_page(self, key: str) -> tuple[AddedFinding, ...]:
@@ -174,7 +174,7 @@ class RequestFindings:
             self._view.run_worker(work, group="findings")
 
     @property
-    def _sides(self) -> ComparedSides | None:
+    def _revisions(self) -> ComparedRevisions | None:
         return self._compared[0] if self._compared is not None else None
 
     async def _check_waiting_pages(self) -> None:
@@ -182,9 +182,9 @@ class RequestFindings:
             while (waiting := self._waiting or self._to_lint) and (compared := self._compared) is not None:
                 is_linting = not self._waiting
                 job = waiting.pop(next(iter(waiting)))
-                sides, context = compared
+                revisions, context = compared
                 page = context.pages.get(job.page.key)
-                if page is None or job.sides != sides:
+                if page is None or job.revisions != revisions:
                     continue
                 if is_linting and (linters := self._active_linters):
                     findings = (*job.by_rules, *await self._lint(linters, job, page))
@@ -197,7 +197,7 @@ class RequestFindings:
                         findings = (*findings, *linted)
                     elif self._active_linters:
                         self._to_lint[job.page.key] = replace(job, by_rules=findings)
-                if self._sides == sides and self._findings.get(job.page.key) != findings:
+                if self._revisions == revisions and self._findings.get(job.page.key) != findings:
                     self._findings[job.page.key] = findings
                     self._on_change(job.page.key)
         finally:
@@ -265,10 +265,10 @@ async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) 
     total = unchecked = 0
     existing = [page for page in trees.new_tree.walk() if page.id in changed and page.type == "document"]
     for page in existing[:MAX_CHECKED_PAGES]:
-        sides = await asyncio.gather(
+        versions = await asyncio.gather(
             *(find_page(live, get_page_source(ref, page.id)) for ref in (trees.base, trees.head))
         )
-        before, after = map(page_markdown, sides)
+        before, after = map(page_markdown, versions)
         if len(after) > MAX_TEXT:
             unchecked += 1
             continue
@@ -360,7 +360,7 @@ async def check_linters(
 
 
 async def _linted_page(live: Live, trees: MergeTrees, page: Page) -> LintedPage:
-    sides = [await find_page(live, get_page_source(ref, page.id)) for ref in (trees.base, trees.head)]
-    before, after = map(page_markdown, sides)
+    versions = [await find_page(live, get_page_source(ref, page.id)) for ref in (trees.base, trees.head)]
+    before, after = map(page_markdown, versions)
     added, document = await asyncio.to_thread(lambda: (added_ranges(before, after), parse(after)))
     return LintedPage(page.path or page.id, page_path(page), document, after, added)

@@ -133,7 +133,7 @@ class RequestHead:
             comparison.reviews,
             open_threads=sum(thread.is_open_thread for thread in self._threads.posted_threads),
             conflicts=len(comparison.conflicting),
-            unresolved=len(comparison.diffs.with_markers) if change_request.status in UNDECIDED else 0,
+            unresolved=len(comparison.diffs.pages_with_markers) if change_request.status in UNDECIDED else 0,
             pending=len(self._drawn_pending),
             proposed=len(self._proposed_notes()),
             is_on_main=comparison.is_on_main,
@@ -158,11 +158,11 @@ class RequestHead:
     def show_position(self) -> None:
         """Show the selected page and its position in the status line."""
         comparison, pages = self._comparison, self._pages
-        change_request, sides = comparison.change_request, comparison.sides
+        change_request, revisions = comparison.change_request, comparison.revisions
         keys = list(pages.changed_entries)
         selected = pages.key
         position = f"page {keys.index(selected) + 1} of {len(keys)}" if selected in pages.changed_entries else ""
-        against = f"compared with {sides.old_name}" if sides is not None and sides.old_name else ""
+        against = f"compared with {revisions.old_name}" if revisions is not None and revisions.old_name else ""
         space_title = self._view.shell.workspace.space_title(comparison.space.space_id)
         prefix = f"{space_title} › " if space_title else ""
         diff = diff_of(self._view)
@@ -500,7 +500,7 @@ class ChangeRequestScreen(View):
         self._draw_sizes_soon()
 
     def _set_finding_revisions(self) -> None:
-        self.findings.set_revisions(self.comparison.sides, self.comparison.tree.value)
+        self.findings.set_revisions(self.comparison.revisions, self.comparison.tree.value)
 
     def _on_findings_changed(self, page_key: str) -> None:
         if is_whole(self) and current_view(self.shell) is self:

@@ -29,7 +29,13 @@ from octavo.tui.core.write_queue import show_progress
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.review import merge_checks
-from octavo.tui.review.changed_pages import SIGN_STYLES, ComparedSides, DiffCache, describe_change, possible_entry_keys
+from octavo.tui.review.changed_pages import (
+    SIGN_STYLES,
+    ComparedRevisions,
+    DiffCache,
+    describe_change,
+    possible_entry_keys,
+)
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.conflict_choices import RequestConflicts
 from octavo.tui.review.conflict_finder import find_conflicts
@@ -93,9 +99,9 @@ async def _incoming_changes(
     """Return the changes in main since the last update. Empty if they are unknown. Raises ApiError."""
     if not change_request.outdated or change_request.base is None or main is None:
         return ()
-    sides = [at.revision_ref(each) for each in (change_request.base, main)]
+    revisions = [at.revision_ref(each) for each in (change_request.base, main)]
     try:
-        before, after = await asyncio.gather(*(live.cached_or_fetch(content.Get(at=each)) for each in sides))
+        before, after = await asyncio.gather(*(live.cached_or_fetch(content.Get(at=each)) for each in revisions))
     except (NotFound, Forbidden):
         return ()
     return await asyncio.to_thread(changes_between, before, after)
@@ -164,7 +170,7 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
     old, new = (at.revision_ref(each) for each in (base, main))
     conflicting = {key for each in preview.prediction.conflicts for key in possible_entry_keys(each.kind, each.id)}
     app.push_screen(
-        IncomingChanges(preview.change_request, preview.incoming, ComparedSides(old, new), conflicting, reopen)
+        IncomingChanges(preview.change_request, preview.incoming, ComparedRevisions(old, new), conflicting, reopen)
     )
 
 
@@ -331,14 +337,14 @@ class IncomingChanges(ListView[ChangedPage]):
         self,
         change_request: ChangeRequest,
         changes: Sequence[Change],
-        sides: ComparedSides,
+        revisions: ComparedRevisions,
         conflicting: Collection[str],
         on_close: Callable[[], None],
     ) -> None:
         """`conflicting` has the keys of the entries that may conflict. `on_close` is called when you go back."""
         super().__init__()
         self._on_close = on_close
-        self._change_request, self._sides, self._conflicting = change_request, sides, conflicting
+        self._change_request, self._revisions, self._conflicting = change_request, revisions, conflicting
         self._pages = changed_pages(changes)
 
     def body(self) -> Iterable[Widget]:
@@ -355,7 +361,7 @@ class IncomingChanges(ListView[ChangedPage]):
 
     def on_mount(self) -> None:
         self._diffs = DiffCache(self.live, lambda *_: None)
-        self._diffs.set_sides(self._sides)
+        self._diffs.set_revisions(self._revisions)
         self.view.block_commands.why_no_comment_here = lambda: (
             "You cannot comment on incoming changes. To comment on the page, open the page in main."
         )
