@@ -94,7 +94,7 @@ def confirm_publishing(app: Shell, selection: Selection, *, publishes: bool) -> 
         blocked_while_loading="Octavo is still checking the site. Wait until the check is complete.",
         blocked_on_error=f"Could not check the site, so you cannot {verb.lower()} it yet. Press r to retry.",
         load=lambda: load_snapshot(app.session.live, site_ref),
-        content=publish_facts if publishes else unpublish_facts,
+        make_content=publish_facts if publishes else unpublish_facts,
         send=lambda snapshot: _send(app, site_ref, snapshot.site, publishes=publishes),
         next_step=f"Review the details before you {verb.lower()} the site.",
         goes_live=True,
@@ -144,7 +144,7 @@ def publish_facts(snapshot: SiteSnapshot) -> DialogContent:
     blocked = "This site is already published." if site.published else ""
     if not spaces:
         blocked = "The site has no spaces. To add a space, press esc, then enter to open the site, then ctrl+n."
-    return DialogContent(tuple(facts), intro="", after="You can undo this by pressing u.", blocked=blocked)
+    return DialogContent(tuple(facts), intro="", text_below="You can undo this by pressing u.", blocked=blocked)
 
 
 def unpublish_facts(snapshot: SiteSnapshot) -> DialogContent:
@@ -171,7 +171,7 @@ def unpublish_facts(snapshot: SiteSnapshot) -> DialogContent:
     return DialogContent(
         tuple(facts),
         intro="",
-        after="You can publish the site again with the same link by pressing u.",
+        text_below="You can publish the site again with the same link by pressing u.",
         blocked=blocked,
     )
 

@@ -33,14 +33,14 @@ class DialogContent:
     facts: tuple[Fact, ...]
     intro: str | None = None
     """New introduction. None keeps the current introduction."""
-    after: str = ""
+    text_below: str = ""
     """Text below the facts."""
     blocked: str = ""
     """Reason why the write is blocked. Empty if it is allowed."""
-    typed: str = ""
+    confirmation_text: str = ""
     """Text that you have to type to confirm. Empty if `y` is enough."""
-    word_reason: str = ""
-    """Sentences that say why you have to type `typed`."""
+    confirmation_reason: str = ""
+    """Sentences that say why you have to type `confirmation_text`."""
     show_diff: Callable[[], None] | None = field(default=None, compare=False)
     """Opens the incoming changes in place of the dialog."""
     archive: Callable[[], None] | None = field(default=None, compare=False)
@@ -62,7 +62,7 @@ class CheckedWrite(Generic[ChecksT]):
     """Reason why the write is blocked, and the next step, if the checks could not be loaded."""
     load: Callable[[], Awaitable[ChecksT]]
     """Loads the checks. Raises ApiError."""
-    content: Callable[[ChecksT], DialogContent]
+    make_content: Callable[[ChecksT], DialogContent]
     send: Callable[[ChecksT], Coroutine[Any, Any, str | None]]
     """Sends the write. If data changed since the checks, returns the changes and sends nothing."""
     next_step: str
@@ -85,7 +85,7 @@ CHECKED_COMMANDS: Commands[CheckedDialog[Any]] = Commands(
 
 
 class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
-    """Dialog with the checks of a write. `y` opens no such dialog, so pressing a key twice never confirms."""
+    """Dialog with the checks of a write. No such dialog is opened with `y`, so pressing a key twice never confirms."""
 
     CONTEXT: ClassVar[str] = "checks before merging, updating, or reverting"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHECKED_COMMANDS,)
@@ -124,14 +124,14 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
         self._checks, self._checked_at = checks, checked_at
         if write.goes_live:
             self.require_reading()
-        content = self.content = write.content(checks)
+        content = self.content = write.make_content(checks)
         self.update(
             facts=content.facts,
             intro=content.intro,
-            after=content.after,
+            after=content.text_below,
             blocked=content.blocked,
-            word=content.typed,
-            word_reason=content.word_reason,
+            word=content.confirmation_text,
+            word_reason=content.confirmation_reason,
         )
         self._show_age()
 

@@ -53,7 +53,7 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
             blocked_while_loading="The checks are still running.",
             blocked_on_error="Could not load the checks, so you cannot merge yet. Press r to retry.",
             load=lambda: run_checks(app.session.live, at, app.settings.linters),
-            content=lambda checks: _dialog_content(app, at, checks),
+            make_content=lambda checks: _dialog_content(app, at, checks),
             send=lambda checks: send_merge(app, at, checks.basis),
             next_step="Review the checks again before you merge.",
             describe_changes=lambda before, after: changes_since(
@@ -71,9 +71,9 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
         if checks.can_merge and archive is not None:
             reason = f"{checks.why_no_effect} {ARCHIVE_HINT}"
         return DialogContent(facts=checks.facts, intro=checks.change_request.title, blocked=reason, archive=archive)
-    after = [f"Pages   {change_line(checks.changes)}"]
+    texts_below = [f"Pages   {change_line(checks.changes)}"]
     if pages := pages_to_revert(checks.changes):
-        after.append(f"To revert   press Z after the merge to create a change request that reverts {pages}")
+        texts_below.append(f"To revert   press Z after the merge to create a change request that reverts {pages}")
     warning = why_number_required(checks)
     if checks.conflicts and checks.names_with_markers:
         warning = f"Readers may see conflict markers on {merge_effects.list_first_names(checks.names_with_markers)}"
@@ -82,15 +82,15 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
             # The hint shares the line of the warning, because further lines may be out of view.
             warning = f"{warning}. To update from main first, press esc, then U"
         else:
-            after.append("Main has changed   press esc, then U to update from main first")
-    typed = str(checks.change_request.number) if warning else ""
+            texts_below.append("Main has changed   press esc, then U to update from main first")
+    number = str(checks.change_request.number) if warning else ""
     return DialogContent(
         facts=tuple(checks.facts),
         intro=f"{checks.change_request.title}\n\n{checks.publication}",
-        after="\n".join(after),
+        text_below="\n".join(texts_below),
         blocked=why_blocked(checks),
-        typed=typed,
-        word_reason=f"{warning}. To merge anyway, type the number of the change request ({typed}) and press enter."
+        confirmation_text=number,
+        confirmation_reason=f"{warning}. To merge anyway, type the number of the change request ({number}) and press enter."
         if warning
         else "",
     )

@@ -159,7 +159,7 @@ async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) ->
     """Return the row about new images without alternative text. Empty if the checked pages have none."""
     read = [page for page in changed if page in trees.titles][:MAX_CHECKED_PAGES]
     texts = [await load_texts(live, ref, read) for ref in (trees.head, trees.base)]
-    found = await asyncio.to_thread(_images_without_text, *texts)
+    found = await asyncio.to_thread(_new_images_without_text, *texts)
     images = [f"{name} on {trees.titles[page]}" for name, page in found]
     if not images:
         return ()
@@ -167,10 +167,10 @@ async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) ->
     return (Fact("care", "images", text),)
 
 
-def _images_without_text(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[str, str]]:
-    old_images = Counter(picture for text in before.values() for picture in images_without_text(parse(text).walk()))
+def _new_images_without_text(new_texts: Mapping[str, str], old_texts: Mapping[str, str]) -> list[tuple[str, str]]:
+    old_images = Counter(picture for text in old_texts.values() for picture in images_without_text(parse(text).walk()))
     new_images: list[tuple[str, str]] = []
-    for page, text in after.items():
+    for page, text in new_texts.items():
         for picture in images_without_text(parse(text).walk()):
             if old_images[picture]:
                 old_images[picture] -= 1
@@ -277,13 +277,13 @@ class MovedPage:
     """Path after the merge. None if the page is deleted."""
 
 
-def find_moved_pages(before: PageTree, after: PageTree) -> tuple[MovedPage, ...]:
+def find_moved_pages(old_tree: PageTree, new_tree: PageTree) -> tuple[MovedPage, ...]:
     """Return the pages whose old path leads to no page after the merge, including subpages of moved pages."""
-    new_paths = {page.id: page.path or "" for page in after.walk() if _has_path(page)}
+    new_paths = {page.id: page.path or "" for page in new_tree.walk() if _has_path(page)}
     used_paths = set(new_paths.values())
     return tuple(
         MovedPage(page.title or "Untitled", page.path or "", new_paths.get(page.id))
-        for page in before.walk()
+        for page in old_tree.walk()
         if _has_path(page) and new_paths.get(page.id) != page.path and page.path not in used_paths
     )
 

@@ -63,7 +63,7 @@ def open_revert_dialog(app: Shell, target: RequestTarget) -> None:
         blocked_while_loading="The checks are still running.",
         blocked_on_error="Could not load the changes, so you cannot revert them yet. Press r to retry.",
         load=lambda: _load_checks(app, space, change_request),
-        content=_dialog_content,
+        make_content=_dialog_content,
         send=lambda checks: revert_merge(app, space, checks.merged),
         next_step="Review the list before you revert.",
     )
@@ -173,9 +173,9 @@ _OBJECT_NAMES = {"file": "files", "reusable_content": "reusable content", "varia
 class RevertRevisions:
     """Revisions of main before a merge, after the merge, and now."""
 
-    before: Revision
-    merged: Revision
-    now: Revision
+    before_merge: Revision
+    after_merge: Revision
+    current: Revision
 
 
 @dataclass(frozen=True)
@@ -252,9 +252,11 @@ async def load_revisions(
 
 
 async def load_changes(live: Live, space: SpaceRef, revisions: RevertRevisions) -> tuple[Change, ...]:
-    if has_document_ids(revisions.merged):
-        return await asyncio.to_thread(changes_between, revisions.before, revisions.merged)
-    listed = await live.cached_or_fetch(content.ListChanges(at=space.revision_ref(revisions.merged.id), limit=1000))
+    if has_document_ids(revisions.after_merge):
+        return await asyncio.to_thread(changes_between, revisions.before_merge, revisions.after_merge)
+    listed = await live.cached_or_fetch(
+        content.ListChanges(at=space.revision_ref(revisions.after_merge.id), limit=1000)
+    )
     return listed.changes
 
 
@@ -268,13 +270,13 @@ class _Planner:
 
     def __init__(self, revisions: RevertRevisions, changes: tuple[Change, ...]) -> None:
         self._changes = changes
-        self._has_ids = has_document_ids(revisions.merged)
+        self._has_ids = has_document_ids(revisions.after_merge)
         self._before, self._merged, self._now = (
-            _Tree(each) for each in (revisions.before, revisions.merged, revisions.now)
+            _Tree(each) for each in (revisions.before_merge, revisions.after_merge, revisions.current)
         )
-        self._changed_later = _ids(changes_between(revisions.merged, revisions.now))
+        self._changed_later = _page_ids(changes_between(revisions.after_merge, revisions.current))
         """IDs of the pages that changed after the merge."""
-        self._changed_from_before = _ids(changes_between(revisions.before, revisions.now))
+        self._changed_from_before = _page_ids(changes_between(revisions.before_merge, revisions.current))
         """IDs of the pages that now differ from the revision before the merge."""
         self._not_reverted: list[str] = []
 
@@ -419,7 +421,7 @@ class _Tree:
         return path
 
 
-def _ids(changes: Iterable[Change]) -> set[str]:
+def _page_ids(changes: Iterable[Change]) -> set[str]:
     return {change.page.id for change in changes if change.page is not None}
 
 
@@ -438,8 +440,8 @@ async def revert_edits(
     """Return the edits of a plan. `label` names the new change request in conflict markers. Raises ApiError."""
     edits: list[ContentEdit] = []
     titles_with_conflicts: list[str] = []
-    edits += [RevertPage(page=page.id, revision=revisions.before.id) for page in plan.restored]
-    edits += [RevertPage(page=page.id, revision=revisions.before.id) for page in plan.reverted]
+    edits += [RevertPage(page=page.id, revision=revisions.before_merge.id) for page in plan.restored]
+    edits += [RevertPage(page=page.id, revision=revisions.before_merge.id) for page in plan.reverted]
     for later in plan.edited_later:
         document, has_conflicts = None, False
         if later.merges_text:
@@ -459,7 +461,7 @@ async def _merge_later_text(
     live: Live, space: SpaceRef, revisions: RevertRevisions, page: str, label: str
 ) -> tuple[DocumentBody | None, bool]:
     """Return the text without the merge (None if unchanged), and True if it has conflict markers."""
-    merge_order = (revisions.merged, revisions.now, revisions.before)
+    merge_order = (revisions.after_merge, revisions.current, revisions.before_merge)
     base, main, proposed = await asyncio.gather(
         *(page_source(live, space.revision_ref(each.id), page) for each in merge_order)
     )

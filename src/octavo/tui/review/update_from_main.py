@@ -129,7 +129,7 @@ def update_dialog(
             blocked_while_loading="The checks are still running.",
             blocked_on_error="Could not load the checks, so you cannot update yet. Press r to retry.",
             load=lambda: preview_update(app.session.live, at),
-            content=lambda preview: _dialog_content(app, at, preview, reopen),
+            make_content=lambda preview: _dialog_content(app, at, preview, reopen),
             send=lambda preview: send_update(app, at, preview, on_conflicts),
             next_step="Review the checks again before you update.",
             describe_changes=lambda before, after: changes_since(
@@ -142,21 +142,21 @@ def update_dialog(
 def _dialog_content(
     app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen: Callable[[], None]
 ) -> DialogContent:
-    after, archive = "", None
+    text_below, archive = "", None
     if preview.prediction.is_on_main:
         archive = archive_opener(app, at, preview.change_request)
-        after = ALREADY_ON_MAIN if archive is None else f"{ALREADY_ON_MAIN} {ARCHIVE_HINT}"
+        text_below = ALREADY_ON_MAIN if archive is None else f"{ALREADY_ON_MAIN} {ARCHIVE_HINT}"
     elif preview.prediction.names_with_markers or not preview.prediction.is_known:
-        after = (
+        text_below = (
             "If there are conflicts, the text will contain both versions, marked with conflict markers. "
             "You can resolve the conflicts after the update."
         )
     elif preview.prediction.conflicts:
-        after = "You can resolve the conflicts after the update."
+        text_below = "You can resolve the conflicts after the update."
     blocked = "" if preview.change_request.outdated else "This change request is up to date with main."
     return DialogContent(
         preview.facts,
-        after=after,
+        text_below=text_below,
         blocked=blocked,
         show_diff=partial(_show_diff, app, at, preview, reopen) if preview.incoming else None,
         archive=archive,
