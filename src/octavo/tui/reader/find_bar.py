@@ -51,7 +51,7 @@ class FindBar(PanePart):
     def __init__(self, viewport: Viewport, cursor: BlockCursor) -> None:
         super().__init__(viewport)
         self.cursor = cursor
-        self._typed: str | None = None
+        self._typed_text: str | None = None
         """Text in the find bar. None while the bar does not have the focus."""
         self._spans: dict[int, tuple[list[Line], list[MatchSpan]]] = {}
         """Visible matches by unit index, after the lines in which they were found."""
@@ -66,7 +66,7 @@ class FindBar(PanePart):
         self.needle = ""
         self.matches: Sequence[Match] = ()
         """Matches found so far."""
-        self._match: Match | None = None
+        self._selected_match: Match | None = None
         self._search: Iterator[Match | None] | None = None
         """Rest of the search. None if the search is complete."""
         self._update_rows()
@@ -80,7 +80,7 @@ class FindBar(PanePart):
     def page_changed(self, *, was_awaited: bool = False) -> None:
         """End the search when another page is shown. The new page is searched if the find bar is open, or if the page
         `was_awaited` in an empty pane."""
-        needle = self.needle if was_awaited or self._typed is not None else ""
+        needle = self.needle if was_awaited or self._typed_text is not None else ""
         self._end_search()
         self._top_before, self._selected_before_search = START, None
         self._text_finder, self._spans = None, {}
@@ -101,9 +101,9 @@ class FindBar(PanePart):
         if not self.matches:
             return f"no matches{more}" if is_complete else "searching"
         count = f"{len(self.matches)}{'+' if len(self.matches) >= MOST_MATCHES else ''}"
-        if self._match not in self.matches:
+        if self._selected_match not in self.matches:
             return f"{count} found{more}"
-        return f"{self.matches.index(self._match) + 1} of {count}{more}"
+        return f"{self.matches.index(self._selected_match) + 1} of {count}{more}"
 
     @property
     def is_text_loading(self) -> bool:
@@ -111,9 +111,9 @@ class FindBar(PanePart):
         contents = self.viewport.contents
         return contents.has_more_to_search or not contents.is_fully_parsed or self.viewport.widget.is_waiting_for_lines
 
-    def begin(self) -> None:
+    def open(self) -> None:
         """Open the find bar."""
-        self._typed = ""
+        self._typed_text = ""
         self._top_before, self._selected_before_search = self.viewport.top, self.cursor.selected
         self._find_bar_changed()
 
@@ -121,7 +121,7 @@ class FindBar(PanePart):
         """Highlight the matches of `needle`. Go to the first one below the position before the search."""
         self.needle = needle
         self._spans = {}
-        self.matches, self._match, self._search, self._waiting_steps = (), None, None, 0
+        self.matches, self._selected_match, self._search, self._waiting_steps = (), None, None, 0
         if not needle.strip():
             self.needle = ""
             self._find_bar_changed()
@@ -170,7 +170,7 @@ class FindBar(PanePart):
         if match_to_select is not None or (is_complete and len(self.viewport.virtual_lines)):
             self._goes_to_first_match = False
         if match_to_select is not None:
-            self._match = match_to_select
+            self._selected_match = match_to_select
             self._go_to_match(match_to_select)
 
     @property
@@ -181,8 +181,8 @@ class FindBar(PanePart):
     def work_for(self, seconds: float) -> None:
         """Continue the search for about `seconds`, and show the new matches."""
         self._continue_search(seconds)
-        if self._search is None and self._match is not None and self._match not in self.matches:
-            self._match = None
+        if self._search is None and self._selected_match is not None and self._selected_match not in self.matches:
+            self._selected_match = None
         self.viewport.repaint()
         self.viewport.notify_moved()
 
@@ -193,13 +193,13 @@ class FindBar(PanePart):
         if self.viewport.top != self._waiting_top:
             self._waiting_steps = 0
         first = -1 if step > 0 else 0  # Without a selected match, the next step reaches the first or last match.
-        index = self.matches.index(self._match) if self._match in self.matches else first
+        index = self.matches.index(self._selected_match) if self._selected_match in self.matches else first
         is_last = step > 0 and index == len(self.matches) - 1
         if self._waiting_steps or (self.is_text_loading and (is_last or not self.matches)):
             self._waiting_steps, self._waiting_top = self._waiting_steps + step, self.viewport.top
         elif self.matches:
-            self._match = self.matches[(index + step) % len(self.matches)]
-            self._go_to_match(self._match)
+            self._selected_match = self.matches[(index + step) % len(self.matches)]
+            self._go_to_match(self._selected_match)
 
     def _go_to_match(self, match: Match) -> None:
         self.viewport.contents.expand_to(match)
@@ -251,20 +251,20 @@ class FindBar(PanePart):
     @property
     def unit_of_match(self) -> int:
         """Index of the unit with the selected match. -1 without a selected match."""
-        return self._match.unit_index if self._match is not None else -1
+        return self._selected_match.unit_index if self._selected_match is not None else -1
 
     def content_changed(self, *, unit_of_match: int = -1) -> None:
         """Search again after the content changed. `unit_of_match` is the new index of the unit with the selected match,
         or -1 for the same index."""
-        if self._match is not None and unit_of_match >= 0:
-            self._match = self._match._replace(unit_index=unit_of_match)
+        if self._selected_match is not None and unit_of_match >= 0:
+            self._selected_match = self._selected_match._replace(unit_index=unit_of_match)
             self._current = unit_of_match, self._current[1]
         self._text_finder = None
         self._spans = {}
         if self.needle:
             self._restart_search()
-            if self._search is None and self._match not in self.matches:
-                self._match = None
+            if self._search is None and self._selected_match not in self.matches:
+                self._selected_match = None
 
     def lines_changed(self) -> None:
         self._spans = {}  # Frees the old lines.
@@ -281,15 +281,15 @@ class FindBar(PanePart):
     @property
     def typing_keys(self) -> tuple[tuple[str, str], ...]:
         """Keys for the key bar while the find bar has the focus. Empty otherwise."""
-        if self._typed is None:
+        if self._typed_text is None:
             return ()
-        steps = (("enter", "done"), ("down", "next match"), ("up", "previous match")) if self._typed else ()
+        steps = (("enter", "done"), ("down", "next match"), ("up", "previous match")) if self._typed_text else ()
         return (*steps, ("escape", "cancel"))
 
     def press(self, event: Key) -> bool:
         """Handle a key. Return False if the find bar does not use it."""
-        if self._typed is not None:
-            self._handle_typing_key(event, self._typed)
+        if self._typed_text is not None:
+            self._handle_typing_key(event, self._typed_text)
         elif event.key == "escape" and self.needle:
             self.find("")
         else:
@@ -299,7 +299,7 @@ class FindBar(PanePart):
     def _handle_typing_key(self, event: Key, text: str) -> None:
         match event.key:
             case "enter" | "escape":
-                self._typed = None
+                self._typed_text = None
                 if event.key == "escape" or not text:
                     self.find("")
                     self.viewport.go_to(self._top_before)
@@ -318,19 +318,19 @@ class FindBar(PanePart):
                 self._set_typed(text + event.character)
 
     def _set_typed(self, text: str) -> None:
-        self._typed = text
+        self._typed_text = text
         self.find(text)
 
     def paste(self, text: str) -> bool:
         """Insert pasted text into the find bar. Return False if the bar does not have the focus."""
-        if self._typed is None:
+        if self._typed_text is None:
             return False
-        self._set_typed(self._typed + safe_line(text))
+        self._set_typed(self._typed_text + safe_line(text))
         return True
 
     def close(self) -> None:
         """Close the find bar, but keep the matches highlighted."""
-        self._typed = None
+        self._typed_text = None
         self._find_bar_changed()
 
     # Painting
@@ -346,18 +346,18 @@ class FindBar(PanePart):
         return restyle(strip, spans)
 
     def _update_rows(self) -> None:
-        self.viewport.bar_rows = 1 if self.needle or self._typed is not None else 0
+        self.viewport.bar_rows = 1 if self.needle or self._typed_text is not None else 0
 
     def bar_row(self) -> tuple[int, Strip] | None:
         """Return the row and the strip of the find bar. None if the bar is closed."""
         if not self.viewport.bar_rows:
             return None
-        if self._typed is None:
+        if self._typed_text is None:
             parts = [self.search_status, *(("n next", "N previous") if self.matches else ()), "esc"]
         else:
-            parts = [self.search_status if self._typed else "type the text to find"]
-            parts += ["enter done", "esc cancel"] if self._typed else ["esc cancel"]
-        text, is_typing, viewport = self._typed or self.needle, self._typed is not None, self.viewport
+            parts = [self.search_status if self._typed_text else "type the text to find"]
+            parts += ["enter done", "esc cancel"] if self._typed_text else ["esc cancel"]
+        text, is_typing, viewport = self._typed_text or self.needle, self._typed_text is not None, self.viewport
         strip = bottom_line(
             viewport.text_styles, viewport.base_style, viewport.pane_width, "/", text, *parts, is_typing=is_typing
         )
@@ -367,7 +367,7 @@ class FindBar(PanePart):
 FIND_COMMANDS: Commands[FindBar] = Commands(
     "page",
     (
-        Command("filter", "slash", "Find", "Find text on this page", takes_text=True, run=lambda _, find_bar: find_bar.begin(), key_display="/"),
+        Command("filter", "slash", "Find", "Find text on this page", takes_text=True, run=lambda _, find_bar: find_bar.open(), key_display="/"),
         Command("next_hit", "n", "Next match", "Go to the next match", run=lambda _, find_bar: find_bar.step(1), why_not=_why_no_match, shown=False),
         Command("prev_hit", "N", "Previous match", "Go to the previous match", run=lambda _, find_bar: find_bar.step(-1), why_not=_why_no_match, shown=False),
     ),

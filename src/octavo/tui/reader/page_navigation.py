@@ -40,7 +40,7 @@ class PendingJump(NamedTuple):
     """Reading position when the jump was requested. The jump is dropped if the user has moved since then."""
     by_link: bool = False
     """True if the jump follows a link. A missing target is then reported."""
-    show: Callable[[Block | None], None] | None = None
+    show_footnote: Callable[[Block | None], None] | None = None
     """Function that is called with the footnote. Called with None if the page has no such footnote."""
 
 
@@ -337,7 +337,7 @@ class PageNavigation:
         if (note := self.contents.footnote(label)) is not None or self.contents.is_fully_parsed:
             show(note)
         else:  # Footnotes are at the end of a page, which is not parsed yet.
-            self.pending_jump = PendingJump(label, self.position(), show=show)
+            self.pending_jump = PendingJump(label, self.position(), show_footnote=show)
             explain(self.pane, STILL_LOADING)
 
     def report_missing(self, anchor: str) -> None:
@@ -356,8 +356,8 @@ class PageNavigation:
         jump, self.pending_jump = self.pending_jump, None
         if jump is None or self.position().has_moved(jump.requested_at):
             return
-        if jump.show is not None:
-            jump.show(self.contents.footnote(jump.anchor))
+        if jump.show_footnote is not None:
+            jump.show_footnote(self.contents.footnote(jump.anchor))
         elif not self.go_to_anchor(jump.anchor) and jump.by_link:
             self.report_missing(jump.anchor)
 

@@ -93,7 +93,7 @@ class ConflictContents(Contents):
         """Number of conflicts. Text that was moved in both versions counts once."""
         return len(self._numbers)
 
-    def number(self, conflict: ConflictView | PageConflict) -> int:
+    def number_of(self, conflict: ConflictView | PageConflict) -> int:
         """Return the number of a conflict, counted from 1."""
         return self._numbers[conflict.name]
 
@@ -116,7 +116,7 @@ class ConflictContents(Contents):
         units: list[_Unit] = []
         for piece in self.pieces or ():
             if not isinstance(piece, UnconflictedText):
-                units.append(_Unit("conflict", self._blocks[piece.key], conflict=piece, number=self.number(piece)))
+                units.append(_Unit("conflict", self._blocks[piece.key], conflict=piece, number=self.number_of(piece)))
             elif self.is_expanded or piece.label:
                 units += [_Unit("label", text=piece.label)] if piece.label else []
                 units += [_Unit("around", each.block, each) for each in piece.units]
@@ -278,7 +278,7 @@ class ThreeWayView(Reader):
     def status_text(self) -> str:
         """Text for the status line, such as `conflict 2 of 5`."""
         selected = self.selected_conflict
-        return f"conflict {self.contents.number(selected)} of {self.contents.count}" if selected is not None else ""
+        return f"conflict {self.contents.number_of(selected)} of {self.contents.count}" if selected is not None else ""
 
     def show_loading(self, title: str, *, key: str) -> None:
         """Show that the page `key` is loading. The earlier page stays visible, but commands wait."""

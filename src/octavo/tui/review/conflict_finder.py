@@ -252,15 +252,15 @@ async def find_conflicts(
     changed_ids = {change.page.id for change in changed.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]
     source = revisions if revisions is not None and revisions.base is not None else server_revisions
-    triple = await _load_revisions(live, at, source) if source is not None else None
+    loaded_revisions = await _load_revisions(live, at, source) if source is not None else None
     tree_conflicts: list[TreeConflict] = []
     fields: dict[str, FieldValues] = {}
     merged_ids: Collection[str] = [page.id for page in pages] if server_revisions is not None else ()
-    if source is not None and triple is not None:
-        tree_conflicts, fields = await asyncio.to_thread(find_tree_conflicts, triple, tree)
-        candidates = pages_to_read(triple, changed_ids)
-        merged_ids = [page_id for page_id in candidates if all(side.find(page_id) for side in triple)]
-    reader = _PageReader(live, at, source, triple)
+    if source is not None and loaded_revisions is not None:
+        tree_conflicts, fields = await asyncio.to_thread(find_tree_conflicts, loaded_revisions, tree)
+        candidates = pages_to_read(loaded_revisions, changed_ids)
+        merged_ids = [page_id for page_id in candidates if all(side.find(page_id) for side in loaded_revisions)]
+    reader = _PageReader(live, at, source, loaded_revisions)
     read_pages = await gather_bounded(
         lambda page: reader.find_on_page(
             page,
@@ -296,7 +296,7 @@ class _PageReader:
     live: Live
     at: ChangeRequestRef | SpaceRef
     revisions: MergeRevisions | None
-    triple: tuple[Revision, Revision, Revision] | None
+    loaded_revisions: tuple[Revision, Revision, Revision] | None
     """Base, main and change request, in this order. None if a revision could not be read."""
 
     async def find_on_page(
@@ -367,9 +367,9 @@ class _PageReader:
 
     async def _load_texts_changed_on_main(self, except_page: str) -> dict[str, str]:
         """Return the texts of other pages that main added or changed, by ID. Text may have moved there."""
-        if self.triple is None:
+        if self.loaded_revisions is None:
             return {}
-        base, main, _ = self.triple
+        base, main, _ = self.loaded_revisions
         before = {page.id: page.document_id for page in base.walk()}
         pages = [page for page in main.walk() if page.type == "document" and page.id != except_page]
         changed = [page.id for page in pages if page.id not in before or before[page.id] != page.document_id]
@@ -378,12 +378,12 @@ class _PageReader:
         return dict(zip(changed, texts, strict=False))
 
     def _title_in_main(self, page_id: str) -> str:
-        page = self.triple[1].find(page_id) if self.triple is not None else None
+        page = self.loaded_revisions[1].find(page_id) if self.loaded_revisions is not None else None
         return (page.title if page is not None else "") or "Untitled"
 
     def _fields_of_base(self, page_id: str, fields: FieldValues) -> str | None:
         """Return the base values of the fields, such as `title: Home`, one per paragraph. None if unknown."""
-        page = self.triple[0].find(page_id) if self.triple is not None else None
+        page = self.loaded_revisions[0].find(page_id) if self.loaded_revisions is not None else None
         if page is None:
             return None
         values = {name: getattr(page, name) for name in fields}

@@ -220,7 +220,7 @@ class ConflictsScreen(View):
         choices = self._choices.by_name
         sections: tuple[ConflictView | PageConflict | UnconflictedText, ...]
         if isinstance(item, TreeConflict):
-            sections = await asyncio.to_thread(prepare_page_conflict, item.question, item.text)
+            sections = await asyncio.to_thread(prepare_page_conflict, item.page_conflict, item.text)
         else:
             sections = await asyncio.to_thread(
                 prepare_conflicts,

@@ -116,7 +116,7 @@ class SinglePageLayout:
         self._view.workers.cancel_group(self._view, "diff")
         self._view.set_class(not change.is_document and change.key != WHOLE_REQUEST, "-words")
         if change.key == WHOLE_REQUEST:
-            self._take(change, NO_COMPARISON)
+            self._use_comparison(change, NO_COMPARISON)
         elif not change.is_document:
             self.pane.clear()  # The diff is hidden, and its commands must not act on the earlier page.
             heading = Content.assemble((change.sign, SIGN_STYLES.get(change.sign, "")), " ", (change.title, "bold"))
@@ -127,7 +127,7 @@ class SinglePageLayout:
             self.pane.clear()
             self.pane.state.fail(f"Could not compare the versions of {change.title}", NO_BASE)
         elif (cached := self._comparison.diffs.show_cached(change)) is not None:
-            self._take(change, cached)
+            self._use_comparison(change, cached)
         else:
             self.pane.state.show_loading(change.title)
             self._comparison.replace_worker("diff", partial(self._load, change, self._shown))
@@ -143,7 +143,7 @@ class SinglePageLayout:
                 self._shown, self._failed = None, (*shown, self._comparison.fetched_at)
         else:
             if shown == self._shown:
-                self._take(change, compared)
+                self._use_comparison(change, compared)
 
     def retry(self) -> None:
         """Load the entry again if it could not be loaded."""
@@ -151,7 +151,7 @@ class SinglePageLayout:
             self._failed = None
             self.show()
 
-    def _take(self, change: ChangedPage, compared: PageComparison) -> None:
+    def _use_comparison(self, change: ChangedPage, compared: PageComparison) -> None:
         compared = with_settings(change, compared)
         self._anchors = TwoVersionAnchors((compared.old, compared.new))
         # Without a revision in the key, the position stays the same when the page is edited.
@@ -207,9 +207,9 @@ class AllPagesLayout:
         self._synced_keys = ("", "")
         """Keys of the selected entry and of the page under the cursor at the last `sync_with_tree`. The next call finds
         out which of them moved."""
-        self._pending = ""
+        self._pending_key = ""
         """Key of the page to go to as soon as its lines exist. Empty if there is none."""
-        self._to_restore = ""
+        self._key_to_restore = ""
         """Key of the page to open at its last reading position as soon as it is loaded. Empty if there is none."""
 
     @property
@@ -238,7 +238,7 @@ class AllPagesLayout:
     def _set_on(self, *, is_on: bool) -> None:
         navigation = self.navigation
         if is_on:
-            self._pending = self._to_restore = self._pages.key
+            self._pending_key = self._key_to_restore = self._pages.key
             # Stop background comparisons, because this layout loads only the pages near the cursor.
             self._comparison.diffs.prefetch(())
             self._pages.cursor_key = self.sync_with_tree
@@ -270,12 +270,12 @@ class AllPagesLayout:
         if not self.is_on or not tree.keys:
             return None
         listed, shown = str(tree.key), navigation.contents.page.key
-        if self._pending:
+        if self._pending_key:
             return self._go_to_pending(listed)
         if listed != self._synced_keys[0] and not self._is_selection_unlisted:
             self._synced_keys = listed, shown
             if listed != shown and listed in self._sections:
-                self._pending = listed
+                self._pending_key = listed
                 return self._go_to_pending(listed)
         elif shown and shown != listed and (shown != self._synced_keys[1] or self._is_selection_unlisted):
             tree.select_hidden(shown)
@@ -290,15 +290,15 @@ class AllPagesLayout:
     def _go_to_pending(self, listed: str) -> str:
         navigation = self.navigation
         if listed != self._synced_keys[0]:  # Another page was selected meanwhile, or the list of pages has arrived.
-            self._to_restore = listed if self._to_restore == self._pending else self._to_restore
-            self._pending = listed
-        section = self._sections.get(self._pending)
+            self._key_to_restore = listed if self._key_to_restore == self._pending_key else self._key_to_restore
+            self._pending_key = listed
+        section = self._sections.get(self._pending_key)
         if section is None:
             if self._entries:
-                self._pending = ""
+                self._pending_key = ""
             return listed
         if self._is_visible and navigation.contents.range_of(section):
-            self._pending = ""
+            self._pending_key = ""
             navigation.go_to_heading(section)
             self._restore(section)
             self._synced_keys = listed, section.key
@@ -307,8 +307,8 @@ class AllPagesLayout:
         return listed
 
     def _restore(self, section: PageSection) -> None:
-        if section.key == self._to_restore and section.is_loaded:
-            self._to_restore = ""
+        if section.key == self._key_to_restore and section.is_loaded:
+            self._key_to_restore = ""
             self.navigation.restore(section)
 
     # Sections
@@ -349,15 +349,15 @@ class AllPagesLayout:
             self._revisions = revisions
             self._loading.clear()
             for section in self._sections.values():
-                self._outdate(section)
+                self._mark_to_reload(section)
         sections: dict[str, PageSection] = {}
         self._open_threads = open_threads_by_entry(self._threads.posted_threads)
         for entry in entries:
             section = self._sections.get(entry.key) or PageSection(entry.key)
             if self._entries.get(entry.key) != entry:
-                self._outdate(section)
+                self._mark_to_reload(section)
             self._entries[entry.key] = entry
-            self._fill(section, entry, revisions)
+            self._update_section(section, entry, revisions)
             sections[entry.key] = section
         self._sections = sections
         for key in self._entries.keys() - sections.keys():
@@ -366,20 +366,20 @@ class AllPagesLayout:
             self.navigation.builder.show_sections(tuple(sections.values()))
         self.load_near()
 
-    def _outdate(self, section: PageSection) -> None:
+    def _mark_to_reload(self, section: PageSection) -> None:
         """Mark a page to be loaded again. Until then, its lines stay visible but cannot be commented on."""
         section.documents = None
         self._loading.discard(section.key)
         self._failed.discard(section.key)
         self._anchors.pop(section.key, None)
 
-    def _fill(self, section: PageSection, entry: ChangedPage, revisions: ComparedRevisions) -> None:
+    def _update_section(self, section: PageSection, entry: ChangedPage, revisions: ComparedRevisions) -> None:
         section.heading = self._heading(section, entry)
         section.position_key = f"{entry.key} {revisions.old_name}"
         if section.is_loaded or section.key in self._failed:
             return
         if entry.key == WHOLE_REQUEST:
-            self._take(section, entry, NO_COMPARISON)
+            self._use_comparison(section, entry, NO_COMPARISON)
             self.navigation.builder.rebuild((section,))
         elif not entry.is_document:
             section.set_note(describe_change(entry), "description")
@@ -482,7 +482,7 @@ class AllPagesLayout:
                 self.navigation.builder.show_sections()
         else:
             if is_current():
-                self._take(section, entry, compared)
+                self._use_comparison(section, entry, compared)
                 documents, changes = section.documents, self.navigation.contents.changes_of(section)
                 if section.size >= SHORT_PAGE:
                     await asyncio.to_thread(changes.complete)
@@ -498,7 +498,7 @@ class AllPagesLayout:
                 self._loading.discard(section.key)
         self.load_near()
 
-    def _take(self, section: PageSection, entry: ChangedPage, compared: PageComparison) -> None:
+    def _use_comparison(self, section: PageSection, entry: ChangedPage, compared: PageComparison) -> None:
         compared = with_settings(entry, compared)
         section.compared, section.note = compared, ""
         section.documents = (compared.old, compared.new)
@@ -527,7 +527,7 @@ class AllPagesLayout:
                 return
             if section not in near and section.size:
                 total -= section.size
-                self._outdate(section)
+                self._mark_to_reload(section)
                 section.show_note(f"Loading {section.heading.title}…", "loading")
 
     def drop_hidden(self) -> None:

@@ -69,11 +69,11 @@ class WordChanges:
 
     def __init__(self, view: View, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._threads, self._pages = view, threads, pages
-        self._by_thread: dict[str, WordChange] = {}
+        self._changes_by_thread: dict[str, WordChange] = {}
         self._added_texts: dict[str, tuple[str, frozenset[str]]] = {}
         """Title and added texts of each compared page, by page ID."""
-        self._moves: set[tuple[str, str]] = set()
-        """Started moves of pending comments: the ID of the comment and the key of the new block."""
+        self._started_moves: set[tuple[str, str]] = set()
+        """Pending comments that are being moved: the ID of the comment and the key of its new block."""
 
     def add_page(self, page_id: str, title: str, added_texts: frozenset[str]) -> bool:
         """Store the texts that a page adds. Return True if `moved_to` has a new result for a thread."""
@@ -83,7 +83,7 @@ class WordChanges:
 
     def moved_to(self, thread: Comment) -> str:
         """Return the title of the compared page to which the words of a thread moved. Empty if unmoved."""
-        if self._by_thread.get(thread.id) != "gone":
+        if self._changes_by_thread.get(thread.id) != "gone":
             return ""
         quote = quoted_text(thread)
         texts = (
@@ -96,9 +96,9 @@ class WordChanges:
         has found the blocks of the threads."""
         threads = self._threads.threads_on_page(page_id)
         for thread in () if anchors.needs_search(threads) else threads:
-            self._by_thread[thread.id] = anchors.word_change(thread)
+            self._changes_by_thread[thread.id] = anchors.word_change(thread)
             entry = self._view.shell.workspace.pending_entry(thread.id)
-            if entry is not None and self._by_thread[thread.id] == "changed":
+            if entry is not None and self._changes_by_thread[thread.id] == "changed":
                 self._move(entry, anchors.new_key(thread))
 
     def _move(self, entry: OutboxEntry, key: str) -> None:
@@ -106,8 +106,8 @@ class WordChanges:
         op = entry.op
         if not isinstance(op, comments.Create) or op.node == key or find_suggestions(op.body.markdown):
             return
-        if (entry.id, key) not in self._moves:
-            self._moves.add((entry.id, key))
+        if (entry.id, key) not in self._started_moves:
+            self._started_moves.add((entry.id, key))
             self._view.shell.background(self._store_move(entry.id, op.model_copy(update={"node": key})))
 
     async def _store_move(self, entry_id: str, op: comments.Create) -> None:
@@ -121,7 +121,7 @@ class WordChanges:
         node, page = thread.target.node, thread.target.page
         if node is None or page is None:
             return ""
-        change = self._by_thread.get(thread.id)
+        change = self._changes_by_thread.get(thread.id)
         if change is None:
             return _UNKNOWN_CHANGE if page.outdated else ""
         if change:
@@ -133,7 +133,7 @@ class WordChanges:
 
     def pending_mark(self, entry: OutboxEntry) -> str:
         """Return a phrase about changed words under a pending comment, such as `words are gone`, or an empty text."""
-        change = self._by_thread.get(entry.created_id)
+        change = self._changes_by_thread.get(entry.created_id)
         thread = next((each for each in self._threads.comments if each.id == entry.created_id), None)
         if thread is not None and (title := self.moved_to(thread)):
             return f"words moved to {title}"

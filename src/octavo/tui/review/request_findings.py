@@ -67,7 +67,7 @@ MAX_DISMISSED = 500
 
 
 @dataclass(frozen=True)
-class _Job:
+class _PageToCheck:
     """Page to check, with its old and new text."""
 
     page: ChangedPage
@@ -88,9 +88,9 @@ class RequestFindings:
         self._findings: dict[str, tuple[AddedFinding, ...]] = {}
         self._loaded_pages: dict[str, CheckedPage] = {}
         """Pages with known headings, by page ID: the checked pages, and pages that links on them lead to."""
-        self._waiting: dict[str, _Job] = {}
+        self._waiting_for_rules: dict[str, _PageToCheck] = {}
         """Pages that wait for the rules, by page key."""
-        self._to_lint: dict[str, _Job] = {}
+        self._waiting_for_linters: dict[str, _PageToCheck] = {}
         """Pages that wait for the linters, by page key. The rules of all pages run first."""
         self._linted: dict[str, tuple[tuple[str, str], tuple[AddedFinding, ...]]] = {}
         """Old and new text at the last run of the linters, and its findings, by page key."""
@@ -126,7 +126,9 @@ class RequestFindings:
     def check(self, page: ChangedPage, compared: PageComparison) -> None:
         """Check a page in the background. Deleted pages and pages longer than `MAX_TEXT` are not checked."""
         if page.is_document and page.exists_after and len(compared.new.source) <= MAX_TEXT:
-            self._waiting[page.key] = _Job(page, compared.old.source, compared.new, self._next_revisions)
+            self._waiting_for_rules[page.key] = _PageToCheck(
+                page, compared.old.source, compared.new, self._next_revisions
+            )
             self._start()
 
     def on_page(self, key: str) -> tuple[AddedFinding, ...]:
@@ -168,7 +170,7 @@ class RequestFindings:
         self._linted.clear()
 
     def _start(self) -> None:
-        if self._waiting and self._compared is not None and not self.is_checking:
+        if self._waiting_for_rules and self._compared is not None and not self.is_checking:
             self.is_checking = True
             work: WorkType[None] = self._check_waiting_pages
             self._view.run_worker(work, group="findings")
@@ -179,8 +181,10 @@ class RequestFindings:
 
     async def _check_waiting_pages(self) -> None:
         try:
-            while (waiting := self._waiting or self._to_lint) and (compared := self._compared) is not None:
-                is_linting = not self._waiting
+            while (waiting := self._waiting_for_rules or self._waiting_for_linters) and (
+                compared := self._compared
+            ) is not None:
+                is_linting = not self._waiting_for_rules
                 job = waiting.pop(next(iter(waiting)))
                 revisions, context = compared
                 page = context.pages.get(job.page.key)
@@ -196,14 +200,14 @@ class RequestFindings:
                     if texts == (job.old_source, job.new.source):
                         findings = (*findings, *linted)
                     elif self._active_linters:
-                        self._to_lint[job.page.key] = replace(job, by_rules=findings)
+                        self._waiting_for_linters[job.page.key] = replace(job, by_rules=findings)
                 if self._revisions == revisions and self._findings.get(job.page.key) != findings:
                     self._findings[job.page.key] = findings
                     self._on_change(job.page.key)
         finally:
             self.is_checking = False
 
-    async def _lint(self, linters: Sequence[Linter], job: _Job, page: Page) -> tuple[AddedFinding, ...]:
+    async def _lint(self, linters: Sequence[Linter], job: _PageToCheck, page: Page) -> tuple[AddedFinding, ...]:
         """Return the findings of the linters on the added words of a page, and show each new failure."""
         text = job.new.source
         added = await asyncio.to_thread(added_ranges, job.old_source, text)

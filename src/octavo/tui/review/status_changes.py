@@ -253,14 +253,14 @@ class RequestTarget:
 WhyNot: TypeAlias = "Callable[[Shell, RequestTarget], str | None]"
 
 
-def why_not_allowed(app: Shell, target: RequestTarget, permission: str, *states: str) -> str | None:
-    """Return the reason why `permission` is missing or the status is not in `states`. None if neither."""
-    return why_not_in_change_request(app, target.change_request, target.space, permission, *states)
+def why_not_allowed(app: Shell, target: RequestTarget, permission: str, *statuses: str) -> str | None:
+    """Return the reason why `permission` is missing or the status is not in `statuses`. None if neither."""
+    return why_not_in_change_request(app, target.change_request, target.space, permission, *statuses)
 
 
-def requires(permission: str, *states: str) -> WhyNot:
+def requires(permission: str, *statuses: str) -> WhyNot:
     """Return a `why_not` function that checks `permission` and the status of one change request."""
-    return for_one_request(lambda app, target: why_not_allowed(app, target, permission, *states))
+    return for_one_request(lambda app, target: why_not_allowed(app, target, permission, *statuses))
 
 
 def for_one_request(why_not: WhyNot) -> WhyNot:
@@ -268,9 +268,9 @@ def for_one_request(why_not: WhyNot) -> WhyNot:
     return lambda app, target: why_not_single(target) or why_not(app, target)
 
 
-def has_status(*states: str) -> Callable[[Shell, RequestTarget], bool]:
-    """Return a function that returns True if a change request of the target has a status in `states`."""
-    return lambda app, target: any(each.status in states for each in target.change_requests)
+def has_status(*statuses: str) -> Callable[[Shell, RequestTarget], bool]:
+    """Return a function that returns True if a change request of the target has a status in `statuses`."""
+    return lambda app, target: any(each.status in statuses for each in target.change_requests)
 
 
 def why_not_single(target: RequestTarget) -> str | None:
@@ -309,13 +309,13 @@ class BulkAction:
 
     verb: str
     """Label of the button, such as `Approve`."""
-    done: str
+    past_verb: str
     """Verb in messages, such as `Approved`."""
     intro: str
     plan: Callable[[ChangeRequest, ChangeRequestRef], Awaitable[PlannedWrite]]
     """Returns the planned write for a change request whose permission was checked. Raises ApiError."""
     permission: str
-    states: tuple[str, ...]
+    statuses: tuple[str, ...]
 
 
 def acts_on_selection(target: RequestTarget) -> bool:
@@ -445,9 +445,9 @@ async def _plan(app: Shell, request: ChangeRequest, action: BulkAction) -> Plann
     name = _name_with_space(app, request)
     if (space := request.space_ref) is None:
         return PlannedWrite(request, name, as_clause(unknown_space_sentence(request)))
-    if request.status not in action.states:
+    if request.status not in action.statuses:
         return PlannedWrite(request, name, f"is {request.status}")
-    if why := why_not_in_change_request(app, request, space, action.permission, *action.states):
+    if why := why_not_in_change_request(app, request, space, action.permission, *action.statuses):
         return PlannedWrite(request, name, as_clause(why))
     try:
         return await action.plan(request, request.ref(space))
@@ -470,8 +470,8 @@ def _send(app: Shell, target: RequestTarget, action: BulkAction, planned: Sequen
     count = plural(len(planned), "change request")
     app.writes.send(
         f"{action.verb.lower()} {count}",
-        send(planned, action.done),
-        message=f"{action.done} {count}.",
+        send(planned, action.past_verb),
+        message=f"{action.past_verb} {count}.",
         no_undo_reason="" if planned[0].undo is not None else f"You cannot undo “{action.verb.lower()}” by pressing u.",
         make_undo=undo if planned[0].undo is not None else None,
     )

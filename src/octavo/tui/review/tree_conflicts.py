@@ -56,7 +56,7 @@ class TreeConflict:
         return all(self.options)
 
     @property
-    def question(self) -> PageConflict:
+    def page_conflict(self) -> PageConflict:
         """Conflict as the view shows it."""
         return PageConflict(self.name, self.title, self.summary, self.options)
 
