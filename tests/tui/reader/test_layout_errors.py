@@ -159,7 +159,7 @@ async def test_failing_deferred_content_does_not_stop_others(faults: FaultLog) -
         cache.request(key)
     while await cache.load_requested():
         pass
-    assert cache.knows(0)
+    assert cache.has_loaded(0)
     assert cache.get(0) is None
     assert cache.get(5) == 2
     (report,) = faults.reports

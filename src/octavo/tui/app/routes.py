@@ -108,7 +108,7 @@ def _go_to_page(shell: Shell, route: ToPage) -> None:
     async def show() -> None:
         content = await _switch_to_content(shell, route)
         if is_whole(content):
-            content.spaces.open_wanted()
+            content.spaces.open_wanted_route()
             if route.part:
                 content.page_view.focus()  # the next keys act on the block of the route
 

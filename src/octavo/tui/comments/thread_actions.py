@@ -106,7 +106,7 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
         return comments.CreateReply(at=at, comment_id=comment.id, body=Markdown(markdown=text))
 
     label = thread_label(comment)
-    resolutions = _resolutions(app, at, comment) if resolve and comment.is_open else []
+    resolutions = _resolution_writes(app, at, comment) if resolve and comment.is_open else []
     _compose(
         app,
         at,
@@ -125,13 +125,13 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
 def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
     """Resolve an open thread or reopen a resolved one, together with its linked threads."""
     if _check_allowed(app, at, "resolve", comment):
-        writes = _resolutions(app, at, comment)
+        writes = _resolution_writes(app, at, comment)
         app.writes.queue(
             *writes, message=f"{'Resolving' if comment.is_open else 'Reopening'} {_threads_label(writes)}…"
         )
 
 
-def _resolutions(app: Shell, at: Discussion, comment: Comment) -> list[NewWrite]:
+def _resolution_writes(app: Shell, at: Discussion, comment: Comment) -> list[NewWrite]:
     action = "resolve" if comment.is_open else "reopen"
     return [
         NewWrite(
@@ -165,7 +165,7 @@ def remark_on_blocks(remark: str, block_texts: Sequence[str]) -> str:
     return f"{remark}\n\n{_SAME_REMARK[:-1]}{', '.join(names)} and {last}."
 
 
-def _named_blocks(text: str) -> str:
+def _block_names_line(text: str) -> str:
     """Return the last line of a comment if it names the blocks of a remark, else an empty string."""
     line = text.rpartition("\n")[2]
     return line if line.startswith(_SAME_REMARK) else ""
@@ -175,7 +175,7 @@ def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment
     """Return the loaded threads of the same author with the same remark on other blocks. Pending and refused comments
     are left out."""
     text = normalized(comment.body.text)
-    if not _named_blocks(text):
+    if not _block_names_line(text):
         return []
     listed = app.session.live.peek(all_threads_of(at)).value
     return [
@@ -380,7 +380,7 @@ def edit_pending(app: Shell, entry: OutboxEntry) -> None:
     """Edit a pending comment. Pending comments with the same remark on other blocks get the same text."""
     draft_key, outbox = f"held {entry.id}", app.session.outbox
     assert isinstance(entry.at, ChangeRequestRef)
-    text, linked, blocks = entry.facts.text, [entry], _named_blocks(entry.facts.text)
+    text, linked, blocks = entry.facts.text, [entry], _block_names_line(entry.facts.text)
     if blocks:
         linked += [
             each for each in outbox.pending_comments(entry.at) if each.facts.text == text and each.id != entry.id

@@ -160,7 +160,7 @@ class SpaceList:
             last_space = workspace.space(str(last)) if last else None
             if last_space or snapshot.value.items:
                 open_space.show_space((last_space or snapshot.value.items[0]).id)
-        self.open_wanted()
+        self.open_wanted_route()
 
     @property
     def _current_offline_marks(self) -> dict[str, str]:
@@ -172,7 +172,7 @@ class SpaceList:
         if self._current_offline_marks != self._offline_marks:
             self.show()
 
-    def open_wanted(self) -> None:
+    def open_wanted_route(self) -> None:
         """Open the requested page if its space is loaded. If the space does not exist, say so."""
         wanted_route, shell = self.wanted_route, self._open_space.shell
         if wanted_route is None:

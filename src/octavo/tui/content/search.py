@@ -136,7 +136,7 @@ class SearchScreen(Dialog[None]):
         self._requested_text = ""
         """The last search text that was sent to the server."""
         self._search_delay = Delay(self)
-        self._is_moved = False
+        self._has_moved_cursor = False
         """True if the user has moved the cursor since the text changed."""
         self._opens_first_result = False
         """True if the user pressed enter before all results were loaded. The first result is then opened, and it may be
@@ -209,7 +209,7 @@ class SearchScreen(Dialog[None]):
     @on(Input.Changed)
     def _on_text_changed(self) -> None:
         self._search_delay.start(SEARCH_DELAY, self._search_server)
-        self._is_moved = self._opens_first_result = False
+        self._has_moved_cursor = self._opens_first_result = False
         self._search_locally()
         self._show_results()
 
@@ -309,7 +309,7 @@ class SearchScreen(Dialog[None]):
         self.rows.show(results)
         if not loading:
             self.rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
-        if not self._is_moved:
+        if not self._has_moved_cursor:
             # Until the user moves the cursor, it stays at the top, although results of the server are added there.
             self.rows.go_to_first()
         if server_error is None and error is not None:
@@ -418,7 +418,7 @@ class SearchScreen(Dialog[None]):
 
     def move(self, step: int) -> None:
         """Select the result `step` rows below."""
-        self._is_moved, self._opens_first_result = True, False
+        self._has_moved_cursor, self._opens_first_result = True, False
         self.rows.move(step)
 
     @on(LineList.Opened)
@@ -429,7 +429,7 @@ class SearchScreen(Dialog[None]):
         """Open the selected result. If the results are not loaded yet, open the first result when all are loaded."""
         result = self.rows.item
         is_new_text = self._is_searching or self._requested_text != self.search_text
-        self._opens_first_result = not self._is_moved and (is_new_text or (result is None and self._is_loading))
+        self._opens_first_result = not self._has_moved_cursor and (is_new_text or (result is None and self._is_loading))
         if result is None or self._opens_first_result:
             return
         if result.kind == "thread" and result.indexed is not None:
@@ -456,7 +456,7 @@ class SearchScreen(Dialog[None]):
 
     @on(Click, "#hits")
     def _on_result_clicked(self) -> None:
-        self._is_moved, self._opens_first_result = True, False
+        self._has_moved_cursor, self._opens_first_result = True, False
 
 
 def _highlight(text: str, marks: tuple[Range, ...]) -> Content:

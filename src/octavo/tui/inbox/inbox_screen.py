@@ -275,7 +275,7 @@ class InboxScreen(ListView[InboxRow]):
         visible_rows = row_views.sort_rows(
             filter_items(tab_rows, self.active_filters.filters), self.list_order, space_title
         )
-        self._row_renderer.headings = row_views.headings(visible_rows, self.list_order, space_title)
+        self._row_renderer.headings = row_views.row_headings(visible_rows, self.list_order, space_title)
         self._row_renderer.order = self.list_order
         self._set_empty_message()
         is_at_top = self.snapshot.is_first and self.rows.cursor == 0

@@ -108,7 +108,7 @@ def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str],
     return list(rows)
 
 
-def headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> dict[str, RowHeading]:
+def row_headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> dict[str, RowHeading]:
     """Return the headings of the list by reason or by space ID, each with its number of rows. Empty for the order
     `newest`."""
     if order == "newest":
@@ -376,7 +376,7 @@ MAX_ITEMS = 12
 _MAX_WIDTH = 76
 
 
-def summary(done: Sequence[Mark], snoozed: Sequence[tuple[InboxRow, datetime | None]]) -> str:
+def count_summary(done: Sequence[Mark], snoozed: Sequence[tuple[InboxRow, datetime | None]]) -> str:
     """Return the number of done and snoozed items, for example `9 done today, 2 snoozed.`"""
     parts = [f"{len(done)} done today" if done else "", f"{len(snoozed)} snoozed" if snoozed else ""]
     return f"{', '.join(filter(None, parts))}." if any(parts) else ""
@@ -395,7 +395,7 @@ def summary_lines(
     lines: list[Content] = [
         Content(""),
         Content.assemble(("✓ ", "$success"), ("Nothing needs your attention.", "bold")),
-        Content.styled(summary(done, snoozed) or "You are all caught up.", "$octavo-muted"),
+        Content.styled(count_summary(done, snoozed) or "You are all caught up.", "$octavo-muted"),
     ]
     if done:
         lines += [Content(""), Content.styled("DONE TODAY", "bold $octavo-muted")]

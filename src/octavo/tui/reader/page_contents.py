@@ -15,7 +15,7 @@ from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.reading_position import BlockSpan, LinePosition, Lines
 from octavo.tui.reader.viewport import MARK_WIDTH, Contents, Viewport
 from octavo.tui.render.block_slices import SliceBounds, block_source, slice_bounds, whole_block
-from octavo.tui.render.code import hides_rows
+from octavo.tui.render.code import is_code_collapsed
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.layout import (
     PageUnit,
@@ -367,7 +367,7 @@ class PageContents(Contents):
     def expand_to(self, match: Match) -> None:
         folds, block = self.viewport.folds, match.block
         has_changed = folds.expand_path(match.path)
-        if block.kind == "code" and hides_rows(block, whole_block(block).text.count("\n") + 1, folds):
+        if block.kind == "code" and is_code_collapsed(block, whole_block(block).text.count("\n") + 1, folds):
             folds.opened[block.key] = has_changed = True
         if has_changed:
             self.viewport.lay_out_again(match.unit_index)

@@ -593,7 +593,7 @@ class BackgroundLayout:
         missing = [each for unit in units for each in self._missing.get(id(unit), ())]
         for cache, key in missing:
             cache.request(key)
-        if any(cache.knows(key) for cache, key in missing):
+        if any(cache.has_loaded(key) for cache, key in missing):
             viewport.widget.call_later(self._show_loaded)  # Another pane has loaded the same content.
         for cache in self._layout.deferred:
             if cache.has_requests and cache not in self._loading:
@@ -601,7 +601,9 @@ class BackgroundLayout:
                 viewport.widget.run_worker(self._load(cache), group="late")
 
     def _forget_outdated(self) -> None:
-        outdated = {unit for unit, missing in self._missing.items() if any(cache.knows(key) for cache, key in missing)}
+        outdated = {
+            unit for unit, missing in self._missing.items() if any(cache.has_loaded(key) for cache, key in missing)
+        }
         for index, unit in enumerate(self.viewport.virtual_lines.units) if outdated else ():
             if id(unit) in outdated:
                 self._missing.pop(id(unit))

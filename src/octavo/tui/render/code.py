@@ -57,7 +57,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     whole = CodeSize(len(rows), 0, {}) if bounds is None else code_size(bounds.whole_block)
     count = whole.rows
     fold = None
-    is_collapsed = hides_rows(block, count, context.folds)
+    is_collapsed = is_code_collapsed(block, count, context.folds)
     if attrs.get("expandable") and count > COLLAPSED_LINES + 2:
         fold = Clickable("fold", block.key)
         rows = rows[: max(0, COLLAPSED_LINES - first)] if is_collapsed else rows
@@ -128,7 +128,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     )
 
 
-def hides_rows(block: Block, row_count: int, folds: Folds) -> bool:
+def is_code_collapsed(block: Block, row_count: int, folds: Folds) -> bool:
     """Return True if a code block with `row_count` rows is collapsed."""
     return bool(block.attrs.get("expandable")) and row_count > COLLAPSED_LINES + 2 and not folds.is_open(block)
 

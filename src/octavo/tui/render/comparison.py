@@ -494,8 +494,8 @@ def collapse_unchanged(
 def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: ContextSize) -> list[int | None]:
     """Return the line limit of each unit, as in `DiffUnit.line_limit`. None for a collapsed unit."""
     around, is_brief = context_size.blocks, context_size.is_brief
-    after = _distances(placed)
-    before = _distances(placed[::-1])
+    after = _distances_below_changes(placed)
+    before = _distances_below_changes(placed[::-1])
     limits: list[int | None] = []
     is_noted = False
     for each, distance_before, distance_after in zip(placed, after, before[::-1], strict=True):
@@ -515,7 +515,7 @@ def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: C
     return _show_single_blocks(placed, limits) if around else limits
 
 
-def _distances(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
+def _distances_below_changes(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
     """Return how many blocks each unit is below the last change. 0 for a change, and very many before the first
     change."""
     distances: list[int] = []

@@ -119,7 +119,7 @@ class AsyncCache(Generic[K, V]):
         other.missing, other.original = [], self
         return other
 
-    def knows(self, key: K) -> bool:
+    def has_loaded(self, key: K) -> bool:
         """Return whether `key` is loaded, with or without a result."""
         return key in self._results
 

@@ -111,7 +111,9 @@ def _render_drawing(
     rows = []
     for row in lines:
         pieces = [Piece(" " * left, PLAIN, None, True)] if left else []
-        pieces += pan_pieces(_pieces(row, styles), pan, inner_width, "") if overflow else _pieces(row, styles)
+        pieces += (
+            pan_pieces(_drawing_pieces(row, styles), pan, inner_width, "") if overflow else _drawing_pieces(row, styles)
+        )
         rows.append(Line(pieces))
     name = [Piece(" ".join(title.split()), styles.strong)] if title else [Piece("diagram", styles.muted, None, True)]
     foot = (
@@ -129,7 +131,7 @@ def _start_offset(lines: tuple[str, ...], inner_width: int) -> int:
     return 0 if right <= inner_width else max(0, min(left, (left + right - inner_width) // 2))
 
 
-def _pieces(row: str, styles: Styles) -> list[Piece]:
+def _drawing_pieces(row: str, styles: Styles) -> list[Piece]:
     if styles.ascii:
         return [Piece(row, styles.text)] if row else []
     parts = _STROKES.split(row)

@@ -147,12 +147,12 @@ def _old_block(unit: DiffUnit) -> Block | None:
     return unit.removed[0] if unit.removed else unit.old
 
 
-def _paths(blocks: Sequence[Block], ancestors: tuple[Block, ...]) -> Iterator[tuple[int, tuple[Block, ...]]]:
+def _block_paths(blocks: Sequence[Block], ancestors: tuple[Block, ...]) -> Iterator[tuple[int, tuple[Block, ...]]]:
     """Yield the `id()` of each block at any depth in `blocks`, with the containers around it. `ancestors` are the
     containers around `blocks`."""
     for block in blocks:
         yield id(block), ancestors
-        yield from _paths(block.children, (*ancestors, block)) if block.children else ()
+        yield from _block_paths(block.children, (*ancestors, block)) if block.children else ()
 
 
 class _UnitBuilder:
@@ -197,7 +197,7 @@ class _UnitBuilder:
             self._add_settings(diff)
             self._add_note(note, self._next_number(), frozenset(self._kinds.counts))
             for block in shown.blocks:
-                self._add(DiffUnit("block", block))
+                self._add_unit(DiffUnit("block", block))
                 self._add_block_threads((block,))
             for block in other.blocks if self._threads else ():
                 self._add_block_threads((block,), with_quotes=True)
@@ -235,7 +235,7 @@ class _UnitBuilder:
         for setting in diff.metadata:
             block = Block("note", key=f"note {len(self._placed_units)}")
             is_first = setting is diff.metadata[0]
-            self._add(
+            self._add_unit(
                 DiffUnit(
                     "setting",
                     block,
@@ -246,7 +246,7 @@ class _UnitBuilder:
                 )
             )
 
-    def _add(self, unit: DiffUnit, *, is_unchanged: bool = False, has_thread: bool = False) -> None:
+    def _add_unit(self, unit: DiffUnit, *, is_unchanged: bool = False, has_thread: bool = False) -> None:
         inner = self._containers[-1]
         if unit.kind in ("block", "entry", "exchange") and not is_unchanged:
             old_ancestors = self._old_ancestors(_old_block(unit))
@@ -261,9 +261,9 @@ class _UnitBuilder:
 
     def _add_note(self, text: str, change: int = -1, kinds: frozenset[ChangeKind] = NO_KINDS) -> None:
         block = Block("note", key=f"note {len(self._placed_units)}")
-        self._add(DiffUnit("note", block, text=text, change_number=change, kinds=kinds))
+        self._add_unit(DiffUnit("note", block, text=text, change_number=change, kinds=kinds))
 
-    def _change(self, kind: str, block: Block, entry: Entry | None, kinds: frozenset[ChangeKind]) -> DiffUnit:
+    def _new_change_unit(self, kind: str, block: Block, entry: Entry | None, kinds: frozenset[ChangeKind]) -> DiffUnit:
         return DiffUnit(kind, block, None, entry, change_number=self._next_number(), kinds=kinds)
 
     def _kinds_of(self, entry: DiffGroup) -> frozenset[ChangeKind]:
@@ -285,7 +285,7 @@ class _UnitBuilder:
             counts[leading_kind(kinds)] += len(moves)
             if not any(isinstance(each, MovedBlock) and not each.is_arrival for each in moves):
                 self.units.hidden[leading_kind(kinds)] += len(moves)
-        self._add(DiffUnit("label", text=f"{count_text(counts)} hidden"))
+        self._add_unit(DiffUnit("label", text=f"{count_text(counts)} hidden"))
         for entry, _ in hidden:
             for each in entry.moves if isinstance(entry, JointMove) else (entry,):
                 if isinstance(each, ChangedBlock | MovedBlock):
@@ -306,9 +306,11 @@ class _UnitBuilder:
             self._add_hidden(hidden)
             match entry:
                 case Replacement(removed=removed, added=added):
-                    self._add(self._change("exchange", added[0], None, kinds)._replace(removed=removed, added=added))
+                    self._add_unit(
+                        self._new_change_unit("exchange", added[0], None, kinds)._replace(removed=removed, added=added)
+                    )
                     self._add_block_threads((*removed, *added), with_quotes=len(removed) + len(added) > 2)
-                    self._note_heading(added[-1])
+                    self._remember_heading(added[-1])
                 case UnchangedBlocks(old=old, new=new):
                     self._add_unchanged(old, new)
                 case (
@@ -325,31 +327,33 @@ class _UnitBuilder:
                         self._add_replaced_section(entry)
                     else:
                         outer_paths = self._old_paths
-                        self._old_paths = outer_paths | dict(_paths(entry.old, self._containers[-1].old_ancestors))
+                        self._old_paths = outer_paths | dict(
+                            _block_paths(entry.old, self._containers[-1].old_ancestors)
+                        )
                         self._add_entries(entry.entries)
                         self._old_paths = outer_paths
                     self._add_block_threads((*entry.new, *entry.old))
                 case AddedBlock(entries=within) | RemovedBlock(entries=within) if within:
                     self._add_container_change(entry)
                 case AddedBlock(block=block) | RemovedBlock(block=block):
-                    self._add(self._change("entry", block, entry, kinds))
+                    self._add_unit(self._new_change_unit("entry", block, entry, kinds))
                     self._add_block_threads((block,))
                     if isinstance(entry, AddedBlock):
-                        self._note_heading(block)
+                        self._remember_heading(block)
                 case JointMove():
                     self._add_move(entry)
                 case ChangedBlock(old=was, new=block) | MovedBlock(old=was, new=block):
-                    self._add(self._change("entry", block, entry, kinds))
+                    self._add_unit(self._new_change_unit("entry", block, entry, kinds))
                     self._add_block_threads((block, was))
-                    self._note_heading(block)
+                    self._remember_heading(block)
         self._add_hidden(hidden)
 
     def _add_move(self, moves: JointMove) -> None:
         first = moves.moves[0]
         old_blocks, new_blocks = tuple(each.old for each in moves.moves), tuple(each.new for each in moves.moves)
         if not first.is_arrival:
-            self._add(
-                self._change("entry", first.new, first, self._kinds_of(moves))._replace(
+            self._add_unit(
+                self._new_change_unit("entry", first.new, first, self._kinds_of(moves))._replace(
                     removed=old_blocks, added=new_blocks
                 )
             )
@@ -359,9 +363,9 @@ class _UnitBuilder:
             change = -1 if is_covered else self._next_number()
             kinds = self._kinds.of(move)
             unit = DiffUnit("entry", move.new, None, move, change_number=change, follows_move=index > 0, kinds=kinds)
-            self._add(unit if index else unit._replace(removed=old_blocks, added=new_blocks))
+            self._add_unit(unit if index else unit._replace(removed=old_blocks, added=new_blocks))
             self._add_block_threads((move.new, move.old))
-            self._note_heading(move.new)
+            self._remember_heading(move.new)
 
     def _add_replaced_section(self, section: RestructuredBlocks) -> None:
         """Add a section whose blocks were all replaced. Its units have no change numbers, because the caller counts the
@@ -370,14 +374,14 @@ class _UnitBuilder:
         is_short = not any(map(is_long, (*removed, *added)))
         while self._side_by_side and is_short and removed and added:
             pair = tuple(removed[:MOST_PAIRED]), tuple(added[:MOST_PAIRED])
-            self._add(DiffUnit("exchange", added[0], removed=pair[0], added=pair[1]))
+            self._add_unit(DiffUnit("exchange", added[0], removed=pair[0], added=pair[1]))
             removed, added = removed[MOST_PAIRED:], added[MOST_PAIRED:]
         for block in removed:
-            self._add(DiffUnit("entry", block, None, RemovedBlock(block)))
+            self._add_unit(DiffUnit("entry", block, None, RemovedBlock(block)))
         for block in added:
-            self._add(DiffUnit("entry", block, None, AddedBlock(block)))
+            self._add_unit(DiffUnit("entry", block, None, AddedBlock(block)))
         for block in section.new:
-            self._note_heading(block)
+            self._remember_heading(block)
 
     def _add_container_change(self, entry: AddedBlock | RemovedBlock) -> None:
         block = entry.block
@@ -402,7 +406,7 @@ class _UnitBuilder:
         if self._is_hidden(kinds):
             self._add_hidden([(entry, kinds)])
         else:
-            self._add(self._change("entry", block, entry, kinds))
+            self._add_unit(self._new_change_unit("entry", block, entry, kinds))
 
     def _add_unchanged(self, old_blocks: Sequence[Block], new_blocks: Sequence[Block]) -> None:
         start = 0
@@ -418,9 +422,9 @@ class _UnitBuilder:
                     self._add_threads(new.key, new)
                 continue
             unit = DiffUnit("block", new, old, None, self._containers[-1].ancestors, self._old_ancestors(old))
-            self._add(unit, is_unchanged=True, has_thread=True)
+            self._add_unit(unit, is_unchanged=True, has_thread=True)
             self._add_block_threads((new,))
-            self._note_heading(new)
+            self._remember_heading(new)
         self._add_unchanged_ranges(old_blocks[start:], new_blocks[start:])
 
     def _add_unchanged_ranges(self, old_blocks: Sequence[Block], new_blocks: Sequence[Block]) -> None:
@@ -437,7 +441,7 @@ class _UnitBuilder:
         starts, section_paths = [0], [level.section_path]
         for index, new in enumerate(new_blocks):
             if new.kind == "heading":
-                self._note_heading(new)
+                self._remember_heading(new)
                 starts += [index, index + 1]
                 section_paths += [level.names, level.section_path]
         if new_blocks:
@@ -453,7 +457,7 @@ class _UnitBuilder:
                 )
             )
 
-    def _note_heading(self, block: Block) -> None:
+    def _remember_heading(self, block: Block) -> None:
         """Make a heading the section of the following units, unless it is the title of its container."""
         level = self._containers[-1]
         if block.kind == "heading" and block is not level.title_heading:
@@ -493,4 +497,4 @@ class _UnitBuilder:
             number += thread.is_posted
             numbered_threads.append((thread, "" if not thread.is_posted else f"thread {number}/{self._thread_total}"))
         owner = block or Block("page-threads", key=key)
-        self._add(DiffUnit("threads", owner, threads=tuple(numbered_threads), is_tight=block is not None))
+        self._add_unit(DiffUnit("threads", owner, threads=tuple(numbered_threads), is_tight=block is not None))

@@ -399,11 +399,11 @@ def _image_frame(context: LayoutContext, block: Block, width: int, min_lines: in
     title = [sign, Piece(_shown_name(src, width) or "image", styles.muted, clickable, True)]
     right = [Piece(facts, styles.muted, None, True)] if facts else []
     result = box(rows, width, styles, title=title, right=right)
-    caption = [] if is_caption_in_frame(block) else wrap(_caption(context, block), width - 4)
+    caption = [] if is_caption_in_frame(block) else wrap(_caption_pieces(context, block), width - 4)
     return result + [Line([Piece("  ", PLAIN, None, True), *line]) for line in caption if line]
 
 
-def _caption(context: LayoutContext, block: Block) -> list[Piece]:
+def _caption_pieces(context: LayoutContext, block: Block) -> list[Piece]:
     return context.styled_runs(block.runs, context.styles.muted + Style(italic=True))
 
 
@@ -431,7 +431,8 @@ def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Cl
     alt = _alternative_text(block)
     if is_caption_in_frame(block):
         pieces = [
-            piece if piece.clickable else piece._replace(clickable=clickable) for piece in _caption(context, block)
+            piece if piece.clickable else piece._replace(clickable=clickable)
+            for piece in _caption_pieces(context, block)
         ]
     elif alt:
         pieces = [Piece(alt, styles.text, clickable)]

@@ -114,7 +114,7 @@ def _spaces_between(left: FormulaBox, right: FormulaBox) -> str:
     return ""
 
 
-def stack(parts: Sequence[FormulaBox], base_index: int) -> FormulaBox:
+def stack_boxes(parts: Sequence[FormulaBox], base_index: int) -> FormulaBox:
     """Return boxes one above the other, centered. The baseline is that of `parts[base]`."""
     width = max(part.width for part in parts)
     rows: list[str] = []
@@ -130,7 +130,7 @@ def stack(parts: Sequence[FormulaBox], base_index: int) -> FormulaBox:
 def fraction(numerator: FormulaBox, denominator: FormulaBox, *, has_line: bool = True) -> FormulaBox:
     """Return a fraction. `has_line` draws the line between numerator and denominator."""
     between = FormulaBox(((_BAR if has_line else " ") * (max(numerator.width, denominator.width) + 2),))
-    return stack([numerator, between, denominator], 1)
+    return stack_boxes([numerator, between, denominator], 1)
 
 
 def add_brace(inside: FormulaBox, *, is_above: bool) -> FormulaBox:
@@ -139,7 +139,7 @@ def add_brace(inside: FormulaBox, *, is_above: bool) -> FormulaBox:
     wide = max(3, inside.width)
     brace = f"{_BAR * half}{'┴' if is_above else '┬'}".ljust(wide - 2, _BAR)
     row = FormulaBox((f"╭{brace}╮" if is_above else f"╰{brace}╯",))
-    return stack([row, inside] if is_above else [inside, row], int(is_above))
+    return stack_boxes([row, inside] if is_above else [inside, row], int(is_above))
 
 
 def add_brackets(left: str, inside: FormulaBox, right: str) -> FormulaBox:

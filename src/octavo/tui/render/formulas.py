@@ -85,7 +85,7 @@ def format_stacked(source: str, width: int) -> list[str] | None:
 @lru_cache(256)
 def _layout_formula(source: str, is_stacked: bool) -> FormulaBox | None:
     parts = parse_latex(source)
-    return None if parts is None else _FormulaLayout(is_stacked).grid(parts, "")
+    return None if parts is None else _FormulaLayout(is_stacked).grid_box(parts, "")
 
 
 class _PartReader:
@@ -136,7 +136,7 @@ class _FormulaLayout:
     def __init__(self, is_stacked: bool) -> None:
         self._is_stacked = is_stacked
 
-    def grid(self, parts: LatexParts, environment: str) -> FormulaBox:
+    def grid_box(self, parts: LatexParts, environment: str) -> FormulaBox:
         """Return the box of an environment such as `cases`, or of a formula if `environment` is empty."""
         rows: list[list[list[LatexPart]]] = [[[]]]
         for part in parts:
@@ -147,7 +147,7 @@ class _FormulaLayout:
             else:
                 rows[-1][-1].append(part)
         apart = "matrix" in environment or environment in ("cases", "array")
-        cells = [[self.row(_PartReader(tuple(cell))) for cell in row] for row in rows]
+        cells = [[self.row_box(_PartReader(tuple(cell))) for cell in row] for row in rows]
         cells = [[box.strip() if apart or index % 2 == 0 else box for index, box in enumerate(row)] for row in cells]
         cells = [row for row in cells if any(box.width for box in row)]
         left, right = _ENVIRONMENT_BRACKETS.get(environment, ("", ""))
@@ -158,7 +158,7 @@ class _FormulaLayout:
             left, formula_boxes.align_columns(cells, "  " if apart else "", is_equations=not apart), right
         )
 
-    def row(self, items: _PartReader, until_command: str = "", *, is_lower_half: bool = False) -> FormulaBox:
+    def row_box(self, items: _PartReader, until_command: str = "", *, is_lower_half: bool = False) -> FormulaBox:
         """Return the box of the parts up to the command `until_command`, side by side."""
         boxes: list[FormulaBox] = []
         while items:
@@ -168,7 +168,9 @@ class _FormulaLayout:
                 break
             items.read_next()
             if name in _FRACTION_SEPARATORS and not is_lower_half:
-                return self._fraction_box(join_boxes(boxes), self.row(items, until_command, is_lower_half=True), name)
+                return self._fraction_box(
+                    join_boxes(boxes), self.row_box(items, until_command, is_lower_half=True), name
+                )
             if item in ("^", "_", "'"):
                 while boxes and boxes[-1].baseline_row.isspace():
                     boxes.pop()
@@ -191,11 +193,11 @@ class _FormulaLayout:
             case LatexGroup():
                 return self._group_box(part.parts)
             case LatexEnvironment():
-                return self.grid(part.parts, part.name)
+                return self.grid_box(part.parts, part.name)
         return _sign_with_spaces(" " if part.isspace() or part in "&~" else "′" if part == "'" else part)
 
     def _group_box(self, parts: LatexParts) -> FormulaBox:
-        return self.row(_PartReader(parts)).strip()
+        return self.row_box(_PartReader(parts)).strip()
 
     def _command_box(
         self, name: str, arguments: Sequence[LatexParts], items: _PartReader, before: Sequence[FormulaBox]
@@ -235,9 +237,9 @@ class _FormulaLayout:
                 small = self._group_box(arguments[0])
                 if self._is_stacked:
                     return (
-                        formula_boxes.stack([inside, small], 0)
+                        formula_boxes.stack_boxes([inside, small], 0)
                         if name == "underset"
-                        else formula_boxes.stack([small, inside], 1)
+                        else formula_boxes.stack_boxes([small, inside], 1)
                     )
                 return FormulaBox((f"{inside.baseline_row}{'_' if name == 'underset' else '^'}({small.baseline_row})",))
             case "xrightarrow":
@@ -250,7 +252,7 @@ class _FormulaLayout:
                 return inside
         if name in _ACCENTS:
             if self._is_stacked and name == "overline" and inside.width > 1:
-                return formula_boxes.stack([FormulaBox(("─" * inside.width,)), inside], 1)
+                return formula_boxes.stack_boxes([FormulaBox(("─" * inside.width,)), inside], 1)
             is_single = not inside.is_tall and len(inside.baseline_row) == 1
             return (
                 FormulaBox((normalize("NFC", inside.baseline_row + _ACCENTS[name]),))
@@ -287,12 +289,12 @@ class _FormulaLayout:
             if not self._is_stacked or has_side_limits:
                 return self._box_with_scripts(core, subscript, superscript)
             parts = [each for each in (superscript, core, subscript) if each is not None]
-            return join_boxes([formula_boxes.stack(parts, 0 if superscript is None else 1), FormulaBox((" ",))])
+            return join_boxes([formula_boxes.stack_boxes(parts, 0 if superscript is None else 1), FormulaBox((" ",))])
         return core if "brace" in name else join_boxes([core, FormulaBox((" ",))])
 
     def _box_in_brackets(self, items: _PartReader) -> FormulaBox:
         left = self._read_delimiter(items)
-        inside = self.row(items, until_command="right")
+        inside = self.row_box(items, until_command="right")
         if items:
             items.read_next()
         return formula_boxes.add_brackets(left, inside, self._read_delimiter(items))

@@ -307,7 +307,7 @@ def _render(context: LayoutContext, block: Block, width: int) -> list[Line]:
         renderer = embeds.render_unknown if is_box else _render_children
     width = max(width, NARROWEST)
     if context.depth == 0:
-        context.spare = max(0, context.available_width - width)
+        context.spare_width = max(0, context.available_width - width)
     lines = renderer(context, block, width)
     if width < _SQUEEZED_WIDTH:
         lines = [squeeze(line, context.max_width(width)) for line in lines]

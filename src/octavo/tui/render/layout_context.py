@@ -413,7 +413,7 @@ class LayoutContext:
     """Function that renders a block in a width."""
     available_width: int = 0
     """Number of cells that a wide block at the top level may take."""
-    spare: int = 0
+    spare_width: int = 0
     """Number of cells by which a wide block may exceed its width. 0 in a container with a border at its right."""
     never_wraps_code: bool = False
     """True if code is never wrapped, even if its block asks for it."""
@@ -445,9 +445,9 @@ class LayoutContext:
         `above` is the block above, if it is in another slice. `may_be_wide` lets wide blocks take the spare cells,
         because nothing is at their right."""
         width = max(width, NARROWEST)
-        spare = self.spare
+        spare = self.spare_width
         # The text of the page is centered in the pane, so half of the spare cells are at its left.
-        self.spare = 0 if not may_be_wide else spare // 2 if self.depth == 0 else spare
+        self.spare_width = 0 if not may_be_wide else spare // 2 if self.depth == 0 else spare
         self.depth += 1
         all_lines: list[Line] = []
         previous = above
@@ -461,7 +461,7 @@ class LayoutContext:
             all_lines += lines
             previous = block
         self.depth -= 1
-        self.spare = spare
+        self.spare_width = spare
         return all_lines
 
     def flow_children(self, block: Block, width: int, *, may_be_wide: bool = False) -> list[Line]:
@@ -496,7 +496,7 @@ class LayoutContext:
 
     def max_width(self, width: int) -> int:
         """Return the width of a block that takes all spare cells."""
-        return width + self.spare
+        return width + self.spare_width
 
 
 def blank_lines_between(previous: Block, block: Block) -> int:

@@ -167,7 +167,7 @@ def fit_columns(
     natural = [
         _readable_width(column, max(column_sizes, default=1)) for column, column_sizes in zip(texts, sizes, strict=True)
     ]
-    if _excess(natural, available_width) <= 0:
+    if _excess_width(natural, available_width) <= 0:
         return TableGrid(head, body, aligns, natural)
     longest_of = list(map(_longest_words, texts, natural))
     least = [longest.part for longest in longest_of]
@@ -176,7 +176,7 @@ def fit_columns(
     # A hint breaks words only if the table cannot keep them whole.
     prose = _NARROW_PROSE if max(labels) <= _LONG_LABEL else _HINTED_PROSE
     narrow = [max(label, min(wide, prose)) for label, wide in zip(labels, natural, strict=True)]
-    lowest = labels if _excess(narrow, available_width) <= 0 else least
+    lowest = labels if _excess_width(narrow, available_width) <= 0 else least
     hinted = [
         max(low, min(wide, hint)) if hint else wide for low, wide, hint in zip(lowest, natural, all_hints, strict=True)
     ]
@@ -193,20 +193,20 @@ def fit_columns(
             for wide, longest in zip(widths, longest_of, strict=True)
         ]
         narrow = [max(low, min(wide, limits.prose)) for wide, low in zip(widths, kept, strict=True)]
-        if _excess(narrow, available_width) <= 0:
+        if _excess_width(narrow, available_width) <= 0:
             break
     else:
         kept = least
     widths = _share_widths(widths, kept, text_sizes, available_width)
     parts = _WordPartWidths(texts)
-    if _excess(widths, available_width) > 0:
+    if _excess_width(widths, available_width) > 0:
         # Break long words if the table then needs no scrolling.
         words = [each.word if each.word <= _NARROW_COLUMN + 2 else None for each in longest_of]
         least_widths = _widths_for_parts(widths, words, parts, available_width)
         tight = _share_widths(widths, least_widths, text_sizes, available_width)
-        widths = tight if _excess(tight, available_width) <= 0 else widths
+        widths = tight if _excess_width(tight, available_width) <= 0 else widths
     broken = {index: each.word for index, each in enumerate(longest_of) if each.word > widths[index]}
-    if broken and _excess(widths, available_width) <= 0:
+    if broken and _excess_width(widths, available_width) <= 0:
         least = _widths_around_words(every, widths, broken, parts, available_width)
         most = [least[index] if index in broken else wide for index, wide in enumerate(natural)]
         widths = _share_widths(most, least, text_sizes, available_width)
@@ -249,7 +249,7 @@ def _widths_for_parts(
         for index, (width, word) in enumerate(zip(widths, words, strict=True))
     ]
     shrinkable = [index for index, word in enumerate(words) if word is None]
-    while _excess(least, available_width) > 0:
+    while _excess_width(least, available_width) > 0:
         steps = []
         for index in shrinkable:
             if (narrower := max(_NARROW_COLUMN, parts.longest(index, least[index] - 1))) < least[index]:
@@ -278,7 +278,7 @@ def _widths_around_words(
     lacks the fewest cells. A word that still does not fit is broken into equal parts, if that adds no lines."""
     lines = [[wrap_items(row[at], width) for row in rows] for at, width in enumerate(widths)]
     least = [max(width_of(line) for cell in column for line in cell) for column in lines]
-    spare = -_excess(least, available_width)
+    spare = -_excess_width(least, available_width)
     for at, word in sorted(broken.items(), key=lambda each: each[1] - least[each[0]]):
         wider = word if word - least[at] <= spare else parts.longest(at, least[at] + spare)
         if wider > least[at]:
@@ -292,7 +292,7 @@ def _widths_around_words(
     return least
 
 
-def _excess(widths: Sequence[int], available_width: int) -> int:
+def _excess_width(widths: Sequence[int], available_width: int) -> int:
     return sum(widths) + COLUMN_GAP * (len(widths) - 1) - available_width
 
 
@@ -339,8 +339,8 @@ def _share_widths(
 ) -> list[int]:
     """Return column widths between `least` and `natural` that fit, in proportion to the amount of text. Return `least`
     if the table cannot fit."""
-    if _excess(natural, available_width) <= 0 or _excess(least, available_width) >= 0:
-        return list(natural if _excess(natural, available_width) <= 0 else least)
+    if _excess_width(natural, available_width) <= 0 or _excess_width(least, available_width) >= 0:
+        return list(natural if _excess_width(natural, available_width) <= 0 else least)
 
     def widths_at(level: float) -> list[int]:
         return [
@@ -350,10 +350,10 @@ def _share_widths(
     low, high = 0.0, 1.0  # 1.0 gives each column its natural width.
     for _ in range(_HALVINGS):
         level = (low + high) / 2
-        low, high = (low, level) if _excess(widths_at(level), available_width) > 0 else (level, high)
+        low, high = (low, level) if _excess_width(widths_at(level), available_width) > 0 else (level, high)
     widths = widths_at(low)
     for index in sorted(range(len(widths)), key=lambda index: (-text_sizes[index], -index))[
-        : -_excess(widths, available_width)
+        : -_excess_width(widths, available_width)
     ]:
         widths[index] += widths[index] < natural[index]
     return widths

@@ -264,7 +264,7 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
     head: list[Line] = []
     if not has_start(block):
         pass
-    elif children and _is_title(children):
+    elif children and _begins_with_title(children):
         sign_width = cells(sign) + 1
         head = context.text_lines(children[0].runs, inner_width - sign_width, style + Style(bold=True))
         for line in head:
@@ -287,7 +287,7 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
     return lines
 
 
-def _is_title(children: Sequence[Block]) -> bool:
+def _begins_with_title(children: Sequence[Block]) -> bool:
     """Return whether the children of a hint begin with a title: a heading, or a bold paragraph above other blocks."""
     first = children[0]
     if first.kind != "paragraph" or len(children) == 1:
