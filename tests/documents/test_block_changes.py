@@ -70,9 +70,9 @@ def key_of(document: Document, words: str) -> str:
 
 def test_changes_are_listed_in_reading_order() -> None:
     found = [
-        (each.change, each.block.kind, each.words)
+        (each.status, each.block.kind, each.words)
         for each in block_changes(diff(parse(BEFORE), parse(AFTER)))
-        if each.change != "same"
+        if each.status != "same"
     ]
     assert found == [
         ("added", "paragraph", ()),
@@ -112,13 +112,13 @@ EDITED = "A paragraph about the harbours and tides of the islands."
     ],
 )
 def test_change_of_a_container_or_column_is_listed(before: str, after: str, expected: list[str]) -> None:
-    found = [each for each in block_changes(diff(parse(before), parse(after))) if each.change != "same"]
-    assert [f"{each.change} {each.block.kind}" for each in found] == expected
+    found = [each for each in block_changes(diff(parse(before), parse(after))) if each.status != "same"]
+    assert [f"{each.status} {each.block.kind}" for each in found] == expected
 
 
 def test_both_versions_can_be_rebuilt_from_the_words() -> None:
     for each in block_changes(diff(parse(BEFORE), parse(AFTER))):
-        if each.change == "edited" and each.block.runs and each.old is not None and each.new is not None:
+        if each.status == "edited" and each.block.runs and each.old is not None and each.new is not None:
             assert "".join(text for op, text in each.words if op != "ins") == each.old.plain()
             assert "".join(text for op, text in each.words if op != "del") == each.new.plain()
 
@@ -129,7 +129,7 @@ def test_moved_block_is_listed_once() -> None:
         "A long second paragraph about lights and bells.",
     )
     moved = block_changes(diff(parse(f"{first}\n\n{second}\n\nEnd."), parse(f"{second}\n\n{first}\n\nEnd.")))
-    assert sorted(each.change for each in moved) == ["moved", "same", "same"]
+    assert sorted(each.status for each in moved) == ["moved", "same", "same"]
 
 
 def test_edited_blocks_keep_their_counterparts() -> None:

@@ -13,7 +13,7 @@ from octavo.documents.change_kinds import (
     ChangeKinds,
     leading_kind,
     may_affect_meaning,
-    risk_order,
+    risk_sort_key,
     text_facts,
 )
 from octavo.documents.diff import diff
@@ -235,7 +235,7 @@ def test_removed_block_is_deletion_and_removed_warning_is_warning() -> None:
 
 def test_risk_puts_changed_numbers_before_added_numbers_and_words() -> None:
     changes: list[set[ChangeKind]] = [{"wording"}, {"number", "addition"}, {"move"}, {"number", "wording"}, {"link"}]
-    ordered = sorted(changes, key=risk_order)
+    ordered = sorted(changes, key=risk_sort_key)
     assert ordered == [{"number", "wording"}, {"number", "addition"}, {"link"}, {"wording"}, {"move"}]
 
 

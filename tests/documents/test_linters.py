@@ -13,7 +13,7 @@ from octavo.documents.checks.findings import Finding, Place
 from octavo.documents.linters.placement import (
     LintedPage,
     added_ranges,
-    by_block,
+    group_by_block,
     mask_parts,
     place_reports,
     suggested_block,
@@ -315,7 +315,7 @@ def test_findings_are_grouped_by_the_innermost_block() -> None:
             block.plain() if block else "",
             [each.message for each in group],
         )
-        for key, group in by_block(found).items()
+        for key, group in group_by_block(found).items()
     ]
     assert placed == [
         ("paragraph", "We utilise the very big harbour.", ["big"]),

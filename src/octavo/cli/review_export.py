@@ -364,7 +364,7 @@ def _page_row(page: _ParsedPage, placed: _PlacedThreads, *, changed_only: bool) 
         "change": page.texts.change,
         "added": difference.size.added,
         "removed": difference.size.removed,
-        "blocks": [_block_row(page, each, placed) for each in changes if each.change != "same" or not changed_only],
+        "blocks": [_block_row(page, each, placed) for each in changes if each.status != "same" or not changed_only],
     }
     if page.texts.old_path:
         row["from"] = page.texts.old_path
@@ -378,7 +378,7 @@ def _block_row(page: _ParsedPage, change: BlockChange, placed: _PlacedThreads) -
         "block": after.key if after is not None else None,
         "blockBefore": before.key if before is not None else None,
         "kind": change.block.kind,
-        "change": change.change,
+        "change": change.status,
         "line": change.block.lines[0] + 1,
         "before": _markdown_of(page.before, before),
         "after": _markdown_of(page.after, after),

@@ -49,7 +49,7 @@ def is_anchor_of(title: str, anchor: str) -> bool:
     return any(match_anchor(each, [own_anchor]) is not None for each in (anchor, _NUMBER_SUFFIX.sub("", anchor)))
 
 
-class Anchors:
+class AnchorAssigner:
     """Assigns unique anchors on one page. The second heading with the anchor `name` gets `name-1`, the third
     `name-2`."""
 
@@ -72,7 +72,7 @@ class Anchors:
 def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
     """Return the anchor that a link to `wanted` leads to. None if no anchor matches.
 
-    Anchors are compared in four steps, until one of them matches: exactly, without punctuation, case and accents,
+    AnchorAssigner are compared in four steps, until one of them matches: exactly, without punctuation, case and accents,
     without words for `&`, `<` and `>`, and without the `e` of `ae`, `oe` and `ue`.
     """
     candidates = list(anchors)
@@ -93,7 +93,7 @@ def anchored_blocks(document: Document) -> dict[str, Block]:
     found: dict[str, Block] = {}
     for heading in document.headings:
         found.setdefault(heading.anchor, heading.block)
-    anchors = Anchors()
+    anchors = AnchorAssigner()
     for block in document.walk():
         if block.kind in _TITLED_KINDS and (
             title := str(block.attrs.get("slug") or block.attrs.get("title") or plain_text(block.runs))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
-from octavo.documents.anchors import Anchors
+from octavo.documents.anchors import AnchorAssigner
 from octavo.documents.blocks import NO_ATTRS, Block, DraftBlock, Heading, Run, plain_text
 from octavo.documents.inline import trim_runs
 from octavo.documents.tag_blocks import PARENTS
@@ -248,7 +248,7 @@ class BlockFinalizer:
     def __init__(self) -> None:
         self.headings: list[Heading] = []
         self._key_counts: dict[str, int] = {}
-        self._anchors = Anchors()
+        self._anchors = AnchorAssigner()
 
     def finalize(self, drafts: Iterable[DraftBlock]) -> list[Block]:
         """Return the blocks of complete top-level drafts."""

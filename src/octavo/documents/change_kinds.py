@@ -208,7 +208,7 @@ def may_affect_meaning(kinds: Collection[ChangeKind]) -> bool:
     return not KEEPING_MEANING.issuperset(kinds)
 
 
-def count_text(counts: Mapping[ChangeKind, int]) -> str:
+def describe_counts(counts: Mapping[ChangeKind, int]) -> str:
     """Return numbers of changes as text, such as `2 numbers, 1 link`. The most important kinds are first."""
     return ", ".join(
         f"{counts[kind]} {kind if counts[kind] == 1 else _PLURALS.get(kind, f'{kind}s')}"
@@ -217,7 +217,7 @@ def count_text(counts: Mapping[ChangeKind, int]) -> str:
     )
 
 
-def risk_order(kinds: Collection[ChangeKind]) -> tuple[int, bool]:
+def risk_sort_key(kinds: Collection[ChangeKind]) -> tuple[int, bool]:
     """Return a sort key of a change: the most important changes first, and changed text before added text."""
     return _RANKS[leading_kind(kinds)], "addition" in kinds
 

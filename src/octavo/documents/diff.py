@@ -236,7 +236,7 @@ _SIGNS: dict[str, Literal["same", "ins", "del"]] = {"insert": "ins", "delete": "
 class BlockChange:
     """A block of the old version, the new version, or both, and its change."""
 
-    change: BlockStatus
+    status: BlockStatus
     old: Block | None
     new: Block | None
     words: tuple[Word, ...] = ()

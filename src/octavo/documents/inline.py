@@ -147,9 +147,9 @@ class RunBuilder:
         collapsed = collapse_space(text)
         at_start = not self.runs or self.runs[-1].kind == "break"
         if at_start and (heading := _MARKDOWN_HEADING.match(collapsed)) and "code" not in self._marks:
-            self.push("h4")
+            self.open_element("h4")
             self.add_text(collapsed[heading.end() :].strip())
-            self.pop("h4")
+            self.close_element("h4")
             return
         self.add_text(collapsed.lstrip() if at_start else collapsed)
 
@@ -169,23 +169,23 @@ class RunBuilder:
                 self._dark_source = clean_url(tag.attrs.get("srcset"))
             self._add_media_link(tag)
         elif tag.is_closing:
-            self.pop(name)
+            self.close_element(name)
         else:
             if name in _BLOCK_ELEMENTS:
                 self._begin_block(tag)
             elif name in MEDIA:
                 self._add_media_link(tag)
             if not tag.is_self_closing:
-                self._push(self._open_element_for(tag))
+                self._push(self._element_of_tag(tag))
 
-    def push(self, name: str, *, link: str | None = None, title: str = "") -> None:
-        """Open an element. Its mark or link applies to the following runs until `pop`."""
+    def open_element(self, name: str, *, link: str | None = None, title: str = "") -> None:
+        """Open an element. Its mark or link applies to the following runs until `close_element`."""
         if name == "a":
             self._push(_OpenElement("a", kind="mention" if title == "mention" else None, link=clean_url(link)))
         else:
             self._push(_OpenElement(name, _MARKS.get(name)))
 
-    def pop(self, name: str) -> None:
+    def close_element(self, name: str) -> None:
         """Close the innermost open element called `name`, and all elements inside it."""
         if self._ignored_names and self._ignored_names[-1] == name:
             self._ignored_names.pop()
@@ -249,7 +249,7 @@ class RunBuilder:
             self.add_special("icon", "", {"name": _HINT_ICONS.get(style, "circle-info")})
             self.add_text(" ")
 
-    def _open_element_for(self, tag: HtmlTag) -> _OpenElement:
+    def _element_of_tag(self, tag: HtmlTag) -> _OpenElement:
         name, html_attrs = tag.name, tag.attrs
         if name == "a":
             return self._link_element(html_attrs)
@@ -415,15 +415,15 @@ def write_token(builder: RunBuilder, token: Token) -> None:
         writer(builder, token)
     elif token.type.endswith("_open"):
         name = _ELEMENTS.get(token.type[:-5], "")
-        builder.push(name, link=_text(token, "href"), title=_text(token, "title"))
+        builder.open_element(name, link=_text(token, "href"), title=_text(token, "title"))
     elif token.type.endswith("_close"):
-        builder.pop(_ELEMENTS.get(token.type[:-6], ""))
+        builder.close_element(_ELEMENTS.get(token.type[:-6], ""))
 
 
 def _write_code(builder: RunBuilder, token: Token) -> None:
-    builder.push("code")
+    builder.open_element("code")
     builder.add_special("code", token.content)
-    builder.pop("code")
+    builder.close_element("code")
 
 
 def _write_html(builder: RunBuilder, token: Token) -> None:

@@ -314,7 +314,7 @@ def _ascii_host(host: str) -> str:
     return host.encode("idna").decode()
 
 
-def path_steps(path: str) -> list[str]:
+def path_parts(path: str) -> list[str]:
     """Return the decoded parts of a URL path."""
     return [_decode(part) for part in path.split("/") if part]
 
@@ -325,7 +325,7 @@ def _decode(part: str) -> str:
 
 def _app_target(path: str, anchor: str | None, targets: SpaceIndex) -> Target | None:
     """Return the target of a URL path of the platform's app. None if the path names no target."""
-    parts = path_steps(path)
+    parts = path_parts(path)
     organization = parts[1] if parts[:1] == ["o"] and len(parts) > 1 else None
     if organization is not None:
         parts = parts[2:]
@@ -400,7 +400,7 @@ def _missing_page(href: str, path: str, full_path: str, targets: SpaceIndex) -> 
 
 
 def _marked_broken(href: str) -> BrokenLink:
-    parts = path_steps(href)
+    parts = path_parts(href)
     resource = next((_RESOURCE_NAMES[part] for part in reversed(parts) if part in _RESOURCE_NAMES), None)
     if resource == "page" and "spaces" in parts:
         resource = "page in another space"

@@ -116,7 +116,7 @@ class Specification:
             reference = {"$ref": f"#/{section}/{name.replace('~', '~0').replace('/', '~1')}"}
             resolver = ReferenceResolver(self.spec)
             if resolver.resolve(reference)[0]:
-                return SchemaReader(resolver).field(name, reference, False)
+                return SchemaReader(resolver).read_field(name, reference, False)
         return None
 
     def operations(self) -> Iterator[tuple[str, str]]:
@@ -162,8 +162,8 @@ class Specification:
         """Return a response. `media` is its media type if the specification is OpenAPI 2.0."""
         bodies = [replace(body, description="") for body in _bodies(reader, raw)]
         if "schema" in raw:
-            bodies.append(Body(media, reader.field("", raw["schema"], False)))
-        return Response(as_line(status), reader.words(raw.get("description")), tuple(bodies))
+            bodies.append(Body(media, reader.read_field("", raw["schema"], False)))
+        return Response(as_line(status), reader.read_description(raw.get("description")), tuple(bodies))
 
     def _media(self, raw: Mapping[str, Any], name: str, default: str) -> str:
         """Return the first media type in the field `name` (consumes or produces) of the operation, or else of the
@@ -176,12 +176,12 @@ class Specification:
     ) -> Iterator[Body]:
         for each in parameters_raw:
             if each.get("in") == "body":
-                schema = reader.field("", each.get("schema"), each.get("required") is True)
+                schema = reader.read_field("", each.get("schema"), each.get("required") is True)
                 yield Body(
                     self._media(raw, "consumes", "application/json"),
                     schema,
                     each.get("required") is True,
-                    reader.words(each.get("description")),
+                    reader.read_description(each.get("description")),
                 )
         form = [_parameter(reader, each).field for each in parameters_raw if each.get("in") == "formData"]
         if form:
@@ -238,18 +238,21 @@ def _parameter(schemas: SchemaReader, raw: Mapping[str, Any]) -> Parameter:
     schema = raw.get("schema", raw)
     content = next(iter(as_object(raw.get("content")).values()), None)
     schema = as_object(content).get("schema", schema) if content is not None else schema
-    schema_field = schemas.field(as_line(raw.get("name")), schema, raw.get("required") is True)
-    description = schemas.words(raw.get("description")) or schema_field.description
+    schema_field = schemas.read_field(as_line(raw.get("name")), schema, raw.get("required") is True)
+    description = schemas.read_description(raw.get("description")) or schema_field.description
     schema_field = replace(schema_field, description=description, deprecated=raw.get("deprecated") is True)
     return Parameter(as_line(raw.get("in")), schema_field)
 
 
 def _bodies(schemas: SchemaReader, raw: Mapping[str, Any]) -> Iterator[Body]:
-    required, description = raw.get("required") is True, schemas.words(raw.get("description"))
+    required, description = raw.get("required") is True, schemas.read_description(raw.get("description"))
     for media, content in list(as_object(raw.get("content")).items())[:8]:
         schema = as_object(content).get("schema")
         yield Body(
-            as_line(media), schemas.field("", schema, required) if schema is not None else None, required, description
+            as_line(media),
+            schemas.read_field("", schema, required) if schema is not None else None,
+            required,
+            description,
         )
 
 

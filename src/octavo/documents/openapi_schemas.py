@@ -85,7 +85,7 @@ class SchemaReader:
     characters_left: int = 40_000
     """Remaining number of characters of descriptions. It is limited because rendering descriptions is slow."""
 
-    def words(self, value: Any) -> str:
+    def read_description(self, value: Any) -> str:
         """Return a description, cut off if `characters_left` is used up."""
         found = as_text(value)
         if len(found) > self.characters_left:
@@ -93,7 +93,9 @@ class SchemaReader:
         self.characters_left -= len(found)
         return found
 
-    def field(self, name: str, schema: Any, required: bool, seen: tuple[str, ...] = (), depth: int = 0) -> SchemaField:
+    def read_field(
+        self, name: str, schema: Any, required: bool, seen: tuple[str, ...] = (), depth: int = 0
+    ) -> SchemaField:
         """Return the field for a schema, with its nested fields. If some are left out, `cut_off_reason` says why.
         References in `seen`, which are above the schema, are not followed again."""
         self.count += 1
@@ -101,7 +103,7 @@ class SchemaReader:
             return SchemaField(name, "any" if schema else "nothing", required)
         raw, names = self.resolver.resolve(schema)
         schema_name = as_line(names[-1].rpartition("/")[2] if names else raw.get("title"))
-        description = self.words(as_object(schema).get("description") or raw.get("description"))
+        description = self.read_description(as_object(schema).get("description") or raw.get("description"))
         deprecated = raw.get("deprecated") is True
         found = SchemaField(as_line(name), schema_name, required, description, deprecated=deprecated)
         if set(names) & set(seen):
@@ -111,7 +113,7 @@ class SchemaReader:
         found = replace(found, type=self._kind(raw, schema_name), note=_note(raw), first_value=_first_value(raw))
         items = raw.get("items")
         if isinstance(items, dict) and set(items) & _COMPOSITE_KEYS and depth < MAX_SCHEMA_DEPTH:
-            item_field = self.field("", items, False, seen, depth + 1)
+            item_field = self.read_field("", items, False, seen, depth + 1)
             note = "; ".join(filter(None, (found.note, item_field.note and f"each {item_field.note}")))
             return replace(found, note=note, children=item_field.children, cut_off_reason=item_field.cut_off_reason)
         inner = _child_schemas(raw)
@@ -121,7 +123,7 @@ class SchemaReader:
         for label, nested, is_required in inner:
             if self.count > MAX_FIELDS:
                 return replace(found, children=tuple(children), cut_off_reason="more fields are not shown")
-            children.append(self.field(label, nested, is_required, seen, depth + 1))
+            children.append(self.read_field(label, nested, is_required, seen, depth + 1))
         return replace(found, children=tuple(children))
 
     def _merge_all_of(self, raw: Mapping[str, Any], seen: tuple[str, ...], depth: int = 0) -> Mapping[str, Any]:

@@ -207,9 +207,9 @@ def _add_cell_text(builder: RunBuilder, text: str) -> None:
         elif is_code:
             if builder.runs and builder.runs[-1].kind != "break":
                 builder.add_line_break()
-            builder.push("code")
+            builder.open_element("code")
             builder.add_special("code", line)
-            builder.pop("code")
+            builder.close_element("code")
         else:
             prose.append(line)
     if " ".join(prose).strip():

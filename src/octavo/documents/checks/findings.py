@@ -113,7 +113,7 @@ RULES = {
 DEFAULT_RULES = frozenset(name for name, rule in RULES.items() if rule.is_default)
 
 
-def finding(rule: str, message: str, path: str, place: Place = WHOLE_FILE, **others: Any) -> Finding:
+def new_finding(rule: str, message: str, path: str, place: Place = WHOLE_FILE, **others: Any) -> Finding:
     """Return a finding with the severity of its rule. The message is sanitized, because it can contain a decoded URL."""
     return Finding(rule, RULES[rule].severity, safe_address(message), path, place, **others)
 
@@ -359,7 +359,7 @@ class _PageCheck:
             yield from self._images(block)
 
     def _finding(self, rule: str, message: str, span: tuple[int, int], block: str = "", words: str = "") -> Finding:
-        return finding(rule, message, self._path, self._places.place(*span), block=block, words=words)
+        return new_finding(rule, message, self._path, self._places.place(*span), block=block, words=words)
 
     def _tags(self) -> Iterator[Finding]:
         for diagnostic in self._document.diagnostics:

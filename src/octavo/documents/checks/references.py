@@ -22,7 +22,7 @@ from octavo.documents.checks.findings import (
     Finding,
     Place,
     RuleChoice,
-    finding,
+    new_finding,
     read_page,
     sorted_findings,
 )
@@ -94,7 +94,9 @@ class ReferenceCheck:
                     continue
                 reported.add((start, end))
                 yield replace(
-                    finding(problem.rule, problem.message, page.path, places.place(start, end), block=reference.block),
+                    new_finding(
+                        problem.rule, problem.message, page.path, places.place(start, end), block=reference.block
+                    ),
                     words=page.source[start:end] if found else reference.target,
                     suggestion=problem.suggestion if found else None,
                 )
@@ -121,7 +123,7 @@ class ReferenceCheck:
             if url is not None and (reason := problems.get(url)):
                 for start, end in places.find_url(reference.target, reference.lines)[:1]:
                     words, place = page.source[start:end], places.place(start, end)
-                    yield finding("external-link", reason, page.path, place, block=reference.block, words=words)
+                    yield new_finding("external-link", reason, page.path, place, block=reference.block, words=words)
 
     def _external_url(self, page: CheckedPage, reference: PageReference) -> str | None:
         target = resolve(reference.target, page.base, self.index) if reference.kind == "url" else None
@@ -406,7 +408,7 @@ class CheckedFolder:
         if self.summary is not None:
             message = f"the page is not in {posixpath.basename(self.summary.path)}"
             for path in self.unlisted:
-                yield finding("not-in-summary", message, path)
+                yield new_finding("not-in-summary", message, path)
 
     def _repeated_paths(self, index: SpaceIndex) -> Iterator[Finding]:
         for path, other in self.repeated:
@@ -414,7 +416,7 @@ class CheckedFolder:
         for path, places in self._places_of_entries(index).items():
             for place in places[1:]:
                 message = f"{path} is already on line {places[0].line}"
-                yield finding("duplicate-path", message, self.summary.path if self.summary else path, place)
+                yield new_finding("duplicate-path", message, self.summary.path if self.summary else path, place)
 
     def _places_of_entries(self, index: SpaceIndex, wanted: Collection[str] | None = None) -> dict[str, list[Place]]:
         """Return the places of links in the table of contents, by the path of the linked page. Links to headings do not
@@ -441,8 +443,8 @@ class CheckedFolder:
     def _duplicate_path(self, path: str, message: str, index: SpaceIndex) -> Finding:
         place = next(iter(self._places_of_entries(index, (path,)).get(path, [])), None)
         if place is None or self.summary is None:
-            return finding("duplicate-path", message, path)
-        return finding("duplicate-path", message, self.summary.path, place)
+            return new_finding("duplicate-path", message, path)
+        return new_finding("duplicate-path", message, self.summary.path, place)
 
     def _unused_files(self) -> Iterator[Finding]:
         paths_by_name: dict[str, list[str]] = {}
@@ -452,7 +454,7 @@ class CheckedFolder:
         urls = (match[1] for text in self.texts.values() for match in _ASSET_URL.finditer(text))
         used = {name for url in urls for name in _names_at_start(url, paths_by_name)}
         for path in (path for name, paths in paths_by_name.items() if name not in used for path in paths):
-            yield finding("unused-file", "no page uses this file", path)
+            yield new_finding("unused-file", "no page uses this file", path)
 
     def _redirects(self, index: SpaceIndex) -> Iterator[Finding]:
         try:
@@ -460,7 +462,7 @@ class CheckedFolder:
         except YamlError as error:
             reason = error.sentence.removesuffix(".")
             place = Place(error.line, max(1, error.column), error.line, max(1, error.column))
-            yield finding("front-matter", f"{reason[:1].lower()}{reason[1:]}", self.configuration_path, place)
+            yield new_finding("front-matter", f"{reason[:1].lower()}{reason[1:]}", self.configuration_path, place)
             return
         redirects = value.parts.get("redirects") if value is not None else None
         parts = redirects.parts if redirects is not None else {}
@@ -476,7 +478,7 @@ class CheckedFolder:
                 yield from self._redirect(source, part.value, place, targets, index)
             else:
                 message = "the target of the redirect must be text"
-                yield finding("front-matter", message, self.configuration_path, place, words=source)
+                yield new_finding("front-matter", message, self.configuration_path, place, words=source)
 
     def _redirect(
         self, source: str, target: str, place: Place, targets: Mapping[str, str], index: SpaceIndex
@@ -484,11 +486,11 @@ class CheckedFolder:
         if _is_url(target) or _has_page(target, index):
             return
         if _url_path(target) not in targets or _url_path(target) == _url_path(source):
-            yield finding("link", f"no page at “{target}”", self.configuration_path, place, words=source)
+            yield new_finding("link", f"no page at “{target}”", self.configuration_path, place, words=source)
             return
         chain = follow_redirects(_url_path(source), targets, "")
         if chain.end == "loop":
-            yield finding("redirect-loop", " → ".join(chain.steps), self.configuration_path, place, words=source)
+            yield new_finding("redirect-loop", " → ".join(chain.steps), self.configuration_path, place, words=source)
 
 
 def _names_at_start(url: str, names: Collection[str]) -> Iterator[str]:

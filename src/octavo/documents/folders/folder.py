@@ -71,7 +71,7 @@ class Entry:
     path: Path | None = None
     """File of a document, relative to the root of the pages."""
     target: str = ""
-    """For a link, a URL, or the path of a page or file as `link_path` writes it, with an anchor. For a group or a
+    """For a link, a URL, or the path of a page or file as `url_of_path` writes it, with an anchor. For a group or a
     document without a file, its folder, or its text in the table of contents."""
     children: list[Entry] = field(default_factory=list)
     slug: str = ""

@@ -32,7 +32,7 @@ from octavo.documents.folders.folder import (
     rewrite_links,
     why_unsafe,
 )
-from octavo.documents.folders.table_of_contents import link_path
+from octavo.documents.folders.table_of_contents import url_of_path
 from octavo.documents.yaml_values import write_entry
 
 Json = dict[str, Any]
@@ -428,7 +428,7 @@ class FolderLayout:
             elif page.type == "link":
                 target_url = self.url_of(page.target) if isinstance(page.target, dict) else ""
                 if not EXTERNAL_URL.match(target_url):
-                    target_url = link_path(*target_url.split("#", 1))
+                    target_url = url_of_path(*target_url.split("#", 1))
                 yield Entry("link", title, target=target_url or page.href or "", link_title=short, id=page.id)
             else:
                 yield from children

@@ -293,7 +293,7 @@ class _SummaryReader:
             path = next((each for each in map(self._folder.actual_path, tries) if self._folder.has_file(each)), path)
         anchor = url.partition("#")[2]
         if path.suffix.lower() not in (*PAGE_SUFFIXES, ""):
-            target = link_path(path.as_posix(), anchor) if self._folder.has_file(path) else url
+            target = url_of_path(path.as_posix(), anchor) if self._folder.has_file(path) else url
             return Entry("link", title, target=target, link_title=short)
         return Entry("document", title, path=path, target=f"#{anchor}" if anchor else "", link_title=short)
 
@@ -338,7 +338,7 @@ def _link_repeated(entries: list[Entry], owners: dict[Path, Entry]) -> None:
                 entry.target = ""
                 continue
             siblings += entry.children
-            entry.target = link_path(entry.path.as_posix()) + entry.target
+            entry.target = url_of_path(entry.path.as_posix()) + entry.target
             entry.kind, entry.path, entry.children = "link", None, []
     entries[:] = siblings
 
@@ -373,7 +373,7 @@ def _group_heading(entry: Entry) -> str:
 
 def _items(entries: Iterable[Entry], depth: int) -> Iterator[str]:
     for entry in entries:
-        target = _link_target(link_path(entry.path.as_posix()) if entry.path is not None else entry.target)
+        target = _link_target(url_of_path(entry.path.as_posix()) if entry.path is not None else entry.target)
         if not target:
             yield from _items(entry.children, depth)
             continue
@@ -387,7 +387,7 @@ def _items(entries: Iterable[Entry], depth: int) -> Iterator[str]:
         yield from _items(entry.children, depth + 1)
 
 
-def link_path(path: str, anchor: str = "") -> str:
+def url_of_path(path: str, anchor: str = "") -> str:
     """Return the URL of a path. Spaces stay as they are."""
     url = encode_scheme(_PATH_SIGNS.sub(lambda found: f"%{ord(found[0]):02X}", path))
     return f"{url}#{anchor}" if anchor else url

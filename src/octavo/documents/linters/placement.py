@@ -97,7 +97,7 @@ def place_reports(
         yield replace(found, suggestion=_replacement(report, lines, found))
 
 
-def by_block(findings: Iterable[Finding]) -> dict[str, tuple[Finding, ...]]:
+def group_by_block(findings: Iterable[Finding]) -> dict[str, tuple[Finding, ...]]:
     """Return findings by the key of their block, in the order of their places."""
     grouped: dict[str, list[Finding]] = {}
     for finding in sorted_findings(list(findings)):

@@ -14,7 +14,7 @@ from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.documents import links as page_links
 from octavo.documents import page_trees
 from octavo.documents.anchors import PageAnchors, is_missing, page_anchors
-from octavo.documents.links import APP_HOSTS, PageReference, path_steps, references_in
+from octavo.documents.links import APP_HOSTS, PageReference, path_parts, references_in
 from octavo.documents.source_reader import parse
 from octavo.server.handlers.change_requests import (
     base_of,
@@ -484,7 +484,7 @@ def _app_path_steps(url: str, world: World) -> list[str]:
     server."""
     for origin in (world.origin, *(f"https://{host}" for host in APP_HOSTS)):
         if url.startswith(f"{origin}/"):
-            parts = path_steps(urlsplit(url).path)
+            parts = path_parts(urlsplit(url).path)
             parts = parts[2:] if parts[:1] == ["o"] else parts
             return ["s" if part == "spaces" and index == 0 else part for index, part in enumerate(parts)]
     raise Refusal(400, f"url must be a link to this server: it must begin with {world.origin}/.")

@@ -11,7 +11,7 @@ from textual.message import Message
 
 from octavo.documents.anchors import anchored_blocks, match_anchor
 from octavo.documents.blocks import Block
-from octavo.documents.change_kinds import leading_kind, risk_order
+from octavo.documents.change_kinds import leading_kind, risk_sort_key
 from octavo.tui.reader.diff_contents import DiffBuilder, DiffContents
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import START, BlockSpan, LinePosition, ReadingPosition
@@ -37,7 +37,7 @@ def change_indexes(units: Sequence[DiffUnit], *, by_risk: bool) -> list[int]:
     because the kinds of its changes are unknown."""
     indexes = [at for at, unit in enumerate(units) if unit.change_number >= 0]
     has_kinds = all(units[at].kinds for at in indexes)
-    return sorted(indexes, key=lambda at: risk_order(units[at].kinds)) if by_risk and has_kinds else indexes
+    return sorted(indexes, key=lambda at: risk_sort_key(units[at].kinds)) if by_risk and has_kinds else indexes
 
 
 def following_changes(units: Sequence[DiffUnit], index: int, step: int, *, by_risk: bool) -> list[int]:

@@ -12,7 +12,7 @@ from octavo.documents.change_kinds import (
     NO_KINDS,
     ChangeKind,
     ChangeKinds,
-    count_text,
+    describe_counts,
     leading_kind,
     may_affect_meaning,
 )
@@ -285,7 +285,7 @@ class _UnitBuilder:
             counts[leading_kind(kinds)] += len(moves)
             if not any(isinstance(each, MovedBlock) and not each.is_arrival for each in moves):
                 self.units.hidden[leading_kind(kinds)] += len(moves)
-        self._add_unit(DiffUnit("label", text=f"{count_text(counts)} hidden"))
+        self._add_unit(DiffUnit("label", text=f"{describe_counts(counts)} hidden"))
         for entry, _ in hidden:
             for each in entry.moves if isinstance(entry, JointMove) else (entry,):
                 if isinstance(each, ChangedBlock | MovedBlock):

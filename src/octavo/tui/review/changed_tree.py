@@ -13,7 +13,7 @@ from textual.content import Content
 from octavo.api.errors import ApiError
 from octavo.data.drafts import UnsentText
 from octavo.data.state_db import StateDb
-from octavo.documents.change_kinds import KEEPING_MEANING, count_text
+from octavo.documents.change_kinds import KEEPING_MEANING, describe_counts
 from octavo.documents.page_trees import WHOLE_REQUEST, ChangedPage
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.reader.diff_view import DiffView
@@ -196,7 +196,9 @@ class ChangedTree:
         comparison, width = self._comparison, self.widget.size.width
         lines: list[str] = []
         if comparison.revisions is not None and (counts := comparison.diffs.kind_counts.get(self.key)):
-            items = [count_text({kind: count}).replace(" ", "\N{NO-BREAK SPACE}") for kind, count in counts.items()]
+            items = [
+                describe_counts({kind: count}).replace(" ", "\N{NO-BREAK SPACE}") for kind, count in counts.items()
+            ]
             if findings := self._findings.counts.get(self.key):
                 items.append(plural(findings, "finding").replace(" ", "\N{NO-BREAK SPACE}"))
             lines = self._wrap(f"This page: {', '.join(items)}")

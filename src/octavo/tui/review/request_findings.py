@@ -35,7 +35,7 @@ from octavo.documents.linters.placement import (
     MaskedPart,
     PageFindings,
     added_ranges,
-    by_block,
+    group_by_block,
     mask_parts,
     place_reports,
 )
@@ -304,7 +304,9 @@ class LinterRuns:
         linter that failed or reported too much."""
         outcomes = await asyncio.gather(*(self._run(linter, page) for linter in self._linters))
         all_findings = [each for findings, _ in outcomes for each in findings]
-        return PageFindings(page.path, by_block(all_findings), tuple(failure for _, failure in outcomes if failure))
+        return PageFindings(
+            page.path, group_by_block(all_findings), tuple(failure for _, failure in outcomes if failure)
+        )
 
     async def _run(self, linter: Linter, page: LintedPage) -> tuple[list[Finding], str]:
         text = await asyncio.to_thread(mask_parts, page.text, cast(tuple[MaskedPart, ...], linter.mask))
