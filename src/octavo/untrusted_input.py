@@ -14,8 +14,7 @@ from typing import Any
 
 MAX_DEPTH = 200
 """Maximum number of nested levels of a JSON value."""
-MAX_TOML_SIZE = 1 << 20
-"""Maximum size of a TOML file in bytes."""
+MAX_TOML_BYTES = 1 << 20
 _TOO_DEEP = f"it has more than {MAX_DEPTH} levels"
 _TOO_LONG = "a number in it has too many digits"
 
@@ -80,9 +79,9 @@ def is_too_deep(value: Any) -> bool:
 def read_toml_text(path: Path) -> str:
     """Return the text of a TOML file. Raises OSError if the file cannot be opened, ValueError if it is not text."""
     with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size > MAX_TOML_SIZE:
-            raise LimitExceededError(f"it is larger than {MAX_TOML_SIZE >> 20} MiB")
-        data = file.read(MAX_TOML_SIZE + 1)
+        if os.fstat(file.fileno()).st_size > MAX_TOML_BYTES:
+            raise LimitExceededError(f"it is larger than {MAX_TOML_BYTES >> 20} MiB")
+        data = file.read(MAX_TOML_BYTES + 1)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -358,7 +358,7 @@ async def two_instances(
     tmp_path: Path, gate: RequestGate, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[Instance, Instance]]:
     """Two instances. The first one downloads."""
-    monkeypatch.setattr("octavo.data.offline_spaces.LOCK_CHECK_INTERVAL", 0.01)
+    monkeypatch.setattr("octavo.data.offline_spaces.LOCK_CHECK_SECONDS", 0.01)
     instances = Instance(tmp_path, gate, clock), Instance(tmp_path, gate, clock)
     yield instances
     for each in instances:

@@ -78,10 +78,7 @@ class Client:
     ) -> None:
         """`transport` replaces the network: an ASGI application, or a transport of httpx. `read_only` is a sentence
         that says why changes are not allowed, or empty. `deadline` limits the seconds for all attempts of a request
-        together.
-
-        Raises ValueError with a sentence if a token must not be sent to `origin`.
-        """
+        together. Raises ValueError with a sentence if a token must not be sent to `origin`."""
         self.origin = origin if transport is not None else origin_of(origin)
         self.activity: deque[Activity] = deque(maxlen=MAX_ACTIVITIES)
         self.on_activity = on_activity

@@ -145,7 +145,7 @@ class Keyring:
             failed = StoreUnavailable(
                 f"The keyring failed ({name}).", f"Check that you can open the keyring in {_KEYRING_APP}."
             )
-            raise _why_unreachable() or failed from None
+            raise _unreachable_error() or failed from None
 
     def _report_waiting(self) -> None:
         if self._report is not None:
@@ -160,7 +160,7 @@ class Keyring:
         for backend in getattr(chosen, "backends", None) or [chosen]:
             if type(backend).__module__ in self._trusted:
                 return backend  # type: ignore[no-any-return]  # the library has no types
-        if why := _why_unreachable():
+        if why := _unreachable_error():
             raise why
         from keyring.backends import SecretService, fail  # lazy: loads keyring
 
@@ -189,8 +189,7 @@ _UNLOCK_COMMAND = (
 )
 
 
-def _why_unreachable() -> StoreUnavailable | None:
-    """Return an error with the reason why the keyring cannot be reached. None if it can be reached."""
+def _unreachable_error() -> StoreUnavailable | None:
     if variable := os.environ.get(_BACKEND_VARIABLE):
         cause = f"The environment variable {_BACKEND_VARIABLE} names {safe_line(variable)[:60]}, which is not an encrypted keyring."
         return StoreUnavailable(cause, f"Unset {_BACKEND_VARIABLE}.")

@@ -210,7 +210,6 @@ class Exchange:
         raise rejected(sentence, Trace(status=response.status, retry_at=retry_at))
 
     def _retry_if_allowed(self, delay: float | None) -> None:
-        """Raise `_RetryNeeded`, unless `delay` is None or the retry budget is empty."""
         if delay is not None and self._context.budget.take():
             raise _RetryNeeded(delay)
 

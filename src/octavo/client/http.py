@@ -73,8 +73,6 @@ class OriginAuth(httpx.Auth):
 
 
 class _OpenRequest:
-    """A running request with its connections."""
-
     def __init__(self, *, may_be_sent: bool) -> None:
         self.scope = CancelScope()
         self.may_be_sent = may_be_sent
@@ -140,7 +138,7 @@ class HttpCarrier:
         self._connected_host = f"the proxy in {proxy}" if proxy else self._host
         try:
             self._http = httpx.AsyncClient(
-                verify=_trust(ca_file),
+                verify=_ssl_context(ca_file),
                 transport=transport,
                 trust_env=not is_this_machine,
                 timeout=_TIMEOUT,
@@ -206,7 +204,6 @@ class HttpCarrier:
         )
 
     def _url_of(self, target: str) -> httpx.URL:
-        """Return the URL of `target`, which is a path and query. Raises Unsendable if the URL has another origin."""
         if target.startswith("/") and not target.startswith("//"):
             url = httpx.URL(self._origin + target)
             if _origin_of(url) == split_origin(self._origin) and url.raw_path.decode("ascii") == target:
@@ -249,8 +246,7 @@ def _origin_of(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.raw_host.decode("ascii"), url.port or PORTS.get(url.scheme)
 
 
-def _trust(ca_file: Path | None) -> ssl.SSLContext:
-    """Return an SSL context with the certificates of the system and of `ca_file`. Certificates are always checked."""
+def _ssl_context(ca_file: Path | None) -> ssl.SSLContext:
     context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if ca_file is not None:
         try:

@@ -187,7 +187,6 @@ def _retry_before(deadline: float, elapsed: float, delay: float) -> float | None
 
 
 def _server_time(headers: Mapping[str, str], now: datetime) -> datetime:
-    """Return the time by the server's clock. It is `now` if the headers have no valid date."""
     return _date(headers.get("date", "")) or now
 
 

@@ -35,11 +35,8 @@ ACCOUNTS_FILE = "accounts.json"
 
 
 class AccountNames:
-    """The storage names of all accounts, under which their data is stored.
-
-    They are in a private file, with salted digests instead of tokens. If the file cannot be written, the names are
-    valid for this run only.
-    """
+    """The storage names of all accounts, under which their data is stored. They are in a private file, with salted
+    digests instead of tokens. If the file cannot be written, the names are valid for this run only."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / ACCOUNTS_FILE

@@ -86,7 +86,6 @@ class RawResponse:
 
     status: int
     headers: Mapping[str, str]
-    """Headers by lower-case name."""
     value: Any
     """The JSON value of the body. None if the body is empty."""
 
@@ -95,7 +94,6 @@ Message = MutableMapping[str, Any]
 Application = Callable[
     [Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]
 ]
-"""An ASGI application, as in the ASGI specification."""
 
 
 class InProcessCarrier:
@@ -187,7 +185,6 @@ size in memory."""
 _DECOMPRESSION_STEP = MIB
 """Number of bytes that are decompressed before other tasks may run."""
 _GZIP_WBITS = 31
-"""Value of `wbits` with which zlib reads gzip."""
 THREAD_PARSING_BYTES = 256 * 1024
 """A larger body is parsed in a thread, because parsing would block the event loop."""
 

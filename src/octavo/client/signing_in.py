@@ -23,7 +23,6 @@ from octavo.client.profiles import KEY_VARIABLE, Access, Profile, Profiles
 from octavo.concurrency import run_in_thread
 
 MAX_ORGANIZATIONS = 100
-"""Maximum number of organizations that are loaded at sign-in."""
 
 KEY_NOT_STORED = (
     "{cause} Set OCTAVO_API_KEY to the API key, or run octavo auth login --insecure-storage to store the API key unencrypted "
@@ -260,7 +259,6 @@ def _profile_phrase(profile: Profile, preposition: str = "in") -> str:
 
 
 def _as_clause(sentence: str) -> str:
-    """Return a sentence with its first letter in lower case, to follow a colon."""
     return sentence[:1].lower() + sentence[1:]
 
 

@@ -34,19 +34,6 @@ Reads
     block_origins.py        who wrote each block of a page, in which change request
     term_search.py          the pages that still have a word or number that is to be replaced
 
-    Open a page             A view calls `Live.watch`: its callback gets the cached response at once. `Live` adds a want of
-                            rank NOW to the Syncer, which sends the request before all others, stores the response with
-                            its version and calls the callback again.
-    Refresh the inbox       The app calls `Poller.run`, which fetches the lists of the organization and then updates
-                            the inbox (`InboxLoader.poll`). The counters and dates in these lists give each response a stamp.
-                            `InboxPlanner` returns all responses that the inbox needs, with their stamps; the Syncer
-                            fetches those whose stamp differs from the version on disk. Each list of threads adds wants
-                            for replies. `InboxLoader` builds the rows from the responses in a thread.
-    Keep a space offline    `OfflinePlanner` returns a want for the space. The response adds wants for its page tree, threads
-                            and change requests, and these add wants for pages and replies. Each response is pinned, so that
-                            it is never evicted. After a crash, Octavo fetches only the responses that have no current
-                            version on disk.
-
     How a new reply gets into the inbox (the server notifies nobody)
 
     1. `BackgroundRefresh` (tui/app) checks every 5 seconds whether a poll is due. A poll is due every 30 seconds, or every 2

@@ -100,7 +100,7 @@ class PageBlame:
         """Check up to `REVISIONS_PER_BATCH` revisions, and yield after each. Raises ApiError. The next call continues
         where this call ended or failed."""
         if self._blame is None:
-            await self._start()
+            await self._load_newest()
             yield
         for _ in range(REVISIONS_PER_BATCH):
             if not self.has_older:
@@ -108,8 +108,7 @@ class PageBlame:
             await self._check(self._space.revision_ref(self._next))
             yield
 
-    async def _start(self) -> None:
-        """Load the newest version of the page. For a change request, find the blocks that it proposes."""
+    async def _load_newest(self) -> None:
         if isinstance(self._at, SpaceRef):
             self._next = await load_current_revision(self._live, self._at)
             document = await self._document(self._space.revision_ref(self._next), self._page_id)
@@ -125,7 +124,7 @@ class PageBlame:
             changes = await self._live.fetch(content.ListChanges(at=self._at, limit=1000))
             before = await self._document(self._space.revision_ref(base), self._page_id)
             if await asyncio.to_thread(blame.compare, version, {self._page_id: before}):
-                await self._search_elsewhere(blame, changes, self._at, self._space.revision_ref(base))
+                await self._search_moved_blocks(blame, changes, self._at, self._space.revision_ref(base))
         self._blame, self._next = blame, base
         self.known_since = version.created_at
 
@@ -145,7 +144,7 @@ class PageBlame:
             has_new = await asyncio.to_thread(self._blame.compare, version, older)
             self._compared = version, has_new
         if self._compared[1] and before is not None:
-            await self._search_elsewhere(self._blame, summary.changes, at, before)
+            await self._search_moved_blocks(self._blame, summary.changes, at, before)
         self._checked_ids.add(at.revision_id)
         self.known_since = revision.created_at or self.known_since
         self._next = summary.parent if summary.parent not in self._checked_ids else ""
@@ -168,7 +167,7 @@ class PageBlame:
                 older[page_id] = await self._document(before, page_id) if before is not None else None
         return older
 
-    async def _search_elsewhere(
+    async def _search_moved_blocks(
         self, blame: Blame[ContentVersion], changes: Changes, at: RevisionRef | ChangeRequestRef, before: RevisionRef
     ) -> None:
         """Search other pages for the blocks that a version moved to this page."""

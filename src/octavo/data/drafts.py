@@ -51,9 +51,7 @@ class _Edit:
     """Text of the draft. Empty to delete the draft."""
     written_at: float
     transaction: Transaction[None]
-    """Saves or deletes the draft on disk."""
     is_late: bool = False
-    """True if the save failed or was late."""
     saving: Future[None] = field(default_factory=Future)
     """Ends when `transaction` is on disk. Has the exception of a failed save."""
 

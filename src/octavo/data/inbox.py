@@ -188,8 +188,6 @@ class _RowReason:
 
 @dataclass(slots=True)
 class _UnsortedRow:
-    """A row whose reasons are not complete and not sorted."""
-
     key: str
     target: RowTarget
     title: str
@@ -221,7 +219,12 @@ def inbox_of(facts: InboxFacts) -> Inbox:
 
 def sort_rows(rows: Sequence[InboxRow]) -> tuple[InboxRow, ...]:
     """Return the rows, the most urgent first. Of two rows with the same reason, the newest is first."""
-    return tuple(sorted(rows, key=lambda row: (_RANK[row.reason], -_seconds(row.moment), row.key)))
+    return tuple(
+        sorted(
+            rows,
+            key=lambda row: (_RANK[row.reason], -(row.moment.timestamp() if row.moment is not None else 0.0), row.key),
+        )
+    )
 
 
 def matches(row: InboxRow, row_filter: InboxFilter, space: str) -> bool:
@@ -256,8 +259,6 @@ def is_mine(change_request: ChangeRequest, me: str) -> bool:
 
 
 class _InboxBuild:
-    """Builds the inbox once."""
-
     def __init__(self, facts: InboxFacts) -> None:
         self._facts = facts
         self._me = facts.me.id if facts.me is not None else ""
@@ -267,8 +268,7 @@ class _InboxBuild:
             for change_request in facts.change_requests
             if is_undecided(change_request)
         }
-        self._not_loaded: dict[str, Any] = {"reviews": 0, "requested_reviewers": 0, "places": 0, "replies": 0}
-        """Arguments for `UnknownCounts`."""
+        self._unknown_counts: dict[str, Any] = {"reviews": 0, "requested_reviewers": 0, "places": 0, "replies": 0}
         sent_entries = [
             entry for entry in facts.entries if entry.state not in ("pending", "failed") and not entry.needs_user
         ]
@@ -292,7 +292,7 @@ class _InboxBuild:
             self._count_unloaded_places()
         self._add_drafts()
         rows = sort_rows([row.row() for row in self._rows.values() if row.reasons])
-        return Inbox(rows, UnknownCounts(not self._me, **self._not_loaded))
+        return Inbox(rows, UnknownCounts(not self._me, **self._unknown_counts))
 
     # Change requests
 
@@ -300,11 +300,11 @@ class _InboxBuild:
         reviews, requested = self._facts.reviews.get(at), self._facts.requested_reviewers.get(at)
         is_own = is_mine(request, self._me)
         if requested is None:
-            self._not_loaded["requested_reviewers"] += 1
+            self._unknown_counts["requested_reviewers"] += 1
         elif at not in self._reviewed:
             self._find_request_for_me(at, request, requested)
         if reviews is None:
-            self._not_loaded["reviews"] += 1
+            self._unknown_counts["reviews"] += 1
         elif is_own:
             self._find_review_results(at, request, [review for review in reviews if not review.outdated])
         elif at not in self._reviewed:
@@ -390,7 +390,7 @@ class _InboxBuild:
             if not root.is_open_thread or (at, root.id) in self._answered:
                 continue
             if root.replies > 0 and root.id not in replies:
-                self._not_loaded["replies"] += 1
+                self._unknown_counts["replies"] += 1
             elif reasons := self._reasons_of(root, replies.get(root.id, ()), is_own_request):
                 self._thread_row(ThreadRef(at, root.id), root).reasons += reasons
 
@@ -437,7 +437,7 @@ class _InboxBuild:
             *((space.ref, space.comments) for space in self._facts.spaces.values()),
             *((at, request.comments) for at, request in self._requests.items()),
         ]
-        self._not_loaded["places"] = sum(count > 0 and at not in self._facts.threads for at, count in places)
+        self._unknown_counts["places"] = sum(count > 0 and at not in self._facts.threads for at, count in places)
 
     # Writes and drafts of the user
 
@@ -540,10 +540,6 @@ def _latest_time(reviews: Sequence[Review]) -> datetime | None:
 
 def _iso(moment: datetime | None) -> str:
     return moment.isoformat() if moment is not None else ""
-
-
-def _seconds(moment: datetime | None) -> float:
-    return moment.timestamp() if moment is not None else 0.0
 
 
 def _count_of(prefix: str, number: int, noun: str) -> str:

@@ -33,7 +33,7 @@ from octavo.data.drafts import Draft, Drafts
 from octavo.data.inbox import Inbox, InboxFacts, InboxRow, RowTarget, ThreadRef, UnknownCounts, inbox_of
 from octavo.data.inbox_plan import (
     LISTS_CHANGED,
-    MAX_ITEMS,
+    MAX_LIST_ITEMS,
     OWNER,
     POLL,
     REFRESH,
@@ -120,7 +120,6 @@ class InboxLoader:
         self._failures: dict[str, LoadFailure] = {}
         """Failed requests for other responses, by URL."""
         self._checked_drafts: tuple[Draft, ...] = ()
-        """The drafts at the last check for changes."""
         self._observers: Observers[[InboxSnapshot]] = Observers()
         self._unsubscribers: list[Callable[[], None]] = []
         self._tasks = Tasks("Updating the inbox")
@@ -329,7 +328,6 @@ class InboxLoader:
             self.rebuild()
 
     async def _load_lists(self) -> None:
-        """Fetch the lists. If this takes long, show rows from cached responses."""
         loading = asyncio.gather(*map(self._load_list, self._listings.values()))
         try:
             if not self._builder.can_build and not (await asyncio.wait([loading], timeout=CACHED_ROWS_TIMEOUT))[0]:
@@ -340,7 +338,7 @@ class InboxLoader:
 
     async def _load_list(self, op: Listing[Any]) -> None:
         await (self._live.refresh(op) if self._update.lists == "again" else self._live.wait_loaded(op))
-        await self._live.fetch_pages(op, MAX_ITEMS)
+        await self._live.fetch_pages(op, MAX_LIST_ITEMS)
 
     def _on_list_loaded(self, name: str, snapshot: Snapshot[ListPage[Any]]) -> None:
         items, before = self._items(name), self._lists.get(name)
@@ -370,7 +368,6 @@ class InboxLoader:
 
     @property
     def _build_delay(self) -> float:
-        """Seconds to wait before a build. More responses arrive soon during an update."""
         return BUILD_INTERVAL_LOADING if self.is_loading else 0.0
 
     def _on_progress(self, owner: str) -> None:

@@ -44,14 +44,10 @@ class Mark:
     reason_text: str = ""
     title: str = ""
     context: str = ""
-    """Space, page and users, as in `InboxRow.context`."""
 
     def hides(self, stamp: str, now: datetime) -> bool:
-        """Return whether the mark hides its row at the time `now`.
-
-        A `read` mark never hides its row. A snooze with an end hides the row until then. Other marks hide the row while
-        its `stamp` is the stamp of the mark.
-        """
+        """Return whether the mark hides its row at the time `now`. A `read` mark never hides its row. A snooze with an
+        end hides the row until then. Other marks hide the row while its `stamp` is the stamp of the mark."""
         if self.kind == "snoozed" and self.until is not None:
             return now < self.until
         return self.kind != "read" and self.stamp == stamp
@@ -148,10 +144,8 @@ class InboxMarks:
             await self._put({mark_key: None for mark_key, _ in oldest})
 
     async def _put(self, changes: dict[tuple[str, bool], Mark | None]) -> None:
-        """Set marks, and delete the marks whose new value is None.
-
-        The marks in memory change at once. They are restored if saving fails. Raises NotSaved.
-        """
+        """Set marks, and delete the marks whose new value is None. The marks in memory change at once. They are
+        restored if saving fails. Raises NotSaved."""
         marks = self._all()
         before = [(mark_key, marks.get(mark_key)) for mark_key in changes]
         _apply(marks, changes.items())

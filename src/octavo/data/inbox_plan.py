@@ -1,18 +1,13 @@
-"""Computes the stamps of responses, and the wants of the inbox. Sends no requests.
+"""Computes the stamps of responses, and the wants of the inbox. Sends no requests. The docstring of data/__init__.py
+explains stamps and rechecks, and follows a new reply.
 
-A stamp is a short text that usually changes when a response changes. It is computed from an item of a list, so that one
-list shows which of many responses have changed. For example, the list of spaces has the time of the last update and the
-number of open threads of each space. A response is fetched again when its stamp differs from the stamp stored with it.
+A stamp is computed from an item of a list, so that one list shows which of many responses have changed. For example, the
+list of spaces has the time of the last update and the number of open threads of each space. If a function that computes
+stamps is changed, all responses of its kind are fetched once more.
 
-If a function that computes stamps is changed, all responses of its kind are fetched once more.
-
-Stamps do not show every change. For example, the lists of an organization do not count replies. So the updates `POLL`
-and `REFRESH` also recheck a few responses with unchanged stamps (`_rechecks`). The docstring of data/__init__.py
-follows a new reply.
-
-Only the replies of a thread show whether they mention the user, and there may be thousands of threads of others. So in
-each update, only the replies of `MAX_UNCERTAIN_THREADS` threads of others have rank NEEDED. The replies of the other
-threads have rank LATER.
+Only the replies of a thread show whether they mention the user, and there may be thousands of threads of others. So in each
+update, only the replies of `MAX_UNCERTAIN_THREADS` threads of others have rank NEEDED. The replies of the other threads have
+rank LATER.
 """
 
 from __future__ import annotations
@@ -157,8 +152,7 @@ class Priority(IntEnum):
 
 
 OWNER = "inbox"
-MAX_ITEMS = 10_000
-"""Maximum number of items fetched of a list."""
+MAX_LIST_ITEMS = 10_000
 MAX_UNCERTAIN_THREADS = 200
 """Maximum number of threads that do not concern the user whose replies get rank NEEDED in an update."""
 MAX_RECHECKED_PAGES = 5
@@ -243,10 +237,8 @@ class InboxPlanner:
         self._wants_of_lists: dict[str, Want] = {}
         """Wants for reviews, reviewers and threads, by URL. They are computed from the lists of the organization."""
         self._computed_for_user = ""
-        """Id of the user when `_wants_of_lists` was computed."""
         self._computed_from: Lists = ()
         self._own_requests: set[Discussion] = set()
-        """The change requests that the user created."""
         self._reply_wants: dict[str, list[Want]] = {}
         """Wants for replies, by the URL of the list of threads that they are computed from."""
         self._all_wants: dict[str, Want] | None = None
@@ -314,7 +306,6 @@ class InboxPlanner:
         return len(self.finished) != before
 
     def _compute_wants(self) -> Iterator[Want]:
-        """Compute, store and yield the wants for the spaces and change requests in `lists`."""
         me, lists = self.me, self.lists
         if me != self._computed_for_user:
             self._reply_wants = {}
@@ -515,7 +506,7 @@ def _want(
     """Return a want for a list. Of two wants with the same priority, the one that was updated last is fetched first."""
     op, url = _operation_and_url(kind, at, thread)
     order = priority * _PRIORITY_STEP - (updated_at.timestamp() if updated_at is not None else 0.0)
-    return Want(op, url, OWNER, rank, stamp, order, _LABELS[kind], needs_value=True, min_items=MAX_ITEMS)
+    return Want(op, url, OWNER, rank, stamp, order, _LABELS[kind], needs_value=True, min_items=MAX_LIST_ITEMS)
 
 
 @lru_cache(maxsize=20_000)

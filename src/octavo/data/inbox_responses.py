@@ -90,7 +90,6 @@ class InboxResponses:
         return tuple(map(self._reuse_equal_parts, items)) if isinstance(op, List) else items
 
     def _reuse_equal_parts(self, comment: Comment) -> Comment:
-        """Return the comment with an author, page and permissions that are shared with equal comments."""
         share, target = self._shared_values.setdefault, comment.target
         by, may, page = comment.posted_by, comment.permissions, target.page
         target = target.model_copy(update={"page": share(page, page)})
@@ -98,7 +97,6 @@ class InboxResponses:
 
 
 MAX_STORED_ROWS = 1000
-"""Maximum number of rows that are stored."""
 
 
 class InboxBuilder:

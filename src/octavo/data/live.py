@@ -71,9 +71,7 @@ RECENT_AGE = timedelta(seconds=5)
 NOT_AVAILABLE_OFFLINE = "Not available offline: Octavo has not loaded this before."
 
 
-class _Fetched(NamedTuple):
-    """A fetched response."""
-
+class _FetchedResponse(NamedTuple):
     value: Any
     """The decoded body. For a list, all fetched pages joined."""
     to_cache: Any
@@ -85,9 +83,7 @@ class _Fetched(NamedTuple):
     requested_at: datetime
 
 
-class _Confirmed(NamedTuple):
-    """A confirmed write of the outbox."""
-
+class _ConfirmedWrite(NamedTuple):
     number: int
     """Sequence number among all confirmed writes. The first is 1."""
     entry: OutboxEntry
@@ -124,12 +120,12 @@ class Live:
         self.cache = cache
         self._index = index
         self.now = now
-        self.syncer: Syncer[_Fetched] = Syncer(
+        self.syncer: Syncer[_FetchedResponse] = Syncer(
             cache, self._read, self._accept, self._fail, now=now, rate_limit_wait=rate_limit_wait
         )
         self._responses: OrderedDict[str, LiveResponse] = OrderedDict()
         self._tasks = Tasks("A refresh")
-        self._confirmed: list[_Confirmed] = []
+        self._confirmed: list[_ConfirmedWrite] = []
         self._confirmed_count = 0
         """Number of confirmed writes, both of the outbox and of `write`."""
         self._unrefreshed_writes: list[Operation[Any]] = []
@@ -209,10 +205,8 @@ class Live:
 
     async def fetch(self, op: Operation[T], *, rank: Rank = Rank.NOW, since: datetime | None = None) -> T:
         """Fetch a response, cache it, and return it as the server sent it, without unconfirmed writes. Raises ApiError.
-
         With rank NOW, watchers see the stored response meanwhile. With `since`, a response that was requested after
-        this time is not fetched again.
-        """
+        this time is not fetched again."""
         response = self._response(op, read_disk=rank is Rank.NOW)
         is_current = since is not None and not response.loading and self._contains_all_since(response, since)
         value: T = response.value if is_current else await self._fetch(response, rank)
@@ -310,7 +304,9 @@ class Live:
                 response.error = None
                 self._store(
                     response,
-                    _Fetched(value, value if value.next is None else None, pages, response.writes_included, since),
+                    _FetchedResponse(
+                        value, value if value.next is None else None, pages, response.writes_included, since
+                    ),
                 )
         finally:
             self._update_loading(response, is_shown=False)
@@ -326,11 +322,9 @@ class Live:
             await self._wait_until_loaded(response)
 
     async def write(self, op: Operation[T], *edits: tuple[Operation[Any], Callable[[Any], Any]]) -> T:
-        """Send `op` now. Raises ApiError.
-
-        Each edit is an operation that reads a response, and a function that returns the changed response. Watchers see
-        the changed responses at once. If `op` fails, watchers see the old responses again.
-        """
+        """Send `op` now. Raises ApiError. Each edit is an operation that reads a response, and a function that returns
+        the changed response. Watchers see the changed responses at once. If `op` fails, watchers see the old responses
+        again."""
         applied = [(self._response(target), Edit(change)) for target, change in edits]
         for response, edit in applied:
             response.edits.append(edit)
@@ -409,7 +403,6 @@ class Live:
             asyncio.get_running_loop().call_soon(self._cancel_unwatched, response)
 
     def _cancel_unwatched(self, response: LiveResponse) -> None:
-        """Cancel the background requests for a response without watchers. Requests with a waiting caller continue."""
         if response.next_page_task is not None and not any(watcher.min_items for watcher in response.watchers):
             response.next_page_task.cancel()
         if not response.watchers:
@@ -417,7 +410,6 @@ class Live:
             self._update_loading(response)
 
     def _update_loading(self, response: LiveResponse, *, is_shown: bool = True) -> None:
-        """Update `loading` after a request was canceled. Another request for the response may be running."""
         was_loading, response.loading = response.loading, self.syncer.queue.is_in_flight(response.url)
         if is_shown and was_loading and not response.loading:
             self._notify_watchers(response)
@@ -426,7 +418,7 @@ class Live:
         while response.loading and not self._closed:
             await self.syncer.wait_change()
 
-    async def _read(self, op: Operation[Any], min_items: int) -> _Fetched:
+    async def _read(self, op: Operation[Any], min_items: int) -> _FetchedResponse:
         """Fetch a response. Of a list, fetch `LiveResponse.wanted_pages` pages, and then more until the list has
         `min_items` items. Raises ApiError."""
         writes, now = self._confirmed_count, self.now()
@@ -434,12 +426,12 @@ class Live:
         if response is not None:
             response.writes_at_request = writes
         if _is_of_unsent_comment(op):
-            return _Fetched(ListPage(items=()) if isinstance(op, Listing) else None, None, 1, writes, now)
+            return _FetchedResponse(ListPage(items=()) if isinstance(op, Listing) else None, None, 1, writes, now)
         if not isinstance(op, Listing) or op.page is not None:
             value = await self.send(op)
-            return _Fetched(value, None if getattr(op, "page", None) else value, 1, writes, now)
+            return _FetchedResponse(value, None if getattr(op, "page", None) else value, 1, writes, now)
         first, joined, pages = await self._read_list(op, self.send, response=response, min_items=min_items)
-        return _Fetched(joined, joined if joined.next is None else first, pages, writes, now)
+        return _FetchedResponse(joined, joined if joined.next is None else first, pages, writes, now)
 
     async def _read_list(
         self,
@@ -473,7 +465,7 @@ class Live:
         assert joined is not None, "a list must have a first page"
         return first, joined, pages
 
-    def _accept(self, op: Operation[Any], fetched: _Fetched, is_outdated: bool) -> Any:
+    def _accept(self, op: Operation[Any], fetched: _FetchedResponse, is_outdated: bool) -> Any:
         """Store a fetched response in memory and in the cache, notify its watchers, and return its value. `is_outdated`
         is True if the response will be fetched again, because a write may have changed it."""
         if getattr(op, "page", None) is not None:
@@ -487,7 +479,7 @@ class Live:
             self._notify_watchers(response)
         return value
 
-    def _store(self, response: LiveResponse, fetched: _Fetched) -> Any:
+    def _store(self, response: LiveResponse, fetched: _FetchedResponse) -> Any:
         response.accept(fetched.value, fetched.pages, self.now(), fetched.writes_included)
         response.requested_at = fetched.requested_at
         value, unreadable = response.value, getattr(fetched.value, "unreadable", 0)
@@ -565,7 +557,6 @@ class Live:
         response.decoding = self._tasks.start(load())
 
     def _last_number_confirmed_before(self, moment: datetime) -> int:
-        """Return the number of the last write that was confirmed before `moment`. 0 if there is no such write."""
         return max((each.number for each in self._confirmed if each.at < moment), default=0)
 
     def _evict_idle(self) -> None:
@@ -574,7 +565,6 @@ class Live:
             del self._responses[key]
 
     def _is_idle(self, response: LiveResponse) -> bool:
-        """Return whether a response may be removed from memory."""
         return not (
             response.watchers or response.loading or response.edits or response.url in self.syncer.queue.flights
         )
@@ -602,7 +592,6 @@ class Live:
         self._fetch_wanted_pages(response)
 
     def _fetch_wanted_pages(self, response: LiveResponse) -> None:
-        """Fetch more pages of a list in the background if a watcher needs more items."""
         min_items = max((watcher.min_items for watcher in response.watchers), default=0)
         if response.next_page_task is None and not self._closed and response.last_snapshot.needs_more(min_items):
             assert isinstance(response.op, Listing), "only a list has more pages"
@@ -618,15 +607,12 @@ class Live:
     def _apply_outbox(self) -> None:
         self._refresh_written()
         for response in tuple(self._responses.values()):
-            if response.watchers:
-                before = response.last_snapshot
-                if self._snapshot(response) != before:
-                    for watcher in tuple(response.watchers):
-                        watcher.callback(response.last_snapshot)
+            if response.watchers and response.last_snapshot != self._snapshot(response):
+                self._notify_watchers(response)
 
     def _on_write_done(self, entry: OutboxEntry) -> None:
         self._confirmed_count += 1
-        confirmed = _Confirmed(self._confirmed_count, entry, self.now())
+        confirmed = _ConfirmedWrite(self._confirmed_count, entry, self.now())
         self._confirmed = [*self._confirmed[1 - MAX_CONFIRMED :], confirmed]
         self._unrefreshed_writes.append(entry.op)
         self.syncer.end_pause()

@@ -41,16 +41,14 @@ from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.sync_queue import Rank, Want
 
 # The views use these limits. A limit is part of the URL, and so of the key of a cached response.
-LIST_LIMIT = 100
-"""Limit of the list of change requests."""
-LONG_LIST_LIMIT = 200
-"""Limit of the lists of files and links."""
+CHANGE_REQUESTS_LIMIT = 100
+FILES_AND_LINKS_LIMIT = 200
 CHANGES_LIMITS = (100, 1000)
 """Limits of the two requests for the changes of a change request: the first request of a view, and its request for more
 changes."""
 MAX_LIST_AGE = timedelta(minutes=1)
 """Maximum age of a list of the organization. All offline spaces share these lists."""
-MAX_ITEMS = 10_000
+MAX_LIST_ITEMS = 10_000
 """Maximum number of items of a list that are available offline."""
 
 
@@ -66,14 +64,12 @@ class OfflinePlanner:
         self.space: Space | None = None
         """The space. None until it is fetched in this pass."""
         self.page_count = 0
-        """Number of pages in the page tree."""
         self.incomplete: dict[Want, str] = {}
         """The wants for lists that are only partly on disk, each with a sentence for the user."""
-        self.wanted: set[str] = set()
-        """URLs of all wants of this pass."""
+        self.wanted_urls: set[str] = set()
         self._cache = cache
         self._pinned = {url for url, size in pinned.items() if size is not None}
-        self._urls_with_dependents: set[str] = set()
+        self.urls_with_dependents: set[str] = set()
         """URLs of the responses on which other wants depend."""
         self._change_requests: dict[ChangeRequestRef, ChangeRequest] = {}
 
@@ -89,10 +85,6 @@ class OfflinePlanner:
         if isinstance(value, ListPage) and isinstance(want.op, Listing) and want.min_items and value.next is not None:
             self.incomplete[want] = f"Only the first {len(value.items)} items are available offline."
         return self._prepare_wants(self._dependent_wants(want.op, value))
-
-    def has_dependents(self, url: str) -> bool:
-        """Return whether other wants depend on the response at `url`."""
-        return url in self._urls_with_dependents
 
     def _dependent_wants(self, op: Operation[Any], value: Any) -> Iterator[Want]:
         match op, value:
@@ -120,9 +112,9 @@ class OfflinePlanner:
         """Yield the wants. A want for a response that is not pinned gets `needs_value`. The Syncer then passes the
         response to `on_response`, which pins it, even if the response is on disk."""
         for want in wants:
-            self.wanted.add(want.url)
+            self.wanted_urls.add(want.url)
             if want.needs_value:
-                self._urls_with_dependents.add(want.url)
+                self.urls_with_dependents.add(want.url)
             if want.url in self._pinned:
                 yield want
                 continue
@@ -154,12 +146,18 @@ def wants_of_space(space: Space, owner: str) -> Iterator[Want]:
     yield _want(owner, tree, revision, "the page tree", needs_value=True, has_stamp=has_revision)
     yield _threads(owner, at, space_stamp, "the threads", has_stamp=False)
     for status in UNDECIDED:
-        op = change_requests.List(at=at, status=status, limit=LIST_LIMIT)
+        op = change_requests.List(at=at, status=status, limit=CHANGE_REQUESTS_LIMIT)
         yield _want(owner, op, space_stamp, f"the list of {status} change requests", needs_value=True, has_stamp=False)
     yield _want(
-        owner, content.ListFiles(at=at, limit=LONG_LIST_LIMIT), revision, "the list of files", has_stamp=has_revision
+        owner,
+        content.ListFiles(at=at, limit=FILES_AND_LINKS_LIMIT),
+        revision,
+        "the list of files",
+        has_stamp=has_revision,
     )
-    yield _want(owner, links.ListOfSpace(at=at, limit=LONG_LIST_LIMIT), revision, "the links", has_stamp=has_revision)
+    yield _want(
+        owner, links.ListOfSpace(at=at, limit=FILES_AND_LINKS_LIMIT), revision, "the links", has_stamp=has_revision
+    )
     if space.organization is not None:
         for status in get_args(Status):
             of_all = change_requests_of(space.organization, status)
@@ -251,5 +249,5 @@ def _want(
         label=label,
         max_age=None if has_stamp else timedelta(),
         needs_value=needs_value,
-        min_items=MAX_ITEMS if is_complete_list else 0,
+        min_items=MAX_LIST_ITEMS if is_complete_list else 0,
     )

@@ -39,12 +39,10 @@ if TYPE_CHECKING:
 PASS_INTERVAL = timedelta(minutes=10)
 """Time between two passes of a space without known changes. Some changes, such as a new reply, are found only by a
 pass."""
-LOCK_CHECK_INTERVAL = 5.0
-"""Seconds between two attempts to get the lock."""
+LOCK_CHECK_SECONDS = 5.0
 RETRY_DELAY = 60.0
 """Seconds until a space that could not be fetched is tried again."""
-PROGRESS_INTERVAL = 0.3
-"""Seconds between two reports of progress."""
+PROGRESS_SECONDS = 0.3
 REPORTS_PER_SAVE = 10
 """Number of progress reports after which the progress and the size on disk are stored for other processes."""
 DEFAULT_PAGE_BYTES = 6_000
@@ -225,7 +223,7 @@ class OfflineSpaces:
                 if await self._sleep(PASS_INTERVAL.total_seconds()):
                     self._due |= dict.fromkeys(self._spaces, False)
             elif not await self._try_become_downloader():
-                await self._sleep(LOCK_CHECK_INTERVAL)
+                await self._sleep(LOCK_CHECK_SECONDS)
             elif self._due:
                 space_id = next(iter(self._due))
                 if not await self._download(space_id, self._due.pop(space_id)):
@@ -274,7 +272,7 @@ class OfflineSpaces:
         """Show the progress until all responses have arrived or failed, or until requests are paused."""
         for step in count(1):
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._live.syncer.wait_idle(planner.owner), PROGRESS_INTERVAL)
+                await asyncio.wait_for(self._live.syncer.wait_idle(planner.owner), PROGRESS_SECONDS)
                 break
             await self._show_progress(planner, space_id, with_size=step % REPORTS_PER_SAVE == 0)
         await self._show_progress(planner, space_id, with_size=True)
@@ -315,8 +313,8 @@ class OfflineSpaces:
         elif space.deleted_at is not None:
             self._change(replace(before, state="lost", why="This space was deleted."))
         else:
-            if not any(map(planner.has_dependents, failures)):
-                self._live.cache.unpin(planner.owner, pinned.keys() - planner.wanted)
+            if planner.urls_with_dependents.isdisjoint(failures):
+                self._live.cache.unpin(planner.owner, pinned.keys() - planner.wanted_urls)
             self._stamps[space_id] = _space_stamp(space)
             title = space.title or before.title
             self._change(replace(before, title=title, state="kept", why="", read_at=self._live.now()))

@@ -46,7 +46,6 @@ _ACCOUNT_OPERATIONS = (users.Me, organizations.List)
 """Operations whose responses rarely change. They are fetched again after `ACCOUNT_AGE`."""
 ACCOUNT_AGE = timedelta(hours=1)
 RemoteChange: TypeAlias = Literal["threads", "replies", "reviews", "change_requests", "merges"]
-"""A kind of change by other users."""
 
 
 class Poller:
@@ -122,7 +121,6 @@ class Poller:
         return detector.changes(current)
 
     async def _fetch_what_changed(self) -> None:
-        """Fetch the lists, the responses whose stamps have changed, and a few rechecks. Raises ApiError."""
         live = self._live
         lists = [each for each in live.watched if isinstance(each.op, _LISTS)]
         self._places.update(response.value for response in lists)

@@ -30,7 +30,6 @@ from octavo.untrusted_input import parse_json
 MAX_NOTES = 200
 """Maximum number of notes of a change request that wait for a decision."""
 MAX_SOURCE_LENGTH = 40
-"""Maximum number of characters of `NewNote.source`."""
 DECIDED_NOTE_LIFETIME = timedelta(days=60)
 """Time for which notes are remembered after you have accepted or discarded them."""
 
@@ -192,7 +191,6 @@ class ProposedNotes:
         return count > 0
 
     def _mark_decided(self, db: sqlite3.Connection, note_id: str) -> bool:
-        """Mark a note as decided. Return False if it was already decided."""
         update = "UPDATE proposed_notes SET decided_at = ? WHERE namespace = ? AND id = ? AND decided_at IS NULL"
         return db.execute(update, (self._state.now().timestamp(), self._state.namespace, note_id)).rowcount > 0
 

@@ -75,10 +75,8 @@ class StoredResponse(NamedTuple):
 
 
 class ResponseCache:
-    """The cached responses of a profile by URL, with their versions.
-
-    A pinned response is never evicted. If the folder is None, responses are only in memory.
-    """
+    """The cached responses of a profile by URL, with their versions. A pinned response is never evicted. If the folder
+    is None, responses are only in memory."""
 
     def __init__(
         self,

@@ -91,22 +91,15 @@ MAX_RANKED = 2000
 """Maximum number of matching passages that are ranked. Older matches are not found."""
 MAX_HITS_PER_ITEM = 3
 """Maximum number of hits on the same page, thread or change request."""
-CLOSE_TIMEOUT = 0.5
-"""Seconds that `close` waits for running writes."""
+CLOSE_SECONDS = 0.5
 MAX_RECREATIONS = 3
 """Maximum number of times that a damaged file is replaced in one session."""
 FILL_BATCH = 20
 """Number of cached responses that are indexed in one step."""
 
 _INDEXED_OPERATIONS = {
-    *(
-        "content.GetPage",
-        "content.ListPages",
-        "comments.List",
-        "comments.Get",
-        "comments.ListReplies",
-        "comments.GetReply",
-    ),
+    *("content.GetPage", "content.ListPages"),
+    *("comments.List", "comments.Get", "comments.ListReplies", "comments.GetReply"),
     *("change_requests.List", "change_requests.ListOfOrganization", "change_requests.Get"),
 }
 _REMOVING_OPERATIONS = _INDEXED_OPERATIONS | {"comments.Delete", "comments.DeleteReply"}
@@ -166,8 +159,7 @@ class PageName(NamedTuple):
     title: str
     path: str
     """Path in the page tree. It ends with a slash if the page has pages below it."""
-    file: str
-    """Path of the page's file in a Git repository."""
+    git_path: str
 
 
 @dataclass(frozen=True)
@@ -299,7 +291,7 @@ class SearchIndex:
             # The response has only the title, so the indexed text is kept.
             db.execute(
                 "UPDATE documents SET title = ?, about = ?, page_path = ?, file = ? WHERE id = ?",
-                (document.title, document.about, document.path, document.file, before.id),
+                (document.title, document.about, document.path, document.git_path, before.id),
             )
             _delete_passages(db, "document = ? AND part = 'page'", before.id)
             _insert_passages(db, before.id, document)
@@ -309,9 +301,9 @@ class SearchIndex:
         values = (
             *(document.key, document.kind, document.space, document.change_request, document.page, document.node),
             *(document.thread, document.id, document.title, document.author, document.about),
-            *(document.path, document.file, document.number),
+            *(document.path, document.git_path, document.number),
             *(
-                _seconds(document.changed_at) if document.changed_at is not None else None,
+                _bounded_timestamp(document.changed_at) if document.changed_at is not None else None,
                 document.stamp,
                 known_at if document.stamp else 0.0,
             ),
@@ -323,7 +315,6 @@ class SearchIndex:
         db.execute("UPDATE documents SET letters = ? WHERE id = ?", (letters, number))
 
     def _evict(self, db: sqlite3.Connection) -> None:
-        """If the index exceeds its limits, delete the documents that were fetched the longest ago."""
         count, letters = db.execute("SELECT count(*), total(letters) FROM documents").fetchone()
         if count <= self._max_documents and letters <= self._max_letters:
             return
@@ -384,7 +375,7 @@ class SearchIndex:
             self._submit(lambda db: db.execute("UPDATE filling SET done = 0"))
         self._closing = True
         self._updates.clear()
-        self._writer.close(CLOSE_TIMEOUT)
+        self._writer.close(CLOSE_SECONDS)
         with self._lock:
             self._close_reader()
 
@@ -437,7 +428,6 @@ class SearchIndex:
                     self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
 
     def _connect_writer(self) -> sqlite3.Connection:
-        """Return the connection of the writer. Raises sqlite3.Error and OSError."""
         if self._path is None:
             db = connect(None)
             db.executescript(SCHEMA)
@@ -506,8 +496,7 @@ class IndexedDocument(NamedTuple):
     title: str
     about: str
     path: str
-    file: str
-    """Path of the page's file in a Git repository."""
+    git_path: str
     stamp: bytes
     known_at: float
 
@@ -515,7 +504,7 @@ class IndexedDocument(NamedTuple):
         """Return whether the content of a document with the same key differs from the indexed content."""
         if document.stamp:
             return self.stamp != document.stamp
-        indexed_values, new_values = ((each.title, each.about, each.path, each.file) for each in (self, document))
+        indexed_values, new_values = ((each.title, each.about, each.path, each.git_path) for each in (self, document))
         return indexed_values != new_values
 
 
@@ -527,8 +516,7 @@ def _json_list(values: Iterable[int | str]) -> str:
     return json.dumps(list(values))
 
 
-def _seconds(at: datetime) -> float:
-    """Return a timestamp, limited to times that `datetime` can represent in UTC."""
+def _bounded_timestamp(at: datetime) -> float:
     return max(_MIN_TIMESTAMP, min(at.timestamp(), _MAX_TIMESTAMP))
 
 
@@ -545,7 +533,6 @@ def _read_documents(db: sqlite3.Connection, keys: list[str]) -> dict[str, Indexe
 
 
 def _in_scope(db: sqlite3.Connection, scope: Scope, known_at: float) -> list[tuple[int, str]]:
-    """Return the ids and keys of the documents in a scope that were indexed up to the time `known_at`."""
     condition, values = "space = ? AND kind = ? AND known_at <= ?", [scope.space, scope.kind, known_at]
     for name, value in (
         ("change_request", scope.change_request),

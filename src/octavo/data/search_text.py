@@ -45,7 +45,6 @@ MAX_QUERY_LENGTH, MAX_TERMS = 512, 24
 MAX_SECTION_LENGTH = 4000
 """Maximum number of characters of a section. Longer sections are split, because snippets of long texts are slow."""
 MAX_PAGE_LETTERS = 400_000
-"""Number of characters of a page that are indexed."""
 _LETTERS_BEFORE_MATCH = 32
 """Number of characters that a snippet shows before the first match."""
 
@@ -368,8 +367,7 @@ class SearchDocument:
     """Description of a page, or status of a change request or thread."""
     path: str = ""
     """Path of a page in the page tree. The path ends with a slash if the page has pages below it."""
-    file: str = ""
-    """Path of the page's file in a Git repository."""
+    git_path: str = ""
     number: int = 0
     changed_at: datetime | None = None
     """Time of the last change of the item. None if unknown."""
@@ -496,7 +494,7 @@ def _tree_page(at: SpaceRef, page: Page) -> SearchDocument:
         page=page.id,
         about=description,
         path=f"{page.path or ''}/" if page.pages else page.path or "",
-        file=(page.git.path or "") if page.git is not None else "",
+        git_path=(page.git.path or "") if page.git is not None else "",
         changed_at=page.updated_at,
         read_texts=lambda: (DocumentText("page", description, page.title),),
     )

@@ -101,7 +101,6 @@ class StateDb:
         self.read_only = False
         self._path = folder / "state.db" if folder else None
         self._facts: dict[str, Any] = {}
-        """Facts that were read or set, by name."""
         self._locks: set[str] = set()
         self.committed: Observers[[]] = Observers()
         """Called by `check_changed` if this or another Octavo process has written to the file. The outbox worker calls
@@ -235,10 +234,8 @@ class StateDb:
 
     def try_lock(self, role: str, namespace: str = "", *, shared: bool = False) -> Callable[[], None] | None:
         """Lock `role` for a profile, by default this profile. Return a function that unlocks it. None if another
-        process has the lock. Raises NotSaved.
-
-        Several processes can have a `shared` lock (`lock_file`). The kernel unlocks the file when the process ends.
-        """
+        process has the lock. Raises NotSaved. Several processes can have a `shared` lock (`lock_file`). The kernel
+        unlocks the file when the process ends."""
         if self._path is None:
             if shared:
                 return lambda: None  # no other process can use a database in memory

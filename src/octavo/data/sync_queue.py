@@ -32,16 +32,12 @@ FIRST_PAUSE, MAX_PAUSE = timedelta(seconds=5), timedelta(minutes=5)
 MAX_UNREACHED_PAUSE = timedelta(minutes=1)
 """Maximum pause while the server cannot be reached. Such requests do not load the server."""
 LATER_INTERVAL = timedelta(seconds=0.15)
-"""Minimum time between two requests of rank LATER."""
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Rank(IntEnum):
-    """Urgency of a want. The most urgent rank is first.
-
-    Requests of rank NOW always start at once. The other requests are limited. Requests of the ranks after AWAITED pause
-    after failures.
-    """
+    """Urgency of a want. The most urgent rank is first. Requests of rank NOW always start at once. The other requests
+    are limited. Requests of the ranks after AWAITED pause after failures."""
 
     NOW = 0
     """The user waits for the response."""
@@ -182,8 +178,7 @@ class SyncQueue:
         self._version_of = version_of
         self._wants: dict[str, dict[str, Want]] = {}
         """Wants that are not satisfied, by URL and then by owner. The URL that was added first is first."""
-        self._urls: dict[str, set[str]] = {}
-        """The URLs of the wants of each owner."""
+        self._urls_by_owner: dict[str, set[str]] = {}
         self._ready: dict[Rank, dict[str, float]] = {rank: {} for rank in Rank}
         """URLs that may be fetched now, by rank. Each value is the `Want.order` of the URL."""
         self._general_failures: set[str] = set()
@@ -301,7 +296,7 @@ class SyncQueue:
 
     def waiting_urls(self, owner: str) -> frozenset[str]:
         """Return the URLs of the wants of `owner` that are not satisfied. Failed requests are included."""
-        return frozenset(self._urls.get(owner, ()))
+        return frozenset(self._urls_by_owner.get(owner, ()))
 
     def unfinished_urls(self, owner: str) -> frozenset[str]:
         """Return the URLs that will still be fetched for `owner`. Failed requests are not included, except those that
@@ -398,7 +393,7 @@ class SyncQueue:
             if earlier is not None:
                 self._wants[want.url].pop(want.owner)  # added at the end, because it is now the newest
         self._wants.setdefault(want.url, {})[want.owner] = want
-        self._urls.setdefault(want.owner, set()).add(want.url)
+        self._urls_by_owner.setdefault(want.owner, set()).add(want.url)
         self._update_ready(want.url)
         return True
 
@@ -413,9 +408,9 @@ class SyncQueue:
 
     def _remove(self, url: str, owner: str) -> None:
         del self._wants[url][owner]
-        self._urls[owner].discard(url)
-        if not self._urls[owner]:
-            del self._urls[owner]
+        self._urls_by_owner[owner].discard(url)
+        if not self._urls_by_owner[owner]:
+            del self._urls_by_owner[owner]
         if not self._wants[url]:
             del self._wants[url]
             self._clear_error(url)

@@ -81,7 +81,6 @@ class LoadFailure(NamedTuple):
     cause: str
     """The error message, a sentence."""
     is_unreached: bool = False
-    """True if the server could not be reached."""
 
 
 @dataclass(eq=False)
@@ -92,7 +91,6 @@ class _OwnerState:
     roots: frozenset[str] = frozenset()
     """URLs of the wants that `Planner.wants` returned. The other wants depend on responses."""
     wants: dict[str, Want] = field(default_factory=dict)
-    """All wants of the owner, by URL."""
     dependent_wants: dict[str, list[Want]] = field(default_factory=dict)
     """The wants that depend on a response, by the URL of the response."""
     used_versions: dict[str, Version | None] = field(default_factory=dict)
@@ -435,10 +433,8 @@ class Syncer(Generic[R]):
 
     def _accept_response(self, flight: Flight, response: R) -> None:
         """Store a response and its version, and pass the value to callers and planners. If a write has made the request
-        stale, they wait for the next response.
-
-        Not a coroutine, so that no other task sees the response without its version.
-        """
+        stale, they wait for the next response. Not a coroutine, so that no other task sees the response without its
+        version."""
         version = self.queue.end(flight, None, self._now())
         value = self._accept(flight.op, response, flight.is_stale)
         self._store_version(flight, version)

@@ -16,8 +16,7 @@ from octavo.data.search_index import SearchIndex
 from octavo.data.sync_queue import Rank
 from octavo.documents.terms import TermChange, TermMatch, find_matches, index_queries
 
-MAX_READ_PAGES = 1000
-"""Maximum number of pages that a search loads."""
+MAX_LOADED_PAGES = 1000
 MAX_MATCHES = 5000
 """A search ends after this number of matches."""
 _PAGES_PER_STEP = 8
@@ -82,7 +81,7 @@ async def search_term(
     pages_by_id = await asyncio.to_thread(_title_matches, documents, change)
     results = TermResults(_in_order(pages_by_id, order), ruled_out, len(documents))
     yield results
-    wanted = [*to_read, *unknown][:MAX_READ_PAGES]
+    wanted = [*to_read, *unknown][:MAX_LOADED_PAGES]
     for start in range(0, len(wanted), _PAGES_PER_STEP):
         pages = wanted[start : start + _PAGES_PER_STEP]
         loaded_pages = await asyncio.gather(*(_read_page(live, at, page, change) for page in pages))

@@ -11,7 +11,7 @@ from time import sleep
 import pytest
 
 from octavo.settings.programs import Linter
-from octavo.tui.terminal.limited_programs import MAX_OUTPUT, LinterOutput, ProgramFailed, run_linter
+from octavo.tui.terminal.limited_programs import MAX_OUTPUT_BYTES, LinterOutput, ProgramFailed, run_linter
 
 
 def program(place: Path, code: str, *arguments: str, folder: Path | None = None, environment: str = "") -> Linter:
@@ -132,7 +132,7 @@ def test_linter_that_floods_a_stream_is_killed(tmp_path: Path, stream: str) -> N
 
 
 def test_output_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
-    code = f"import sys; open(sys.argv[1], 'wb').write(b'x' * {MAX_OUTPUT + 1})"
+    code = f"import sys; open(sys.argv[1], 'wb').write(b'x' * {MAX_OUTPUT_BYTES + 1})"
     assert "it wrote more than 4 MiB" in failure_reason(program(tmp_path, code, "{output}", "{file}"))
 
 

@@ -82,8 +82,6 @@ async def changes_since(send: Send, at: ChangeRequestRef, before: Basis, current
 
 
 async def _change_request_merged_as(send: Send, at: ChangeRequestRef, main: str | None) -> ChangeRequest | None:
-    """Return the change request whose merge created the revision `main` of main. None if there is none, or if it cannot
-    be loaded."""
     if main is None:
         return None
     try:
@@ -155,8 +153,6 @@ def review_target_changed(current: ChangeRequest, basis: Basis) -> Changed | Non
 
 
 async def _check_review(send: Send, attempt: Attempt[reviews.Submit]) -> Check:
-    """Return the ids of the existing reviews as the baseline, or Changed if the change request was decided or
-    edited."""
     current = await send(change_requests.Get(at=attempt.op.at))
     if (changed := review_target_changed(current, attempt.basis)) is not None:
         return changed
@@ -164,7 +160,6 @@ async def _check_review(send: Send, attempt: Attempt[reviews.Submit]) -> Check:
 
 
 async def _search_for_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyDone | None:
-    """Return the review that was submitted. None if the server does not have it."""
     if attempt.baseline is None:  # nothing was sent
         return None
     for review in (await send(reviews_of(attempt.op.at))).items:
@@ -179,7 +174,6 @@ async def _check_creation(send: Send, attempt: Attempt[change_requests.Create]) 
 
 
 async def _search_for_creation(send: Send, attempt: Attempt[change_requests.Create]) -> AlreadyDone | None:
-    """Return the draft change request that was created. None if the server does not have it."""
     if attempt.baseline is None:  # nothing was sent
         return None
     for draft in await _fetch_drafts_of_user(send, attempt):
@@ -212,10 +206,7 @@ def status_name(status: str) -> str:
 
 async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check:
     """Return AlreadyDone if all reviews are requested, and Changed if some are. Requesting a review again would make an
-    existing review outdated.
-
-    For a withdrawal, return AlreadyDone if the review is already outdated.
-    """
+    existing review outdated. For a withdrawal, return AlreadyDone if the review is already outdated."""
     if attempt.basis.review is not None:
         found = await _search_for_request(send, attempt)
         return replace(found, remark="Your review is already withdrawn.") if found is not None else Ready()

@@ -37,7 +37,6 @@ _Delete = comments.Delete | comments.DeleteReply
 
 
 async def _check_comment(send: Send, attempt: Attempt[Create]) -> Check:
-    """Return the ids of the newest threads as the baseline."""
     async for page in _newest_threads(send, attempt.op):
         if page.items:  # a page of the list is empty if the user cannot read its threads
             return _ready(page.items)
@@ -54,7 +53,6 @@ async def _search_for_comment(send: Send, attempt: Attempt[Create]) -> AlreadyDo
 
 
 async def _check_reply(send: Send, attempt: Attempt[CreateReply]) -> Check:
-    """Return the ids of the replies of the thread as the baseline."""
     replies: list[Reply] = []
     # If a later page cannot be read, the reply is sent with an incomplete baseline. If its response is lost, the search
     # usually fails at the same page, so no older reply is taken for the lost reply.

@@ -30,9 +30,7 @@ MAX_CHANGES_PER_EDIT = 50
 """Maximum number of changes that the server accepts in one edit."""
 NO_CONTENT_EDITS = "This server does not support editing content. Edit pages in the browser."
 EDITABLE_FIELDS = ("title", "slug", "emoji", "icon", "description", "hidden", "no_index", "no_robots_index")
-"""Fields of a page that an edit can change."""
-NEVER_NONE_FIELDS = frozenset({"title", "slug", "hidden", "no_index", "no_robots_index"})
-"""Fields that must have a value."""
+REQUIRED_FIELDS = frozenset({"title", "slug", "hidden", "no_index", "no_robots_index"})
 
 
 async def page_source(live: Live, at: ContentRef, page_id: str) -> Raw | None:
@@ -314,7 +312,7 @@ def _changed_fields(earlier: Page, current: Page | None) -> dict[str, Any]:
     for name in EDITABLE_FIELDS:
         value = getattr(earlier, name)
         differs = current is None or getattr(current, name) != value
-        if differs and (value is not None or (current is not None and name not in NEVER_NONE_FIELDS)):
+        if differs and (value is not None or (current is not None and name not in REQUIRED_FIELDS)):
             fields[name] = value
     return fields
 

@@ -322,10 +322,8 @@ def _is_unsent_resolve(entry: OutboxEntry) -> bool:
 
 
 class ConnectionState:
-    """The pause of the outbox after failed requests: its reason and its end.
-
-    The pause grows with each failure. It ends when the server responds, except during a rate limit.
-    """
+    """The pause of the outbox after failed requests: its reason and its end. The pause grows with each failure. It ends
+    when the server responds, except during a rate limit."""
 
     def __init__(self, now: Callable[[], datetime], jitter: Callable[[], float]) -> None:
         self.stop_reason = ""

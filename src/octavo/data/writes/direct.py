@@ -95,7 +95,6 @@ def unfinished_writes(state: StateDb) -> tuple[UnfinishedWrite, ...]:
 
 
 def _is_unfinished(state: StateDb, write: UnfinishedWrite) -> bool:
-    """Return whether the lock of a write is still stored, so that no process has finished the write."""
     return (write.lock_name, write.began_at) in {
         (other.lock_name, other.began_at) for other in unfinished_writes(state)
     }
@@ -180,22 +179,15 @@ async def send_direct(
                 return await write.follow(attempt)
             sent: SendResult[T] = await write.send(attempt, later_writes)
             if sent.kind == "done" and later_writes:
-                sent = await _add_later_writes(live, write.lock_name, sent, later_writes)
+                try:
+                    sent = replace(sent, later_ids=await _add_once(live, write.lock_name, later_writes))
+                except NotSaved as error:
+                    sent = replace(sent, message=f"Could not {later_writes[0].action}: {error}")
     except NotSaved as error:
         return SendResult("refused", _failure(failure_prefix, error))
     if sent.kind in ("done", "unknown"):
         live.refresh_affected(op)
     return sent
-
-
-async def _add_later_writes(
-    live: Live, lock_name: str, sent: SendResult[T], later_writes: Sequence[NewWrite]
-) -> SendResult[T]:
-    """Add the later writes of a write that is done. The message says if they could not be stored."""
-    try:
-        return replace(sent, later_ids=await _add_once(live, lock_name, later_writes))
-    except NotSaved as error:
-        return replace(sent, message=f"Could not {later_writes[0].action}: {error}")
 
 
 def _failure(failure_prefix: str, cause: object) -> str:
@@ -365,7 +357,6 @@ def _insert_lock(db: sqlite3.Connection, state: StateDb, lock_name: str, record:
 
 
 def _delete_lock(db: sqlite3.Connection, state: StateDb, lock_name: str) -> bool:
-    """Delete a lock. Return False if there is none."""
     return db.execute("DELETE FROM once WHERE namespace = ? AND name = ?", (state.namespace, lock_name)).rowcount == 1
 
 
@@ -401,7 +392,6 @@ def _read_record(record: str | None) -> tuple[Attempt[Any] | None, tuple[NewWrit
 
 
 def _later_write(fields: Any) -> NewWrite:
-    """Return a later write from a record. Raises ValueError if the write cannot wait in the outbox."""
     op, _ = durable_operation_and_kind(fields)
     basis = Basis(**fields["basis"]) if fields["basis"] is not None else None
     return NewWrite(op, str(fields["doing"]), context=str(fields["about"]), basis=basis)

@@ -21,14 +21,8 @@ and what each error means for a write. All functions are pure.
     submit              pending                    held       the review is submitted. `queued` without an undo delay
     return_to_review    held, queued               pending    the review is undone
 
-Undo and discard delete an entry that is not being sent.
-
-An entry is `held` during its undo delay. A write whose response was lost is `unknown`. Octavo searches for it on the server
-until the server can no longer act on the request. If the write is not found:
-
-- A write that only sets a state is sent again until the server has that state, unless another user has changed it.
-- A write that creates an item is not sent again, because the API cannot recognize a repeated write and the first
-  request may still arrive. The user decides. Octavo keeps searching, and a write that arrives late becomes `done`.
+Undo and discard delete an entry that is not being sent. The docstring of writes/__init__.py says what happens to an
+`unknown` entry.
 
 Writes to the same place (a space or a change request) are sent in the order they were written. Different places do not
 wait for each other. Three kinds of writes delay only the writes that depend on them:
@@ -91,33 +85,30 @@ class WriteFacts:
     node: str = ""
     """Key of the block of a new thread. Empty if the thread is on no block, and for other writes."""
     text: str = ""
-    """Text that the write sends."""
     creates: bool = False
     """True if the write creates an item, which would exist twice if the write were sent twice."""
     is_review: bool = False
-    """True if the write submits a review."""
     only_resolves: bool = False
     """True if the write only resolves or reopens a thread."""
 
 
 @dataclass(frozen=True)
 class Basis:
-    """State of the target as the user saw it. A write is sent only if the target still has this state."""
+    """State of the target as the user saw it. None if unknown. A write is sent only if the target still has this
+    state."""
 
     text: str | None = None
-    """Markdown of the comment. None if it is not loaded as Markdown."""
+    """Markdown of the comment."""
     is_open: bool | None = None
-    """True if the thread is open. None if unknown."""
     revision: str | None = None
-    """Head revision of the change request. None if unknown."""
+    """Head revision of the change request."""
     base: str | None = None
-    """Revision of main that the change request is based on. None if unknown."""
+    """Revision of main that the change request is based on."""
     status: str | None = None
-    """Status of the change request. None if unknown."""
     is_outdated: bool | None = None
-    """True if main has changed since the base. None if unknown."""
+    """True if main has changed since the base."""
     main: str | None = None
-    """Revision of main. None if unknown."""
+    """Revision of main."""
     review: str | None = None
     """Id of the user's review that this write withdraws. None for other writes."""
 
@@ -348,10 +339,8 @@ class OutboxEntry:
 
     @property
     def needs_user(self) -> bool:
-        """True if the user must decide about the write.
-
-        A failed write needs the user only if it has text or creates an item, or if other users have changed its target.
-        """
+        """True if the user must decide about the write. A failed write needs the user only if it has text or creates an
+        item, or if other users have changed its target."""
         facts = self.facts
         return (
             (self.state == "failed" and (facts.text != "" or facts.creates or self.changed_by_others))

@@ -167,7 +167,6 @@ def _apply_to_reply(read: comments.GetReply, reply: Reply, entry: OutboxEntry, m
 
 
 def _apply_to_counter(read: Operation[Any], counted: Any, entry: OutboxEntry, me: User) -> Any:
-    """Return a space or change request with its number of open threads after `entry`."""
     change = _open_count_change(entry)
     if change == 0 or not _is_referred_by(counted, entry.at):
         return counted

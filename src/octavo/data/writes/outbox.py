@@ -515,7 +515,6 @@ class Outbox:
             store_unsent_text(db, self.state.namespace, entry.draft_key, entry.facts.text, entry.id, self._now())
 
     def _on_worker_ended(self, task: asyncio.Task[None]) -> None:
-        """If the worker ended with an error, show that sending has stopped. `close` raises the error."""
         if not task.cancelled() and (error := task.exception()) is not None:
             self.connection.stop_reason = (
                 f"Sending has stopped because of a bug in Octavo ({type(error).__name__}). Restart Octavo."

@@ -208,7 +208,6 @@ def once_group(fact: Any, now: datetime) -> str | None:
 
 
 def _is_once_key_used(db: sqlite3.Connection, namespace: str, key: str, now: datetime) -> bool:
-    """Return whether a command with `--once` has already written with this key."""
     return key.startswith(ONCE_PREFIX) and once_group(read_fact(db, namespace, key), now) is not None
 
 
@@ -235,7 +234,6 @@ def _insert_entry(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) ->
 
 
 def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: datetime) -> None:
-    """Move an entry from `outbox` to `sent`. Delete writes in `sent` that are too old or too many."""
     insert, record = "INSERT OR IGNORE INTO sent VALUES (?, ?, ?, ?, ?)", _encode(entry)
     if not db.execute(insert, (entry.id, namespace, entry.remote_id or None, now.timestamp(), record)).rowcount:
         # a remote id must be unique, and another write already has it

@@ -243,7 +243,6 @@ def _reversal(page: WrittenText) -> TextEdit:
 async def _replace_on_pages(
     live: Live, at: ChangeRequestRef, changes: Mapping[str, tuple[str, TextEdit]]
 ) -> SendResult[TermOutcome]:
-    """Write pages in several edits, with up to `MAX_CHANGES_PER_EDIT` pages each. Stop at the first edit that fails."""
     written: dict[str, WrittenText] = {}
     refused: dict[str, str] = {}
     titles = {page: title for page, (title, _) in changes.items()}

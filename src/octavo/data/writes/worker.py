@@ -35,8 +35,7 @@ class OutboxWorker:
         self._unlock: Callable[[], None] | None = None
         self._woken = asyncio.Event()
         self._is_stopping = False
-        self._running: dict[str, asyncio.Task[None]] = {}
-        """Running steps by ordering key."""
+        self._running_steps: dict[str, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
         """Take steps until `stop` is called."""
@@ -59,7 +58,7 @@ class OutboxWorker:
                     except TimeoutError:
                         continue
         except asyncio.CancelledError:
-            for task in self._running.values():
+            for task in self._running_steps.values():
                 task.cancel()
             raise
         finally:
@@ -67,7 +66,7 @@ class OutboxWorker:
 
     async def _begin_steps(self) -> float:
         """Start the steps that are due. Return the seconds until more steps may start."""
-        while len(self._running) < MAX_PLACES:
+        while len(self._running_steps) < MAX_PLACES:
             entry, wait = await self._next_due_entry()
             if entry is None:
                 return wait
@@ -76,20 +75,19 @@ class OutboxWorker:
                 continue
             task = asyncio.create_task(self._take_step(entry), name=f"outbox: {entry.action}")
             task.add_done_callback(lambda _: self.wake())
-            self._running[entry.ordering_key] = task
+            self._running_steps[entry.ordering_key] = task
         return POLL_SECONDS
 
     def _remove_ended(self) -> None:
-        """Remove ended steps. Raises the error of a failed step."""
-        for place, task in list(self._running.items()):
+        for place, task in list(self._running_steps.items()):
             if task.done():
-                del self._running[place]
+                del self._running_steps[place]
                 task.result()
 
     async def _wait_for_running(self) -> None:
         """Wait for the running steps. If this task is canceled, cancel the steps. Raises the error of a failed step,
         except NotSaved."""
-        tasks = tuple(self._running.values())
+        tasks = tuple(self._running_steps.values())
         try:
             if tasks:
                 await asyncio.wait(tasks)
@@ -97,7 +95,7 @@ class OutboxWorker:
             for task in tasks:
                 task.cancel()
             results = await asyncio.gather(*tasks, return_exceptions=True)
-            self._running.clear()
+            self._running_steps.clear()
         for result in results:
             if isinstance(result, Exception) and not isinstance(result, NotSaved):
                 raise result
@@ -114,7 +112,7 @@ class OutboxWorker:
         if late := [entry.id for entry in self._entries.all if entry.requested_at > now and entry.due_at is not None]:
             await self._entries.step_all(late, partial(machine.move_to_past, now=now))
         sendable = tuple(filter(self._account.may_send, self._entries.all))
-        entry = next_due(sendable, now, is_paused=self._connection.is_paused, busy_places=self._running)
+        entry = next_due(sendable, now, is_paused=self._connection.is_paused, busy_places=self._running_steps)
         if entry is not None:
             return entry, 0.0
         times = (next_wake(sendable, now), self._connection.paused_until)

@@ -65,7 +65,7 @@ class PageTitles:
 
     def __init__(self, space: str, pages: Iterable[PageName]) -> None:
         self._pages = {page.id: page for page in pages}
-        paths = ((page.id, page.path.rstrip("/"), page.file or None) for page in self._pages.values())
+        paths = ((page.id, page.path.rstrip("/"), page.git_path or None) for page in self._pages.values())
         self._index = links.SpaceIndex(links.ids_by_path(paths), frozenset(self._pages), None, space)
 
     def title(self, page: str) -> str | None:
@@ -76,7 +76,7 @@ class PageTitles:
     def target(self, url: str, page: str) -> links.Target:
         """Return the target of a link on the page with this ID."""
         source = self._pages.get(page)
-        return links.resolve(url, (source.file or source.path) if source is not None else "", self._index)
+        return links.resolve(url, (source.git_path or source.path) if source is not None else "", self._index)
 
 
 def link_results(content: urls.Content | None) -> list[SearchResult]:

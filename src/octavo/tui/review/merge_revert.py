@@ -17,7 +17,7 @@ from octavo.data.writes.change_request_writes import create
 from octavo.data.writes.content_writes import (
     EDITABLE_FIELDS,
     MAX_CHANGES_PER_EDIT,
-    NEVER_NONE_FIELDS,
+    REQUIRED_FIELDS,
     page_source,
     restore_pages,
 )
@@ -339,7 +339,7 @@ class _Planner:
             old_value, merged_value, value_now = (getattr(page, each) for page in (old_page, merged, now))
             if old_value == merged_value or value_now == old_value:
                 continue
-            if value_now == merged_value and not (old_value is None and each in NEVER_NONE_FIELDS):
+            if value_now == merged_value and not (old_value is None and each in REQUIRED_FIELDS):
                 fields[each] = old_value
             elif value_now != merged_value:
                 self._not_reverted.append(f"{now.title}: its {each.replace('_', ' ')} was changed after the merge")

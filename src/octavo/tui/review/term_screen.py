@@ -21,7 +21,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED
-from octavo.data.term_search import MAX_MATCHES, MAX_READ_PAGES, PageMatches, TermResults, search_term
+from octavo.data.term_search import MAX_LOADED_PAGES, MAX_MATCHES, PageMatches, TermResults, search_term
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.text_edits import PageReplacement, TermOutcome, replace_term, revert_term
@@ -487,7 +487,7 @@ def _partial_note(results: TermResults) -> str:
         return ""
     if results.match_count >= MAX_MATCHES:
         return f"{searched}: the search ended after {MAX_MATCHES} places"
-    return f"{searched}: a search reads at most {MAX_READ_PAGES} pages"
+    return f"{searched}: a search reads at most {MAX_LOADED_PAGES} pages"
 
 
 MAX_CHOICES = 200

@@ -154,11 +154,8 @@ def _simple_emoji(regex_match: re.Match[str]) -> str:
 
 
 def is_text_right_to_left(text: str) -> bool:
-    """Return whether a text is mainly right-to-left.
-
-    More than half of its letters must be right-to-left letters, or more than a third if the first letter is one. A
-    first word in another language thus does not decide.
-    """
+    """Return whether a text is mainly right-to-left. More than half of its letters must be right-to-left letters, or
+    more than a third if the first letter is one. A first word in another language thus does not decide."""
     if text.isascii() or not RIGHT_TO_LEFT_LETTER.search(text):
         return False
     sides = [RIGHT_TO_LEFT_LETTER.match(letter) is not None for letter in _LETTER.findall(text)]
@@ -176,8 +173,6 @@ class AsciiSymbols(LineFilter):
 
 
 class _Letter(NamedTuple):
-    """A letter with its combining marks, and its style."""
-
     text: str
     style: Style | None
 

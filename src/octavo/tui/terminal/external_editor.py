@@ -99,40 +99,13 @@ def _commands_in(setting: str) -> list[tuple[str, ...]]:
 
 
 _PLUS = frozenset(
-    [
-        "vi",
-        "vim",
-        "nvim",
-        "view",
-        "gvim",
-        "mvim",
-        "nvi",
-        "vile",
-        "elvis",
-        "ex",
-        "nano",
-        "rnano",
-        "pico",
-        "emacs",
-        "emacsclient",
-        "xemacs",
-        "mg",
-        "zile",
-        "jed",
-        "joe",
-        "jmacs",
-        "jpico",
-        "jstar",
-        "rjoe",
-        "kak",
-        "micro",
-        "ne",
-        "dte",
-        "jove",
-        "mcedit",
-        "gedit",
-        "sensible-editor",
-    ]
+    (
+        *("vi", "vim", "nvim", "view", "gvim", "mvim", "nvi", "vile", "elvis", "ex"),
+        *("emacs", "emacsclient", "xemacs", "mg", "zile", "jed", "jove"),
+        *("joe", "jmacs", "jpico", "jstar", "rjoe"),
+        *("nano", "rnano", "pico"),
+        *("kak", "micro", "ne", "dte", "mcedit", "gedit", "sensible-editor"),
+    )
 )
 """Editors that open a file at a line with `+12 FILE`."""
 _COLON = frozenset(["hx", "helix", "subl", "sublime_text", "zed", "zeditor"])
@@ -179,7 +152,6 @@ def command_at_line(program: Sequence[str], path: str, line: int) -> list[str]:
 QUICK_EXIT = 0.5
 """Seconds. An editor that exits sooner may have given the file to another process."""
 MAX_TEXT_BYTES = 1024 * 1024
-"""Maximum size of an edited file in bytes."""
 
 OPENS_AGAIN = "Press ! to open your saved text."
 
@@ -325,11 +297,8 @@ def _run(
     before: str | None,
     save_text: Callable[[str], str],
 ) -> Edited | NotEdited:
-    """Run an editor on a file, and return the text that the user saves.
-
-    `before` is the text of the file, if it is also saved elsewhere. The file is then deleted if the edit fails without
-    a change.
-    """
+    """Run an editor on a file, and return the text that the user saves. `before` is the text of the file, if it is also
+    saved elsewhere. The file is then deleted if the edit fails without a change."""
     start, text = time.monotonic(), before if before is not None else _text_of(path)
     try:
         ended = subprocess.run(words, env=without_secrets(environment), check=False)

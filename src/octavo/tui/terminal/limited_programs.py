@@ -29,12 +29,10 @@ from octavo.settings.programs import Linter
 
 T = TypeVar("T")
 
-MAX_OUTPUT = 4 << 20
-"""Maximum size of a program's output in bytes."""
+MAX_OUTPUT_BYTES = 4 << 20
 _MAX_FILE_BYTES = 64 << 20
 """Maximum size of a file that a program writes, in bytes. Not all systems support this limit."""
-_MAX_ERRORS = 4096
-"""Number of bytes of standard error that are kept."""
+_MAX_ERROR_BYTES = 4096
 _CHUNK = 1 << 16
 _DRAIN_SECONDS = 1.0
 """Seconds to read output after the end of a program. A child of the program may keep its pipe open."""
@@ -77,7 +75,7 @@ def run_limited(
     deadline: float,
     cancelled: Event,
     timeout_hint: str = "",
-    max_output: int = MAX_OUTPUT,
+    max_output: int = MAX_OUTPUT_BYTES,
 ) -> ProgramOutput:
     """Run a program, and return its output. Blocks until the program has ended.
 
@@ -132,9 +130,7 @@ def run_on_item(
 
 async def run_cancellable(work: Callable[[Event], T]) -> T:
     """Return the result of `work`, which runs in a thread. `work` gets an event that is set when this task is canceled.
-
-    A canceled task still waits for the end of `work`, so that no program runs longer than Octavo.
-    """
+    A canceled task still waits for the end of `work`, so that no program runs longer than Octavo."""
     cancelled = Event()
     running = asyncio.get_running_loop().run_in_executor(None, work, cancelled)
     try:
@@ -158,18 +154,14 @@ def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
 
 
 def start_failure(name: str, program: str, error: OSError, step: str) -> ProgramFailed:
-    """Return the error for a program that cannot be started. `name` is the user's name for the program.
-
-    If `program` was not found, the message says to do `step`, such as `Set linter.command`.
-    """
+    """Return the error for a program that cannot be started. `name` is the user's name for the program. If `program`
+    was not found, the message says to do `step`, such as `Set linter.command`."""
     if isinstance(error, FileNotFoundError):
         return ProgramFailed(f"Could not run {name}: {program} was not found. {step}, or install it.")
     return ProgramFailed(f"Could not run {name}: {(error.strerror or 'unknown cause').lower()}.")
 
 
 def _limit_files(pid: int) -> None:
-    """Limit the size of the files that a process and its children write. Do nothing on a system that cannot limit
-    another process."""
     try:
         from resource import RLIM_INFINITY, RLIMIT_FSIZE, prlimit  # lazy: Linux only
     except ImportError:
@@ -180,8 +172,6 @@ def _limit_files(pid: int) -> None:
 
 
 class _Exchange:
-    """Writes the input of a program, and reads its output until it ends or exceeds a limit."""
-
     def __init__(
         self,
         name: str,
@@ -243,7 +233,7 @@ class _Exchange:
         elif key.fileobj is self._child.stdout:
             self.output += chunk
         else:
-            self._errors += chunk[: _MAX_ERRORS - len(self._errors)]
+            self._errors += chunk[: _MAX_ERROR_BYTES - len(self._errors)]
 
     def _write(self, key: selectors.SelectorKey) -> None:
         try:
@@ -256,7 +246,6 @@ class _Exchange:
 
 
 def _end(child: Popen[bytes]) -> None:
-    """Kill the process group of a program, and close its pipes."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
     for pipe in (child.stdin, child.stdout, child.stderr):
@@ -294,7 +283,6 @@ async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int,
 
 
 LINTER_SECONDS = 20.0
-"""Maximum seconds of a linter."""
 MAX_LINTERS = 2
 """Maximum number of linters at the same time."""
 
@@ -355,12 +343,11 @@ def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, ca
 
 
 def _read_output(linter: Linter, file: Path) -> bytes:
-    """Return the content of the file `{output}`. Raises ProgramFailed if the file is missing or too large."""
     try:
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
-            data = opened.read(MAX_OUTPUT + 1)
+            data = opened.read(MAX_OUTPUT_BYTES + 1)
     except FileNotFoundError:
         raise ProgramFailed(f"Could not run {linter.name}: it did not write the file {{output}}.") from None
-    if len(data) > MAX_OUTPUT:
-        raise ProgramFailed(f"Could not run {linter.name}: it wrote more than {MAX_OUTPUT >> 20} MiB.")
+    if len(data) > MAX_OUTPUT_BYTES:
+        raise ProgramFailed(f"Could not run {linter.name}: it wrote more than {MAX_OUTPUT_BYTES >> 20} MiB.")
     return data

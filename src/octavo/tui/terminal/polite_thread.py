@@ -16,10 +16,8 @@ _is_written.set()
 
 def expect_frame() -> None:
     """Let the background thread pause before its next step, until `on_frame_written` is called or `_MAX_FRAME_WAIT` is
-    over.
-
-    Call this when a frame will soon be written: when a key is read, or when the first screen of a page is ready.
-    """
+    over. Call this when a frame will soon be written: when a key is read, or when the first screen of a page is
+    ready."""
     _is_written.clear()
 
 
@@ -83,10 +81,8 @@ class PoliteThread:
         return work
 
     def wait(self, is_done: threading.Event) -> bool:
-        """Block the event loop until `is_done` is set, for at most `THREAD_WAIT` seconds. Return whether it is set.
-
-        The thread does not wait for a frame, because a blocked event loop writes no frame.
-        """
+        """Block the event loop until `is_done` is set, for at most `THREAD_WAIT` seconds. Return whether it is set. The
+        thread does not wait for a frame, because a blocked event loop writes no frame."""
         on_frame_written()
         return is_done.wait(THREAD_WAIT)
 

@@ -34,10 +34,7 @@ def fingerprint(kind: type, name: str) -> int:
 
 def replaces(kind: type, name: str, expected: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that replaces the method or property `name` of a class. The replacement gets the original as
-    its first argument.
-
-    Nothing is replaced if the fingerprint of the original is not `expected`.
-    """
+    its first argument. Nothing is replaced if the fingerprint of the original is not `expected`."""
 
     def replace(replacement: Callable[..., Any]) -> Callable[..., Any]:
         REPLACED_PARTS[kind, name] = expected

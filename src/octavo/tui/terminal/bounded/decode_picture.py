@@ -16,8 +16,7 @@ import warnings
 from typing import Any
 
 MAX_PIXELS = 24_000_000
-MAX_SCALE = 4
-"""Maximum factor by which a small picture is enlarged."""
+MAX_ENLARGEMENT = 4
 _EXTERNAL_LINK = re.compile(rb"""href\s*=\s*(?:"(?!#|data:)[^"]*"|'(?!#|data:)[^']*')""", re.IGNORECASE)
 """A link to another file in an SVG file. Octavo must not read that file. The link is replaced by another attribute: if
 it were deleted, the text around it could form a new link."""
@@ -88,7 +87,7 @@ def _scale_down(image: Any, request: dict[str, Any], info: dict[str, Any]) -> tu
 
     scale = min(request["width"] / image.width, request["height"] / image.height)
     if scale > 1:
-        scale = min(int(scale), MAX_SCALE)
+        scale = min(int(scale), MAX_ENLARGEMENT)
     size = max(1, round(image.width * scale)), max(1, round(image.height * scale))
     has_alpha = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
     image = image.convert("RGBA" if has_alpha else "RGB")
