@@ -16,7 +16,7 @@ from octavo.api.operation import OrganizationRef, load
 from octavo.api.wire import Route, routes
 from octavo.server import handlers
 from octavo.server.app import run_operation
-from octavo.server.handlers.spaces import add_next, get_current, new_page, set_current
+from octavo.server.handlers.spaces import add_edit_revision, get_current, new_page, set_current
 from octavo.server.rest import World, iso
 from octavo.server.store import Json, Store
 from tests.server.small_platform import START, Clock, small_world
@@ -67,7 +67,9 @@ def full_world(clock: Clock, store: Store | None = None) -> World:
             "size": 5,
             "blob": world.store.put_blob(b"chart"),
         }
-        revision = add_next(world, get_current(world, made["id"]), pages=pages, files=[file], reusableContents=[shared])
+        revision = add_edit_revision(
+            world, get_current(world, made["id"]), pages=pages, files=[file], reusableContents=[shared]
+        )
         set_current(world, made["id"], revision)
         world.store.update(
             f"/spaces/{made['id']}", gitSync={"repoName": "acme/docs", "url": "https://git.example/acme"}

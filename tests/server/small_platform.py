@@ -16,7 +16,7 @@ from octavo.api.operation import SPECS, Operation, OrganizationRef
 from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.server.app import Platform
-from octavo.server.handlers.spaces import add_next, get_current, new_page, set_current
+from octavo.server.handlers.spaces import add_edit_revision, get_current, new_page, set_current
 from octavo.server.rest import World, iso
 from octavo.server.store import Json, Store
 
@@ -123,7 +123,7 @@ async def space_with(ask: Ask, title: str = "Handbook", *, parent: str | None = 
 async def replace_pages(ask: Ask, space: Space, pages: list[Json]) -> Space:
     """Replace the pages in the main content of a space."""
     world = ask.platform.world.for_user("ada")
-    revision = add_next(world, get_current(world, space.id), pages=pages)
+    revision = add_edit_revision(world, get_current(world, space.id), pages=pages)
     set_current(world, space.id, revision)
     return await ask(spaces.Get(at=space.ref))
 

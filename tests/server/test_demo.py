@@ -29,7 +29,7 @@ from tests.documents.block_model import KINDS
 from tests.journeys.conftest import library as set_out
 
 __all__ = ["set_out"]
-SPACES = [SpaceRef(space_id=manual["id"]) for manual in history.setup()["spaces"]]
+SPACES = [SpaceRef(space_id=manual["id"]) for manual in history.organization_setup()["spaces"]]
 BROKEN = [("harbour-api", "how-to/guides/berth-planning.md", "tide-clock.md")]
 """The one link that leads nowhere."""
 
@@ -120,7 +120,7 @@ def test_times_in_the_demo_are_relative_to_today(tmp_path: Path) -> None:
 
 
 def test_demo_has_four_spaces_in_nested_collections(demo: World) -> None:
-    shelves = {shelf["id"]: shelf for shelf in history.setup()["collections"]}
+    shelves = {shelf["id"]: shelf for shelf in history.organization_setup()["collections"]}
     assert len(SPACES) == 4
     assert len(shelves) >= 3
     assert any(shelf.get("parent") in shelves for shelf in shelves.values())
@@ -152,7 +152,7 @@ def test_demo_has_every_role_and_three_hundred_members(demo: World) -> None:
 def test_teams_of_the_demo_grant_no_additional_roles(demo: World, demo_copy: World) -> None:
     at = OrganizationRef(organization_id=history.ORGANIZATION)
     found = _items(teams.List(at=at), demo)
-    assert [team["id"] for team in found] == [crew["id"] for crew in history.setup()["teams"]]
+    assert [team["id"] for team in found] == [crew["id"] for crew in history.organization_setup()["teams"]]
     assert all(team["members"] > 2 and team["spaces"] == 1 for team in found)
     assert [team["id"] for team in _items(teams.List(at=at, owner=demo.caller), demo)] == ["software"]
     for team in found:

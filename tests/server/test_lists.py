@@ -17,7 +17,7 @@ from octavo.api.operation import ChangeRequestRef, Listing, SpaceRef, load
 from octavo.api.spaces import Space
 from octavo.api.wire import Route, encode, operation_for_route, query_fields, routes
 from octavo.server.app import Platform
-from octavo.server.handlers.spaces import add_next, get_current, new_page, set_current, with_text
+from octavo.server.handlers.spaces import add_edit_revision, get_current, new_page, set_current, with_text
 from octavo.server.store import Json
 from tests.operation_walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_world
 from tests.server.small_platform import ACME, Ask, Clock, space_with
@@ -63,12 +63,12 @@ class FilledLists:
         words = "Of tides: [springs](more/springs.md), ![chart](/files/chart), [far](https://sea.example/far)."
         pages = [new_page(world, f"Tides {each}", words) for each in range(3)]
         files = [{**before["files"][0], "id": f"chart-{each}"} for each in range(3)]
-        after = add_next(world, before, pages=before["pages"] + pages, files=before["files"] + files)
+        after = add_edit_revision(world, before, pages=before["pages"] + pages, files=before["files"] + files)
         set_current(world, space, after)
         self.walk.known["revisionId"] = after["id"]
         for another in world.store.all("/spaces"):
             if another["title"] == "Another":
-                moved = add_next(world, get_current(world, another["id"]), pages=pages)
+                moved = add_edit_revision(world, get_current(world, another["id"]), pages=pages)
                 set_current(world, another["id"], moved)
         known = self.walk.at(f"POST {CHANGE_REQUEST}/update")
         assert self.send("POST", f"{CHANGE_REQUEST}/update".format(**known))[0] == 200

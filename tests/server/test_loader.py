@@ -21,7 +21,14 @@ from octavo.documents.folders.folder import Folder, fingerprint
 from octavo.documents.folders.table_of_contents import summary_entries
 from octavo.documents.page_trees import EMPTY_REVISION, Pages, revision_differences
 from octavo.server import loader
-from octavo.server.handlers.spaces import add_next, get_current, get_revision, page_text, set_current, with_text
+from octavo.server.handlers.spaces import (
+    add_edit_revision,
+    get_current,
+    get_revision,
+    page_text,
+    set_current,
+    with_text,
+)
 from octavo.server.loader import LoadedFolder
 from octavo.server.page_texts import finish_reindexing
 from octavo.server.rest import World
@@ -621,7 +628,7 @@ def test_content_merged_during_indexing_is_found(world: World, tmp_path: Path) -
             main = get_current(world, loaded.space_id)
             first, *others = main["pages"]
             changed = with_text(world, first, "merged words")
-            after = add_next(world, main, pages=[changed, *others[:-1]])
+            after = add_edit_revision(world, main, pages=[changed, *others[:-1]])
             set_current(world, loaded.space_id, after)
         return True
 

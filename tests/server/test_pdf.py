@@ -15,7 +15,7 @@ from pypdf import PdfReader
 from octavo.api import change_requests, content, pdf, spaces
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.documents.links import SpaceIndex
-from octavo.server.handlers.spaces import add_next, get_current, set_current
+from octavo.server.handlers.spaces import add_edit_revision, get_current, set_current
 from octavo.server.pdf_document import PdfBook
 from octavo.server.rest import World
 from tests.server.small_platform import Ask, Clock, check_refused, replace_pages, space_with
@@ -274,7 +274,7 @@ async def test_expressions_are_printed_as_their_values(ask: Ask, world: World) -
     said = 'Version <code class="expression">space.vars.version</code>.\n\n{% if space.vars.version == "v1" %}\nOld.\n{% endif %}\n'
     space = await space_with(ask, one=f"# One\n\n{said}")
     ada = world.for_user("ada")
-    revision = add_next(ada, get_current(ada, space.id), variables={"version": "v2"})
+    revision = add_edit_revision(ada, get_current(ada, space.id), variables={"version": "v2"})
     set_current(ada, space.id, revision)
     words = _words(await _pdf(ask, space.ref))
     assert ("Version v2." in words, "Old." in words) == (True, False)

@@ -5,7 +5,7 @@ import pytest
 from octavo.api import collections, spaces
 from octavo.api.operation import CollectionRef
 from octavo.api.spaces import Space
-from octavo.server.handlers.permissions import RANKS, require, role
+from octavo.server.handlers.permissions import ROLES, require, role
 from octavo.server.rest import Refusal, World
 from tests.server.small_platform import ACME, PEOPLE, Ask, check_refused, space_with
 
@@ -100,4 +100,4 @@ async def test_refusal_names_the_current_and_the_required_role(ask: Ask, world: 
 
 
 def test_roles_rank_in_the_order_of_the_api() -> None:
-    assert RANKS == ("read", "comment", "edit", "review", "create", "admin")
+    assert ROLES == ("read", "comment", "edit", "review", "create", "admin")

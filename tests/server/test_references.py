@@ -9,7 +9,7 @@ import pytest
 from octavo.api import comments, content
 from octavo.api.bodies import Markdown
 from octavo.documents.source_reader import parse
-from octavo.server.handlers.spaces import add_next, get_current, set_current
+from octavo.server.handlers.spaces import add_edit_revision, get_current, set_current
 from octavo.server.page_texts import expand_includes
 from octavo.server.rest import World
 from octavo.server.store import Json, Store
@@ -23,7 +23,7 @@ def add_reusable_content(world: World, space_id: str, **texts: str) -> None:
     """Add reusable content to a space. Each keyword is an id and its text."""
     items = [{"id": name, "title": name, "text": world.store.put_blob(text)} for name, text in texts.items()]
     here = get_current(world, space_id)
-    set_current(world, space_id, add_next(world, here, reusableContents=items))
+    set_current(world, space_id, add_edit_revision(world, here, reusableContents=items))
 
 
 async def read_page(ask: Ask, editor: SpaceEditor, title: str, **how: Any) -> str:

@@ -14,7 +14,7 @@ from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import Route, operation_for_route
 from octavo.server.app import resolve_reference, run_operation
 from octavo.server.handlers import uploads
-from octavo.server.handlers.permissions import RANKS
+from octavo.server.handlers.permissions import ROLES
 from octavo.server.rest import BackgroundWork, Refusal, World, iso, path_of
 from octavo.server.store import Json, MissingResource
 from tests.operation_walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_world
@@ -210,7 +210,7 @@ def allowed_users() -> Iterator[dict[str, set[str]]]:
 
 def expected_users(key: str, least: str) -> set[str]:
     """Return the users who may send a write with this least role."""
-    enough = RANKS if least == "guest" else RANKS[RANKS.index(least) :]
+    enough = ROLES if least == "guest" else ROLES[ROLES.index(least) :]
     may = {user for user, role in PEOPLE.items() if (least == "guest" if role is None else role in enough)}
     return may | ({THEMSELVES[key]} if key in THEMSELVES else set())
 

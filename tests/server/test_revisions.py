@@ -6,8 +6,8 @@ from octavo.documents import page_trees
 from octavo.server.handlers import spaces
 from octavo.server.handlers.change_requests import create, merge, record_edit
 from octavo.server.handlers.spaces import (
+    add_edit_revision,
     add_first_revision,
-    add_next,
     get_current,
     get_revision,
     new_page,
@@ -37,7 +37,7 @@ def test_next_revision_keeps_unchanged_content(world: World) -> None:
     space = create_space_with(world.for_user("ada"), "# Welcome")
     before = get_current(world, space["id"])
     page = new_page(world, "Second", "words")
-    after = add_next(world.for_user("jun"), before, pages=[*before["pages"], page])
+    after = add_edit_revision(world.for_user("jun"), before, pages=[*before["pages"], page])
     assert (after["parents"], after["author"], after["type"]) == ([before["id"]], "jun", "edits")
     assert [each["title"] for each in page_trees.walk(after["pages"])] == ["Welcome", "Second"]
     assert get_revision(world, space["id"], before["id"]) == before
@@ -53,7 +53,7 @@ def test_equal_texts_are_stored_once(world: World) -> None:
 def test_new_main_revision_updates_the_time_of_the_space(world: World) -> None:
     space = create_space_with(world, "# Welcome")
     before = get_current(world, space["id"])
-    after = add_next(world, before, pages=[])
+    after = add_edit_revision(world, before, pages=[])
     moved = set_current(world, space["id"], after)
     assert (moved["revision"], moved["updatedAt"]) == (after["id"], world.timestamp())
 
@@ -64,7 +64,9 @@ def test_content_of_a_change_request_is_not_in_main_before_the_merge(world: Worl
     change_request = create(world, space["id"], "More")
     before = get_current(world, space["id"])
     page = new_page(world, "Second", "words")
-    change_request = record_edit(world, change_request, add_next(world, before, pages=[*before["pages"], page]))
+    change_request = record_edit(
+        world, change_request, add_edit_revision(world, before, pages=[*before["pages"], page])
+    )
     assert get_current(world, space["id"]) == before
     merge(world, change_request)
     merged = get_current(world, space["id"])

@@ -6,7 +6,7 @@ from octavo.api import change_requests, collections, comments, content, permissi
 from octavo.api.bodies import Markdown
 from octavo.api.operation import CollectionRef, OrganizationRef, SpaceRef
 from octavo.api.spaces import CollectionPointer, Position, SpacePointer
-from octavo.server.handlers.spaces import add_next, get_current, new_page, purge, set_current
+from octavo.server.handlers.spaces import add_edit_revision, get_current, new_page, purge, set_current
 from octavo.server.rest import World, iso
 from tests.server.small_platform import ACME, START, Ask, Clock, check_refused, space_with
 from tests.server.space_editor import SpaceEditor, update
@@ -189,7 +189,7 @@ async def test_duplicated_space_is_an_independent_copy(ask: Ask, world: World) -
     }
     shared = {"id": "shared", "title": "Shared", "text": world.store.put_blob("Mind the gap.")}
     pages = [*before["pages"], group]
-    after = add_next(mine, before, pages=pages, files=[file], reusableContents=[shared])
+    after = add_edit_revision(mine, before, pages=pages, files=[file], reusableContents=[shared])
     set_current(mine, space.id, after)
     draft = await ask(change_requests.Create(at=space.ref, subject="Draft"))
     await ask(comments.Create(at=draft.ref(space.ref), body=Markdown(markdown="Typo")))

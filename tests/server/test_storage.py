@@ -6,7 +6,7 @@ import pytest
 
 from octavo.api import storage
 from octavo.api.storage import FileToSend, SignedUrl
-from octavo.server.handlers.uploads import SIZE_LIMITS, UPLOAD_LIFETIME, find_upload
+from octavo.server.handlers.uploads import SIZE_LIMITS, UPLOAD_LIFETIME, find_uploaded_file
 from octavo.server.rest import Refusal, World
 from tests.server.small_platform import ACME, Ask, Clock
 
@@ -27,7 +27,7 @@ async def test_file_is_uploaded_once_without_a_key(ask: Ask, world: World) -> No
     target = await _announce(ask)
     assert ask.last.json()["object"] == "storage-signed-url"
     assert await _send(ask, target.url) == (200, "")
-    kept = find_upload(world, "acme", target.key, "import_file")
+    kept = find_uploaded_file(world, "acme", target.key, "import_file")
     assert (kept["name"], kept["type"], world.store.blob(kept["blob"])) == ("pages.zip", "application/zip", DATA)
     status, sentence = await _send(ask, target.url)
     assert (status, sentence) == (410, "This upload URL was already used. Request a new upload URL.")
@@ -42,7 +42,7 @@ async def test_upload_url_expires_after_a_quarter_of_an_hour(ask: Ask, world: Wo
     assert world.store.count("/orgs/acme/uploads") == 1
     assert (await _send(ask, target.url))[0] == 404
     with pytest.raises(Refusal, match="The upload “"):
-        find_upload(world, "acme", target.key, "import_file")
+        find_uploaded_file(world, "acme", target.key, "import_file")
 
 
 async def test_upload_must_match_the_announced_file(ask: Ask) -> None:

@@ -46,7 +46,7 @@ from octavo.server.store import Json, MissingResource, WriteFailure
 
 _openapi_document = lazy("octavo.api.openapi_document:document")  # lazy: builds the schemas of all models
 _pdf_maker = lazy("octavo.server.handlers.uploads:pdf_maker")
-_find_pending = lazy("octavo.server.handlers.uploads:find_pending")
+_find_pending = lazy("octavo.server.handlers.uploads:find_usable_upload")
 _receive_file = lazy("octavo.server.handlers.uploads:receive_file")
 
 
@@ -82,8 +82,10 @@ def resolve_reference(op: Op, world: World) -> Op:
             if not can_see_collection(world, world.store.get(f"/collections/{at.collection_id}")):
                 raise MissingResource(f"/collections/{at.collection_id}")
         case SpaceRef() as at:
-            deleted = isinstance(op, spaces.Get | spaces.Restore)
-            _require_space(world, at.space_id, deleted=deleted, visitor=op if isinstance(op, spaces.Get) else None)
+            allows_deleted = isinstance(op, spaces.Get | spaces.Restore)
+            _require_space(
+                world, at.space_id, allows_deleted=allows_deleted, visitor=op if isinstance(op, spaces.Get) else None
+            )
         case ChangeRequestRef() as at:
             _require_space(world, at.space_id)
             by_id = at.model_copy(update={"change_request_id": _change_request_id(world, at)})
@@ -94,9 +96,11 @@ def resolve_reference(op: Op, world: World) -> Op:
     return op
 
 
-def _require_space(world: World, space_id: str, *, deleted: bool = False, visitor: spaces.Get | None = None) -> None:
+def _require_space(
+    world: World, space_id: str, *, allows_deleted: bool = False, visitor: spaces.Get | None = None
+) -> None:
     space = world.store.get(f"/spaces/{space_id}")
-    hidden = is_expired(world, space) if deleted else space.get("deletedAt")
+    hidden = is_expired(world, space) if allows_deleted else space.get("deletedAt")
     if hidden or (
         role(world, space) is None
         and (visitor is None or not site_tree.is_published_to(world, space, visitor.share_key))

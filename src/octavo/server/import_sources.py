@@ -434,7 +434,7 @@ def read_html(text: str) -> HtmlPage:
         title = soup.title.get_text(" ", strip=True) if soup.title else ""
         main = _main_part(soup)
         is_whole_page = main.name in ("body", BeautifulSoup.ROOT_TAG_NAME)
-        around_headings = _ids_around(main.find_all(_HEADINGS))
+        around_headings = _ancestor_ids(main.find_all(_HEADINGS))
         for tag in main.find_all(_IGNORED_TAGS + _PAGE_FRAME_TAGS if is_whole_page else _IGNORED_TAGS):
             if tag.name != "form" or id(tag) not in around_headings:
                 tag.decompose()
@@ -530,7 +530,7 @@ def _main_part(soup: BeautifulSoup) -> Tag:
     return next((tags[0] for tags in candidates if len(tags) == 1), soup)
 
 
-def _ids_around(tags: Iterable[Tag]) -> set[int]:
+def _ancestor_ids(tags: Iterable[Tag]) -> set[int]:
     found: set[int] = set()
     for tag in tags:
         found.update(takewhile(lambda each: each not in found, map(id, tag.parents)))

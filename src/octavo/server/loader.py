@@ -43,7 +43,7 @@ from octavo.documents.merging import revision_merge
 from octavo.documents.page_trees import EMPTY_REVISION, Pages, revision_differences
 from octavo.server.handlers import spaces
 from octavo.server.handlers.spaces import (
-    add_next,
+    add_edit_revision,
     add_revision,
     get_current,
     page_text,
@@ -151,7 +151,7 @@ def _merge_changes(
         content_fields = {**merged, "pages": page_trees.with_paths(merged["pages"])}
         if not revision_differences(main, {**main, **content_fields}, _blob):
             return None
-        revision = add_next(world, main, **content_fields)
+        revision = add_edit_revision(world, main, **content_fields)
     set_current(world, space["id"], revision, index_later=index_later)
     return revision
 

@@ -35,7 +35,7 @@ from octavo.documents.blocks import Document
 from octavo.documents.markdown_to_json import to_json_document
 from octavo.documents.source_reader import parse
 from octavo.server.app import run_operation
-from octavo.server.handlers.spaces import get_at, page_text
+from octavo.server.handlers.spaces import get_revision_at, page_text
 from octavo.server.rest import World, iso
 from octavo.server.store import Json
 
@@ -66,7 +66,7 @@ class DemoIds:
 def find_page(world: World, at: ContentRef, file: str) -> Json:
     """Return the page that was loaded from `file`, or added by a change request with the slug `file`. Raises LookupError if
     there is none."""
-    pages = [page for page in page_trees.walk(get_at(world, at)["pages"]) if _source_file(page) == file]
+    pages = [page for page in page_trees.walk(get_revision_at(world, at)["pages"]) if _source_file(page) == file]
     if not pages:
         raise LookupError(f"No page of {at} was written in {file}.")
     return pages[0]
@@ -128,7 +128,7 @@ def _edit(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[A
 
 
 def _insert(edit: Any, at: ChangeRequestRef, world: World) -> content.InsertPage:
-    _, position = page_trees.position_of(get_at(world, at)["pages"], find_page(world, at, edit["after"])["id"])
+    _, position = page_trees.position_of(get_revision_at(world, at)["pages"], find_page(world, at, edit["after"])["id"])
     return content.InsertPage(
         document=DocumentBody(markdown=edit["put"]),
         slug=edit["new"],
@@ -154,7 +154,7 @@ def _rename(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation
         content.UpdatePage(
             page=page["id"], document=DocumentBody(markdown=renamed(text)), description=renamed(page["description"])
         )
-        for page in page_trees.walk(get_at(world, at)["pages"])
+        for page in page_trees.walk(get_revision_at(world, at)["pages"])
         if _source_file(page).startswith(step["under"]) and step["find"] in (text := page_text(world, page))
     ]
     for start in range(0, len(changes), _CHANGE_LIMIT):
@@ -380,7 +380,7 @@ _TRANSLITERATION = str.maketrans({"đ": "d", "ł": "l", "ı": "i", "ø": "o", "-
 
 
 @cache
-def setup() -> Any:
+def organization_setup() -> Any:
     """Return the collections, spaces, teams and docs site of the organization."""
     return tomllib.loads((_FOLDER / "organization.toml").read_text(encoding="utf-8"))
 

@@ -36,9 +36,9 @@ from octavo.server.app import run_operation
 from octavo.server.demo import history, register
 from octavo.server.demo.history import DemoClock, DemoIds, list_actions
 from octavo.server.handlers import spaces
-from octavo.server.handlers.comments import post
-from octavo.server.handlers.permissions import RANKS
-from octavo.server.handlers.spaces import add_revision, get_at, new_page, page_text, set_current
+from octavo.server.handlers.comments import create_comment
+from octavo.server.handlers.permissions import ROLES
+from octavo.server.handlers.spaces import add_revision, get_revision_at, new_page, page_text, set_current
 from octavo.server.loader import load
 from octavo.server.rest import World, iso
 from octavo.server.store import Json
@@ -70,7 +70,7 @@ class _StationSpace:
     months: tuple[str, ...]
 
 
-def fill(world: World, clock: DemoClock, ids: DemoIds, today: datetime, share: float = 1.0) -> None:
+def add_large_demo(world: World, clock: DemoClock, ids: DemoIds, today: datetime, share: float = 1.0) -> None:
     """Add the large demo, or a `share` of it, to an existing demo library. The large demo takes half a minute."""
     chance = Random("large")
     clock.moment = today - _STATION_SPACES_AGE
@@ -162,9 +162,9 @@ def _create_thread(world: World, ids: DemoIds, at: Discussion, space: _StationSp
         text = f"{text} {_mention(chance, space.place, month)}"
     ids.name, node = name, None
     if chance.random() < 0.4:
-        page = next(each for each in page_trees.walk(get_at(world, at)["pages"]) if each["id"] == page_id)
+        page = next(each for each in page_trees.walk(get_revision_at(world, at)["pages"]) if each["id"] == page_id)
         node = _first_block(page_text(world, page))
-    post(world.for_user(author), at, text, page=page_id, node=node)
+    create_comment(world.for_user(author), at, text, page=page_id, node=node)
     ids.name = f"{name}-r"
     for _ in range(chance.choices((0, 1, 2, 5), (60, 25, 12, 3))[0]):
         reply = Markdown(markdown=_sentence(chance, "answer", space.place, month))
@@ -218,7 +218,7 @@ class _Proposal:
             content.UpdatePage(
                 page=page["id"], document=DocumentBody(markdown=self._new_text(page_text(world, page), month))
             )
-            for page in page_trees.walk(get_at(world, self.at)["pages"])
+            for page in page_trees.walk(get_revision_at(world, self.at)["pages"])
             if page["id"] in page_ids
         )
         run_operation(content.Edit(at=self.at, changes=edits, compat=False), world)
@@ -247,7 +247,9 @@ class _Proposal:
         if reviewers and chance.random() < 0.2:
             self.ids.name = f"{self.id}-again"
             page = next(
-                each for each in page_trees.walk(get_at(world, self.at)["pages"]) if each["id"] == self.space.months[-1]
+                each
+                for each in page_trees.walk(get_revision_at(world, self.at)["pages"])
+                if each["id"] == self.space.months[-1]
             )
             text = page_text(world, page) + "\nSeen again since.\n"
             edit = content.UpdatePage(page=page["id"], document=DocumentBody(markdown=text))
@@ -276,7 +278,7 @@ def _first_block(text: str) -> str:
 
 @cache
 def _people_with_role(least: str) -> tuple[str, ...]:
-    roles = RANKS[RANKS.index(least) :]
+    roles = ROLES[ROLES.index(least) :]
     return tuple(
         each.id for each in (*history.PEOPLE, *history.members()[: history.NEVER_DISABLED]) if each.role in roles
     )
@@ -302,7 +304,7 @@ SITE = SiteRef(organization_id=history.ORGANIZATION, site_id="docs")
 
 def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
     """Yield the operations that create and publish the docs site, each with the ID of the resource that it creates."""
-    site = history.setup()["site"]
+    site = history.organization_setup()["site"]
     yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=history.ORGANIZATION), title=site["title"])
     for section in site["sections"]:
         fields = {"space_id": section["space"], "title": section["title"], "icon": section["icon"]}
@@ -341,7 +343,7 @@ def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
             for op in action.operations(past.for_user(action.person)):
                 run_operation(op, past.for_user(action.person))
         if large:
-            fill(past, clock, ids, today, large)
+            add_large_demo(past, clock, ids, today, large)
 
 
 def _create_organization(world: World, today: datetime) -> None:
@@ -364,16 +366,16 @@ def _create_organization(world: World, today: datetime) -> None:
 
 def _create_spaces(world: World, ids: DemoIds) -> None:
     at = OrganizationRef(organization_id=history.ORGANIZATION)
-    for collection in history.setup()["collections"]:
+    for collection in history.organization_setup()["collections"]:
         ids.name, parent = collection["id"], collection.get("parent")
         placed = {"parent": parent} if parent else {}
         run_operation(collections.Create(at=at, title=collection["title"], **placed), world)
         created = CollectionRef(collection_id=collection["id"])
         run_operation(collections.Update(at=created, description=collection["description"]), world)
-    for space in history.setup()["spaces"]:
+    for space in history.organization_setup()["spaces"]:
         ids.name = space["id"]
         spaces.create_space(world, history.ORGANIZATION, **space)
-    for team in history.setup()["teams"]:
+    for team in history.organization_setup()["teams"]:
         ids.name = team["id"]
         history.create_team(world, team)
     for guest in (person for person in history.members() if person.role is None):
@@ -387,7 +389,7 @@ def _load_pages(world: World, ids: DemoIds) -> None:
         for path, text in register.generated_files().items():
             (folder_copy / path).parent.mkdir(parents=True, exist_ok=True)
             (folder_copy / path).write_text(text, encoding="utf-8")
-        for space in history.setup()["spaces"]:
+        for space in history.organization_setup()["spaces"]:
             ids.name = f"{space['id']}-page"
             folder = folder_copy if space["id"] == "stations" else _FOLDER / space["id"]
             load(world, folder, organization=history.ORGANIZATION, author=world.caller, space_id=space["id"])

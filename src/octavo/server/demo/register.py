@@ -195,15 +195,15 @@ def _log() -> str:
 class _LogEntry:
     day: date
     station: str
-    did: str
-    who: str
+    action: str
+    initials: str
 
     def as_item(self) -> str:
         month = MONTHS[self.day.month - 1][:3]
-        return f"* **{self.day.day} {month}** {self.station}: {self.did} ({self.who})"
+        return f"* **{self.day.day} {month}** {self.station}: {self.action} ({self.initials})"
 
     def as_text(self) -> str:
-        return f"{self.day:%d}  {self.who}  {self.station:<16}  {self.did}"
+        return f"{self.day:%d}  {self.initials}  {self.station:<16}  {self.action}"
 
 
 def _log_entries() -> Iterator[_LogEntry]:
@@ -213,8 +213,8 @@ def _log_entries() -> Iterator[_LogEntry]:
     day = LAST_DAY
     while True:
         existing = [name for begun, name in since if begun <= day]
-        did = chance.choice(words["work"]).format(mm=chance.randrange(1, 9), n=chance.randrange(2, 9))
-        yield _LogEntry(day, chance.choice(existing), did, chance.choice(words["initials"]))
+        action = chance.choice(words["work"]).format(mm=chance.randrange(1, 9), n=chance.randrange(2, 9))
+        yield _LogEntry(day, chance.choice(existing), action, chance.choice(words["initials"]))
         day = max(FIRST_DAY, day - timedelta(days=chance.choice((0, 1, 1, 1))))
 
 

@@ -9,7 +9,7 @@ from octavo.api.folding import fold
 from octavo.api.operation import Shared
 from octavo.server.handlers.organizations import present_team, present_user, user_ids_by_email
 from octavo.server.handlers.permissions import (
-    RANKS,
+    ROLES,
     allows,
     can_see,
     organization_role,
@@ -177,7 +177,7 @@ def _is_redundant(world: World, link: Json) -> bool:
 
 def _role_rank(link: Json) -> int:
     role = link.get("level", link.get("role"))
-    return RANKS.index(role) if role else -1
+    return ROLES.index(role) if role else -1
 
 
 def _target_kind(link: Json) -> str | None:

@@ -23,7 +23,7 @@ from octavo.lazy_import import lazy
 from octavo.server.handlers.change_requests import base_of, change_request_path, refuse_closed, update_fields
 from octavo.server.handlers.organizations import present_member, present_user
 from octavo.server.handlers.permissions import allows, require, role
-from octavo.server.handlers.spaces import get_at
+from octavo.server.handlers.spaces import get_revision_at
 from octavo.server.page_texts import expand_includes
 from octavo.server.rest import Refusal, World, handle, paginate, path_of, request_fields
 from octavo.server.store import Json
@@ -56,7 +56,7 @@ class Threads:
     @cached_property
     def revision(self) -> Json:
         """Current revision of the space or change request."""
-        return get_at(self.world, self.at)
+        return get_revision_at(self.world, self.at)
 
     @cached_property
     def pages(self) -> dict[str, Json]:
@@ -179,7 +179,7 @@ PREVIEW_LIMIT = 200
 EMOJI_LIMIT = 50
 
 
-def post(
+def create_comment(
     world: World,
     at: Discussion,
     markdown: str,
@@ -233,7 +233,7 @@ def _matches_filters(op: comments.List, comment: Json) -> bool:
 @handle.register
 def _create(op: comments.Create, world: World) -> Json:
     _require_commenter(op.at, world)
-    comment = post(world, op.at, _body_markdown(op.body), page=op.page, node=op.node, cell=op.table_cell)
+    comment = create_comment(world, op.at, _body_markdown(op.body), page=op.page, node=op.node, cell=op.table_cell)
     return Threads(world, op.at).present_comment(comment)
 
 
@@ -406,7 +406,7 @@ def _submit(op: reviews.Submit, world: World) -> Json:
         review["requestedBy"] = request["requestedBy"]
         world.store.delete(requested)
     if op.comment is not None:
-        review["comment"] = post(world, op.at, _body_markdown(op.comment), review=review["id"])["id"]
+        review["comment"] = create_comment(world, op.at, _body_markdown(op.comment), review=review["id"])["id"]
     world.store.put(f"{path}/reviews/{review['id']}", review)
     world.store.update(path, updatedAt=now)
     return _present_review(world, op.at, review)

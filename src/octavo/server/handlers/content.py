@@ -128,24 +128,28 @@ def present_reusable(item: Json, *, metadata: bool = True) -> Json:
 
 @handle.register
 def _get(op: content.Get, world: World) -> Json:
-    return _present_revision(world, spaces.get_at(world, op.at), op.at, metadata=op.metadata)
+    return _present_revision(world, spaces.get_revision_at(world, op.at), op.at, metadata=op.metadata)
 
 
 @handle.register
 def _list_pages(op: content.ListPages, world: World) -> Json:
     app = app_url(world, op.at)
-    return {"pages": [present_page(page, app, metadata=op.metadata) for page in spaces.get_at(world, op.at)["pages"]]}
+    return {
+        "pages": [
+            present_page(page, app, metadata=op.metadata) for page in spaces.get_revision_at(world, op.at)["pages"]
+        ]
+    }
 
 
 @handle.register
 def _get_page(op: content.GetPage, world: World) -> Json:
-    revision = spaces.get_at(world, op.at)
+    revision = spaces.get_revision_at(world, op.at)
     return _with_body(world, revision, spaces.page_of(revision, op.page_id), op)
 
 
 @handle.register
 def _get_page_by_path(op: content.GetPageByPath, world: World) -> Json:
-    revision = spaces.get_at(world, op.at)
+    revision = spaces.get_revision_at(world, op.at)
     page = page_trees.find_by_path(revision["pages"], op.page_path)
     if page is None:
         raise Refusal(404, f"There is no page at “{op.page_path[:300]}”. The page may have been moved or deleted.")
@@ -161,18 +165,18 @@ def _with_body(world: World, revision: Json, page: Json, op: content.GetPage | c
 
 @handle.register
 def _list_files(op: content.ListFiles, world: World) -> Json:
-    files = sorted(((each["name"], each["id"]), each) for each in spaces.get_at(world, op.at)["files"])
+    files = sorted(((each["name"], each["id"]), each) for each in spaces.get_revision_at(world, op.at)["files"])
     return paginate(op, files, lambda file: present_file(world, file, metadata=op.metadata))
 
 
 @handle.register
 def _get_file(op: content.GetFile, world: World) -> Json:
-    return present_file(world, spaces.file_of(spaces.get_at(world, op.at), op.file_id), metadata=op.metadata)
+    return present_file(world, spaces.file_of(spaces.get_revision_at(world, op.at), op.file_id), metadata=op.metadata)
 
 
 @handle.register
 def _get_reusable_content(op: content.GetReusableContent, world: World) -> Json:
-    items = spaces.get_at(world, op.at)["reusableContents"]
+    items = spaces.get_revision_at(world, op.at)["reusableContents"]
     item = next((each for each in items if each["id"] == op.reusable_content_id), None)
     if item is None:
         raise Refusal(404, f"This space has no reusable content “{op.reusable_content_id}”.")
@@ -181,7 +185,7 @@ def _get_reusable_content(op: content.GetReusableContent, world: World) -> Json:
 
 @handle.register
 def _list_changes(op: content.ListChanges, world: World) -> Json:
-    after = spaces.get_at(world, op.at)
+    after = spaces.get_revision_at(world, op.at)
     if isinstance(op.at, ChangeRequestRef):
         path = f"/spaces/{op.at.space_id}/change-requests/{op.at.change_request_id}"
         before = spaces.get_revision(world, op.at.space_id, base_of(world.store.get(path)))
@@ -285,7 +289,7 @@ class ContentEditor:
         for name, markdown in self._texts.items():
             if page := page_trees.find_page(self._pages, name):
                 self._replace_page(spaces.with_text(self._world, page, self._resolve_references(markdown)))
-        revision = spaces.add_next(self._world, self._before, pages=self._pages, files=self._files)
+        revision = spaces.add_edit_revision(self._world, self._before, pages=self._pages, files=self._files)
         return change_requests.record_edit(self._world, self._change_request, revision)
 
     @singledispatchmethod

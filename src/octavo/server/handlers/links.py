@@ -28,9 +28,9 @@ from octavo.server.handlers.organizations import present_organization, present_u
 from octavo.server.handlers.permissions import can_see_collection, role
 from octavo.server.handlers.spaces import (
     file_of,
-    get_at,
     get_current,
     get_revision,
+    get_revision_at,
     page_of,
     present_collection,
     present_space,
@@ -305,12 +305,12 @@ def _text_links(world: World, page: Json) -> TextLinks:
 
 @handle.register
 def _list_of_space(op: links.ListOfSpace, world: World) -> Json:
-    return _present_list(op, world, LinkSurvey(world, get_at(world, op.at)).list_resources())
+    return _present_list(op, world, LinkSurvey(world, get_revision_at(world, op.at)).list_resources())
 
 
 @handle.register
 def _list_of_page(op: links.ListOfPage, world: World) -> Json:
-    revision = get_at(world, op.at)
+    revision = get_revision_at(world, op.at)
     page = page_of(revision, op.page_id)
     return _present_list(op, world, LinkSurvey(world, revision).list_resources(page["id"]))
 
@@ -319,7 +319,7 @@ def _list_of_page(op: links.ListOfPage, world: World) -> Json:
 def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json:
     base = base_of(world.store.get(change_request_path(op.at)))
     before = LinkSurvey(world, get_revision(world, op.at.space_id, base)).list_broken()
-    resources = LinkSurvey(world, get_at(world, op.at)).list_resources()
+    resources = LinkSurvey(world, get_revision_at(world, op.at)).list_resources()
     new_broken = [
         resource for resource in resources if resource.target.status == "broken" and not _was_broken(resource, before)
     ]
@@ -356,14 +356,14 @@ def _present_list(
 
 @handle.register
 def _list_to_page(op: links.ListToPage, world: World) -> Json:
-    revision = get_at(world, op.at)
+    revision = get_revision_at(world, op.at)
     page = page_of(revision, op.page_id)
     return _present_locations(op, world, LinkSurvey(world, revision).list_locations("page", page["id"]))
 
 
 @handle.register
 def _list_to_file(op: links.ListToFile, world: World) -> Json:
-    revision = get_at(world, op.at)
+    revision = get_revision_at(world, op.at)
     file = file_of(revision, op.file_id)
     return _present_locations(op, world, LinkSurvey(world, revision).list_locations("file", file["id"]))
 
@@ -432,7 +432,7 @@ class LinkPresenter:
 
     @cached_property
     def _revision(self) -> Json:
-        return get_at(self._world, self._at)
+        return get_revision_at(self._world, self._at)
 
     @cached_property
     def _pages(self) -> dict[str, Json]:
@@ -509,7 +509,7 @@ def _present_space_url(world: World, name: str, number: str | None, path: list[s
         response["changeRequest"] = present_change_request(world, change_request)
     path = path[1:] if path[:1] == ["pages"] else path
     if path and path[0] != "~":
-        pages = get_at(world, at)["pages"]
+        pages = get_revision_at(world, at)["pages"]
         page = page_trees.find_by_path(pages, "/".join(path)) or page_trees.find_page(pages, "/".join(path))
         if page is None:
             where = "/".join(path)[:300]

@@ -12,7 +12,6 @@ from octavo.api.teams import Team
 from octavo.server.handlers.permissions import (
     allows,
     can_see,
-    containers,
     membership,
     organization_guard,
     organization_permissions,
@@ -20,6 +19,7 @@ from octavo.server.handlers.permissions import (
     refuse_guests,
     require_in_organization,
     role,
+    with_containers,
 )
 from octavo.server.rest import (
     PRESENTERS,
@@ -202,7 +202,7 @@ def _count_spaces(world: World, team: Json) -> int:
         1
         for space in of_organization
         if not space.get("deletedAt")
-        and any(world.store.find(f"{path}/{grant}") for path, _ in containers(world, space))
+        and any(world.store.find(f"{path}/{grant}") for path, _ in with_containers(world, space))
     )
 
 

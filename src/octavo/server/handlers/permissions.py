@@ -16,7 +16,7 @@ from octavo.api.labels import label
 from octavo.server.rest import Refusal, World
 from octavo.server.store import Json
 
-RANKS = ("read", "comment", "edit", "review", "create", "admin")
+ROLES = ("read", "comment", "edit", "review", "create", "admin")
 """Roles from lowest to highest. Each role allows everything that lower roles allow."""
 
 _LEAST_ROLES = {
@@ -59,7 +59,7 @@ def role(world: World, shared: Json, user: str | None = None) -> str | None:
     member = membership(world, shared["organization"], user)
     if member is None:
         return None
-    chain = list(containers(world, shared))
+    chain = list(with_containers(world, shared))
     roles: list[str | None] = [
         current_role
         for path, _ in chain
@@ -71,8 +71,8 @@ def role(world: World, shared: Json, user: str | None = None) -> str | None:
         if member_role == "admin":
             roles.append(member_role)
         elif level is not None:
-            roles.append(min(member_role, level, key=RANKS.index))
-    return max(filter(None, roles), key=RANKS.index, default=None)
+            roles.append(min(member_role, level, key=ROLES.index))
+    return max(filter(None, roles), key=ROLES.index, default=None)
 
 
 def can_see_collection(world: World, collection: Json) -> bool:
@@ -80,7 +80,7 @@ def can_see_collection(world: World, collection: Json) -> bool:
     if role(world, collection):
         return True
     path, spaces = f"/collections/{collection['id']}", world.store.all("/spaces")
-    inside = (each for each in spaces if not each.get("deletedAt") and path in dict(containers(world, each)))
+    inside = (each for each in spaces if not each.get("deletedAt") and path in dict(with_containers(world, each)))
     return any(role(world, space) for space in inside)
 
 
@@ -93,7 +93,7 @@ def can_see(world: World, shared: Json) -> bool:
 
 def allows(role: str | None, action: str) -> bool:
     """Return whether a role allows an action: view, comment, edit, review, merge, create or admin."""
-    return role is not None and RANKS.index(role) >= RANKS.index(_LEAST_ROLES[action])
+    return role is not None and ROLES.index(role) >= ROLES.index(_LEAST_ROLES[action])
 
 
 def require(world: World, shared: Json, action: str) -> None:
@@ -174,7 +174,7 @@ def refuse_guests(world: World, organization: str, action: str) -> None:
         raise Refusal(403, f"Guests cannot {action}. Ask an admin for a role in the organization.")
 
 
-def containers(world: World, shared: Json) -> Iterator[tuple[str, Json]]:
+def with_containers(world: World, shared: Json) -> Iterator[tuple[str, Json]]:
     """Yield the path and the document of a space or collection and of all collections that contain it, innermost first."""
     yield f"/{'spaces' if 'revision' in shared else 'collections'}/{shared['id']}", shared
     while parent := shared.get("parent"):

@@ -20,7 +20,7 @@ from octavo.documents import page_trees
 from octavo.server.handlers import site_tree, spaces
 from octavo.server.handlers.organizations import present_user
 from octavo.server.handlers.permissions import (
-    RANKS,
+    ROLES,
     allows,
     organization_guard,
     organization_role,
@@ -86,7 +86,7 @@ def _highest_role(world: World, organization: Json, user: str, spaces: list[Json
     role. None if the user has no role."""
     roles = [(organization_role(world, organization["id"], user), organization)]
     roles += [(role(world, space, user), space) for space in spaces]
-    return max(((name, origin) for name, origin in roles if name), key=lambda row: RANKS.index(row[0]), default=None)
+    return max(((name, origin) for name, origin in roles if name), key=lambda row: ROLES.index(row[0]), default=None)
 
 
 def _role_origin(document: Json) -> Json:

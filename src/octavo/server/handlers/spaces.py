@@ -72,7 +72,7 @@ def file_of(revision: Json, file_id: str) -> Json:
     return file
 
 
-def get_at(world: World, at: ContentRef) -> Json:
+def get_revision_at(world: World, at: ContentRef) -> Json:
     """Return the revision to which `at` refers: the current revision of a space or change request, or the given
     revision."""
     match at:
@@ -114,7 +114,7 @@ def add_revision(
     return world.store.put(f"/spaces/{space_id}/revisions/{revision['id']}", revision)
 
 
-def add_next(world: World, revision: Json, **changes: object) -> Json:
+def add_edit_revision(world: World, revision: Json, **changes: object) -> Json:
     """Create a revision of the type edits after its parent `revision`, and return it. `changes` replace content fields
     of the parent."""
     return add_revision(world, revision["space"], {**revision, **changes}, type="edits", parents=[revision["id"]])

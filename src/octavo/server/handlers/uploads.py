@@ -33,7 +33,15 @@ from octavo.server.fetcher import FetchedFile, Fetcher
 from octavo.server.handlers import change_requests
 from octavo.server.handlers.content import file_url
 from octavo.server.handlers.permissions import allows, organization_guard, organization_role, require
-from octavo.server.handlers.spaces import add_next, get_at, get_revision, page_of, page_text, set_current, with_text
+from octavo.server.handlers.spaces import (
+    add_edit_revision,
+    get_revision,
+    get_revision_at,
+    page_of,
+    page_text,
+    set_current,
+    with_text,
+)
 from octavo.server.page_texts import evaluate_text, expand_includes, include_by_id
 from octavo.server.rest import BackgroundWork, Refusal, World, before_save, guards, handle, iso, omit, presents
 from octavo.server.store import Json, MissingResource, WriteFailure
@@ -77,7 +85,7 @@ def _request_upload(op: storage.Upload, world: World) -> Json:
     return {"object": "storage-signed-url", "url": url, "key": key}
 
 
-def find_pending(world: World, organization: str, key: str, secret: str) -> Json:
+def find_usable_upload(world: World, organization: str, key: str, secret: str) -> Json:
     """Return the upload for an upload URL that can be used. Raises Refusal for a wrong, used or expired URL."""
     document = world.store.find(_upload_path(organization, key))
     is_authorized = document is not None and compare_digest(document["secret"].encode(), secret.encode())
@@ -94,7 +102,7 @@ def receive_file(world: World, organization: str, key: str, secret: str, data: b
     """Save an uploaded file. Raises Refusal if the URL cannot be used, or if the file has another size or kind than
     announced."""
     with world.store.transaction():
-        document = find_pending(world, organization, key, secret)
+        document = find_usable_upload(world, organization, key, secret)
         if len(data) != document["size"]:
             raise Refusal(
                 400,
@@ -110,7 +118,7 @@ def _upload_key(world: World, url: str) -> str | None:
     return parts[1] if url.startswith(world.url("/~/uploads/")) and len(parts) == 3 else None
 
 
-def find_upload(world: World, organization: str, key: str, kind: str) -> Json:
+def find_uploaded_file(world: World, organization: str, key: str, kind: str) -> Json:
     """Return the upload with a storage key, whose file is in `blob`. Raises Refusal if it is missing, expired, without
     a file, or of another kind."""
     document = world.store.find(_upload_path(organization, key))
@@ -172,7 +180,7 @@ def _fill_in_font(op: fonts.Create | fonts.Update, world: World, document: Json)
 
 
 def _font_source(op: fonts.Create | fonts.Update, world: World, key: str) -> Json:
-    upload = find_upload(world, op.at.organization_id, key, "customization_font")
+    upload = find_uploaded_file(world, op.at.organization_id, key, "customization_font")
     return {
         "blob": upload["blob"],
         "name": upload["name"],
@@ -207,7 +215,7 @@ def _fetch_function(op: imports.Create, world: World) -> Callable[[str], Fetched
     if (key := _upload_key(world, op.url)) is None:
         return Fetcher(allows_private=world.allows_private_imports).fetch
     organization = world.store.get(f"/spaces/{op.at.space_id}")["organization"]
-    upload = find_upload(world, organization, key, "import_file")
+    upload = find_uploaded_file(world, organization, key, "import_file")
     file = FetchedFile(upload["name"], upload["type"], None, world.store.blob(upload["blob"]))
     return lambda _: file
 
@@ -239,9 +247,9 @@ def _read_source(op: imports.Create, fetch: Callable[[str], FetchedFile]) -> Imp
 
 def _add_imported(op: imports.Create, world: World, imported: ImportedFiles) -> Json:
     _require_editable(op, world)  # During the download, the change request may have been merged, or the space locked.
-    loaded, before = _load_files(world, imported), get_at(world, op.at)
+    loaded, before = _load_files(world, imported), get_revision_at(world, op.at)
     content = {name: [*before[name], *loaded[name]] for name in ("pages", "files", "reusableContents")}
-    revision = add_next(world, before, **content, variables=loaded["variables"] | before["variables"])
+    revision = add_edit_revision(world, before, **content, variables=loaded["variables"] | before["variables"])
     if isinstance(op.at, ChangeRequestRef):
         change_requests.record_edit(world, world.store.get(change_requests.change_request_path(op.at)), revision)
     else:
@@ -315,7 +323,7 @@ _SECRET_NAME = "pdf secret"
 def _export_pdf(op: pdf.Get, world: World) -> Json:
     if not has_extra("pdf"):
         raise Refusal(400, f"Could not export the PDF: {missing_extra_phrase('pdf')}")
-    revision = get_at(world, op.at)
+    revision = get_revision_at(world, op.at)
     if op.only and op.page is None:
         raise Refusal(400, "page is required if only is set.")
     page = page_of(revision, op.page) if op.page else None

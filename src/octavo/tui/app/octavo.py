@@ -154,7 +154,7 @@ ANYWHERE: Commands[Octavo] = Commands(
                 run=lambda app, _: app.undo(), is_available=_has_session, id="write.undo", shown=False),
         Command("organization", "ctrl+o", "Switch organization", "Switch to another organization",
                 run=lambda app, _: _choose_organization(app), is_available=_has_session, id="app.organization", shown=False),
-        Command("theme", "f2", "Theme", "Preview and choose a theme", run=lambda app, _: app.theme_picker.choose(), shown=False),
+        Command("theme", "f2", "Theme", "Preview and choose a theme", run=lambda app, _: app.theme_picker.open_picker(), shown=False),
         Command("activity", "exclamation_mark", "Activity", "Show API requests, errors, and unsent changes",
                 run=lambda app, _: app.go(ToActivity()), is_available=_has_session, key_display="!", shown=False),
         Command("offline", "", "Offline spaces", "List the spaces available offline",

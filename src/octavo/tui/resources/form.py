@@ -175,7 +175,7 @@ class FormDialog(Dialog[None]):
         errors = state.visible_errors(result)
         for name, row in self._rows.items():
             row.display = row.field.is_shown(state.texts)
-            row.show_state(errors.get(name, ""), changed=state.is_changed(name))
+            row.show_state(errors.get(name, ""), is_changed=state.is_changed(name))
             if row.is_picked:
                 row.show_label(self._pickers.label_of(row.field))
         message_line = self.query_one(".form--why", ChangingText)

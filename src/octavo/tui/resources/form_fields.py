@@ -254,7 +254,7 @@ def _nested_fields(field: FormField, annotation: _Annotation, outer: tuple[type,
     if len(models) != 1 + len(annotation.other_types) or any(each in outer for each in models):
         return None
     if len(models) == 1:
-        return _simplify(field, _model_fields(field, models[0], outer))
+        return _relabel_single_field(field, _model_fields(field, models[0], outer))
     tag = annotation.tag or _tag_of(models)
     if not tag:
         return None
@@ -304,7 +304,7 @@ def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, .
     ]
 
 
-def _simplify(field: FormField, nested: list[FormField] | None) -> list[FormField] | None:
+def _relabel_single_field(field: FormField, nested: list[FormField] | None) -> list[FormField] | None:
     """Return the fields `nested` of the model in `field`. A single field gets the label of `field` instead of a heading.
     None without fields."""
     if not nested:

@@ -179,13 +179,13 @@ class FieldRow(Vertical):
         if isinstance(self.input, TextButton):
             self.input.label = f"{label} ▾"
 
-    def show_state(self, sentence: str, *, changed: bool) -> None:
+    def show_state(self, error: str, *, is_changed: bool) -> None:
         """Show the error of the field, and mark the field if it has changed."""
         error_line = self.query_one(".form--wrong", ChangingText)
-        error_line.update(safe_lines(sentence))
-        error_line.display = bool(sentence)
-        self.set_class(changed, "-changed")
-        sign = Content("+ ") if changed else Content("  ")
+        error_line.update(safe_lines(error))
+        error_line.display = bool(error)
+        self.set_class(is_changed, "-changed")
+        sign = Content("+ ") if is_changed else Content("  ")
         self.query_one(".form--label", ChangingText).update(sign + safe(self.field.label))
 
     def set_revealed(self, is_revealed: bool) -> None:
@@ -349,14 +349,14 @@ class FormPickers:
             special_choices.append(Choice(_NULL, *null_choice(field, self._state.form.operation)))
 
         state.choices = lambda: [*special_choices, *state.options.choices]
-        self._show(
+        self._open_picker(
             field,
             state,
             lambda answer: self._set_text(field, None if answer == _NULL else answer),
             _NULL if text is None else text,
         )
 
-    def _show(
+    def _open_picker(
         self, field: FormField, state: _PickerState, on_chosen: Callable[[str], None], selected: str | None
     ) -> None:
         state.picker = Picker(
@@ -406,4 +406,4 @@ class FormPickers:
             self._choose_several(field, state, next((each for each in addable if each != value), None))
 
         state.choices = choices
-        self._show(field, state, on_chosen, cursor_value)
+        self._open_picker(field, state, on_chosen, cursor_value)

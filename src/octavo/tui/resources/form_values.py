@@ -273,7 +273,7 @@ def _list_item(field: FormField, number: int, line: str) -> Any:
 def _field_errors(validation_error: ValidationError, fields: Sequence[FormField], texts: FieldTexts) -> dict[str, str]:
     errors_by_field: dict[str, list[tuple[ErrorDetails, Sequence[int | str]]]] = {}
     for error in validation_error.errors(include_url=False, include_input=False):
-        name, inner_path = _field_of(error, fields)
+        name, inner_path = _locate_error(error, fields)
         errors_by_field.setdefault(name, []).append((error, inner_path))
     by_name = {field.name: field for field in fields}
     return {
@@ -297,11 +297,11 @@ def _error_sentence(
         return f"{field.label} must be one of {', '.join(field.choices)}."
     if field.kind != "structure":
         return _sentence(f"{field.label} {value_rule(first, similar)}")
-    place, inner_path = _locate(text, inner_path)
+    place, inner_path = _locate_in_yaml(text, inner_path)
     return f"{place}{_sentence(f'{_dotted_path(inner_path) or field.label} {value_rule(first, similar)}')}"
 
 
-def _locate(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
+def _locate_in_yaml(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
     """Return the position of an error in YAML, such as `Line 2, column 3: `. Also return its path without the names that
     Pydantic inserts for union members."""
     # `strip` also removes control characters, which YAML does not allow. The validation strips the text, too.
@@ -335,7 +335,7 @@ def _sentence(sentence: str) -> str:
     return f"{sentence[:1].upper()}{sentence[1:]}{'' if sentence.endswith('.') else '.'}"
 
 
-def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Sequence[int | str]]:
+def _locate_error(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Sequence[int | str]]:
     """Return the name of the field with an error, or `FORM`. Also return the path of the error inside the value, without
     the names that Pydantic inserts for union members."""
     candidates = list(fields)

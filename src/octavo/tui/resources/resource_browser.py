@@ -399,7 +399,7 @@ class BrowserScreen(ListView[Any]):
         reason = self._unavailable_reason(resource)
         self.rows.state.empty = reason or resource.empty_text or f"No {resource.plural}."
         why_not_create = resource_commands.why_not_create(self.shell, self.level.create_target())
-        self.rows.state.hint = _hint(resource, reason, self.level.parent, why_not_create)
+        self.rows.state.hint = _empty_table_hint(resource, reason, self.level.parent, why_not_create)
         if snapshot.value is not None:
             items = self.table.sort_items(_derived_items(self, resource, snapshot.value), self.name_of)
             if isinstance(snapshot.value, ListPage):
@@ -532,7 +532,7 @@ class BrowserScreen(ListView[Any]):
         super().refresh_data()
 
 
-def _hint(resource: Resource[Any], reason: str | None, parent: Any, why_not_create: str | None) -> str:
+def _empty_table_hint(resource: Resource[Any], reason: str | None, parent: Any, why_not_create: str | None) -> str:
     """Return the hint of an empty table: a description, and how to create an item. `reason` says why the table is
     unavailable."""
     if reason:

@@ -321,14 +321,14 @@ def _list_path(resource: Resource[Any], arguments: Arguments) -> str:
 async def _find_item(live: Live, resource: Resource[Any], arguments: Arguments, key: str) -> Any | None:
     op = resource.list_operation(arguments)
     if not isinstance(op, Listing):
-        return _with_key(resource, await live.send(op), key)
+        return _item_with_key(resource, await live.send(op), key)
     async for page in read_pages(live.send, op):
-        if (current := _with_key(resource, page, key)) is not None:
+        if (current := _item_with_key(resource, page, key)) is not None:
             return current
     return None
 
 
-def _with_key(resource: Resource[Any], response: Any, key: str) -> Any | None:
+def _item_with_key(resource: Resource[Any], response: Any, key: str) -> Any | None:
     return next((each for each in resource.items(response) if resource.key(each) == key), None)
 
 

@@ -67,15 +67,15 @@ def rank(role: str | None) -> int:
     return ROLES.index(role) if role in ROLES else -1
 
 
-def role_sources(person: Person, chain: Sequence[RoleScope], organization: str) -> tuple[RoleSource, ...]:
+def role_sources(person: Person, scopes: Sequence[RoleScope], organization: str) -> tuple[RoleSource, ...]:
     """Return the reasons why a person has a role in a space or collection, the highest role first. Empty if the account
-    is disabled. `chain` has the space or collection, and all collections that contain it, innermost first. `organization`
+    is disabled. `scopes` has the space or collection, and all collections that contain it, innermost first. `organization`
     is a title."""
     if person.disabled:
         return ()
     sources: list[RoleSource] = []
-    for depth, scope in enumerate(chain):
-        suffix = _location_suffix(chain, depth)
+    for depth, scope in enumerate(scopes):
+        suffix = _location_suffix(scopes, depth)
         if role := scope.people.get(person.id):
             sources.append(
                 RoleSource(
@@ -92,34 +92,34 @@ def role_sources(person: Person, chain: Sequence[RoleScope], organization: str) 
                         "inherited from team" if depth else "team", role, f"{role_name(role)}{suffix}{through_team}"
                     )
                 )
-    if (organization_source := _organization_source(person, chain, organization)) is not None:
+    if (organization_source := _organization_source(person, scopes, organization)) is not None:
         sources.append(organization_source)
     return tuple(sorted(sources, key=lambda source: -rank(source.role)))
 
 
-def no_access_reason(person: Person, chain: Sequence[RoleScope], organization: str) -> str:
+def no_access_reason(person: Person, scopes: Sequence[RoleScope], organization: str) -> str:
     """Return a sentence that says why a person inherits no role from the organization. Empty if the person can inherit a
-    role. For `chain`, see `role_sources`."""
+    role. For `scopes`, see `role_sources`."""
     if person.disabled:
         return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:
         return f"{person.name} is a Guest in {organization}. Guests have only the roles that they have been given."
-    scope = _scope_with_default_level(chain)
+    scope = _scope_with_default_level(scopes)
     if person.role != "admin" and scope is not None and scope.default_level is None:
         return f"{person.name} has the {role_name(person.role)} role in {organization}, but {scope.title} gives no default access."
     return ""
 
 
-def access_sentence(person: Person, chain: Sequence[RoleScope], organization: str, role: str | None) -> str:
-    """Return a sentence that says why a person has `role`. None stands for no access. For `chain`, see `role_sources`."""
-    place_title = chain[0].title
-    sources = role_sources(person, chain, organization)
+def access_sentence(person: Person, scopes: Sequence[RoleScope], organization: str, role: str | None) -> str:
+    """Return a sentence that says why a person has `role`. None stands for no access. For `scopes`, see `role_sources`."""
+    place_title = scopes[0].title
+    sources = role_sources(person, scopes, organization)
     source = next((each for each in sources if each.role == role), None)
     if source is not None:
         return f"{person.name} can {actions(role)} in {place_title}: {source.description}."
     if role is None:
-        return f"{person.name} has no access to {place_title}. {no_access_reason(person, chain, organization)}".strip()
-    unread = [f"{each.title} ({each.load_error})" for each in chain if each.load_error]
+        return f"{person.name} has no access to {place_title}. {no_access_reason(person, scopes, organization)}".strip()
+    unread = [f"{each.title} ({each.load_error})" for each in scopes if each.load_error]
     unloaded_note = f" Could not load the roles given in {' and '.join(unread)}." if unread else ""
     return f"{person.name} can {actions(role)} in {place_title} as {role_name(role)}. The server does not say where this role comes from.{unloaded_note}"
 
@@ -137,27 +137,27 @@ def role_name(role: str | None) -> str:
     return label(role or "guest")
 
 
-def _location_suffix(chain: Sequence[RoleScope], depth: int) -> str:
-    """Return where the role of `chain[depth]` was given, such as ` here` or ` in the collection Product`."""
+def _location_suffix(scopes: Sequence[RoleScope], depth: int) -> str:
+    """Return where the role of `scopes[depth]` was given, such as ` here` or ` in the collection Product`."""
     if not depth:
         return " here"
-    inside = f", which contains {chain[depth - 1].title}" if depth > 1 else ""
-    return f" in the collection {chain[depth].title}{inside}"
+    inside = f", which contains {scopes[depth - 1].title}" if depth > 1 else ""
+    return f" in the collection {scopes[depth].title}{inside}"
 
 
-def _scope_with_default_level(chain: Sequence[RoleScope]) -> RoleScope | None:
-    """Return the space or collection whose default level applies to `chain[0]`. None if all default levels are
+def _scope_with_default_level(scopes: Sequence[RoleScope]) -> RoleScope | None:
+    """Return the space or collection whose default level applies to `scopes[0]`. None if all default levels are
     `inherit`."""
-    return next((each for each in chain if each.default_level != "inherit"), None)
+    return next((each for each in scopes if each.default_level != "inherit"), None)
 
 
-def _organization_source(person: Person, chain: Sequence[RoleScope], organization: str) -> RoleSource | None:
+def _organization_source(person: Person, scopes: Sequence[RoleScope], organization: str) -> RoleSource | None:
     own_role = person.role
     if own_role is None:
         return None
     if own_role == "admin":
         return RoleSource("administrator", own_role, f"Admin in {organization}, and Admins have access everywhere")
-    scope = _scope_with_default_level(chain)
+    scope = _scope_with_default_level(scopes)
     if scope is None:
         return RoleSource(
             "organization", own_role, f"{role_name(own_role)} in {organization}, and this role is inherited here"
@@ -165,7 +165,7 @@ def _organization_source(person: Person, chain: Sequence[RoleScope], organizatio
     max_level = scope.default_level
     if max_level is None:
         return None
-    default_access = "the default access here" if scope is chain[0] else f"the default access of {scope.title}"
+    default_access = "the default access here" if scope is scopes[0] else f"the default access of {scope.title}"
     if rank(own_role) <= rank(max_level):
         return RoleSource(
             "organization",

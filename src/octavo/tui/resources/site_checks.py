@@ -62,32 +62,32 @@ class MarkedRedirect(redirects.Redirect):
 
 
 def with_problems(
-    listed: Sequence[redirects.Redirect], site: Any, responses: Mapping[type[Operation[Any]], Any]
+    all_redirects: Sequence[redirects.Redirect], site: Any, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
     """Return the redirects, each redirect with a problem as a `MarkedRedirect`. `responses` has the site structure. If the
-    structure is not loaded, return `listed`."""
+    structure is not loaded, return `all_redirects`."""
     structure = responses.get(site_structure.Get)
     if structure is None:
-        return listed
+        return all_redirects
     urls = part_urls(structure)
-    targets = {item.source: _target_url(item.destination, urls) for item in listed}
+    targets = {item.source: _target_url(item.destination, urls) for item in all_redirects}
     ends = chain_ends(targets, site.urls.published or "")
     return [
         item
         if ends[item.source] == "leads"
         else MarkedRedirect.model_construct(**dict(item), problem=ends[item.source])
-        for item in listed
+        for item in all_redirects
     ]
 
 
 def page_lists(
-    listed: Sequence[redirects.Redirect], arguments: Arguments, responses: Mapping[type[Operation[Any]], Any]
+    all_redirects: Sequence[redirects.Redirect], arguments: Arguments, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[Operation[Any]]:
     """Return the operations that load the titles of the pages to which redirects lead: the pages of each target space."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return ()
-    space_ids = {each.destination.site_space_id for each in listed if each.destination.page_id}
+    space_ids = {each.destination.site_space_id for each in all_redirects if each.destination.page_id}
     site_spaces = (each for each, _ in site_tree.walk_parts(structure) if isinstance(each, site_structure.SiteSpace))
     refs = [each.space.ref for each in site_spaces if each.id in space_ids and each.space is not None]
     return [content.ListPages(at=at) for at in refs[:MAX_REQUESTS]]
@@ -151,14 +151,14 @@ async def _page_title(live: Live, at: SiteRef, redirect: redirects.Redirect) -> 
 
 async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
     """Follow the redirects from a URL or a path of a site. Raises ApiError."""
-    site, structure, listed = await asyncio.gather(
+    site, structure, all_redirects = await asyncio.gather(
         live.cached_or_fetch(sites.Get(at=at)),
         live.cached_or_fetch(site_structure.Get(at=at)),
         all_items(live, redirects.List(at=at, limit=PAGE_SIZE)),
     )
     base, urls = site.urls.published or "", part_urls(structure)
-    by_source = {path_on_site(item.source, base): item for item in listed}
-    targets = {item.source: _target_url(item.destination, urls) for item in listed}
+    by_source = {path_on_site(item.source, base): item for item in all_redirects}
+    targets = {item.source: _target_url(item.destination, urls) for item in all_redirects}
     end_counts = Counter(chain_ends(targets, base).values())
     source = path_of_link(link, base)
     asked_paths: set[str] = set()

@@ -424,7 +424,7 @@ class ThemePicker:
         if self._app.theme != (name := name or self.chosen):
             self._app.theme = name
 
-    def choose(self) -> None:
+    def open_picker(self) -> None:
         """Open a picker of themes. The app previews the theme under the cursor."""
         choices = [
             Choice(

@@ -12,7 +12,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice, ThemePicker
-from octavo.tui.widgets.commands import ActiveCommand, Command, Commands, commands_by_relevance, context_name
+from octavo.tui.widgets.commands import ActiveCommand, Command, Commands, commands_by_relevance, name_in_help
 from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.short_texts import fit, safe
 
@@ -218,7 +218,7 @@ class HelpScreen(Chooser[None, ActiveCommand]):
 
     def choices(self) -> Sequence[Choice[ActiveCommand]]:
         commands = commands_by_relevance(self._view)
-        self._title = f"Help: {commands[0][0].lower() if commands else context_name(self._view)}"
+        self._title = f"Help: {commands[0][0].lower() if commands else name_in_help(self._view)}"
         return [
             Choice(
                 command,

@@ -391,7 +391,7 @@ def _active_command(app: App[Any], active: ActiveBinding, keys: list[str]) -> Ac
         keys=tuple(keys),
         title=title or binding.description,
         help=tooltip or binding.description,
-        context=context_name(node),
+        context=name_in_help(node),
         enabled=reason is None,
         applies=applies,
         group=binding.group,
@@ -416,7 +416,7 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
         keys=(key_name(key),),
         title=title,
         help=title,
-        context=context_name(node),
+        context=name_in_help(node),
         enabled=True,
         applies=True,
         group=None,
@@ -515,7 +515,7 @@ def context_of(node: type[DOMNode], id: str | None = None) -> str:
     return context or ("anywhere" if issubclass(node, App) else node.__name__.removesuffix("Screen").lower())
 
 
-def context_name(node: DOMNode) -> str:
+def name_in_help(node: DOMNode) -> str:
     """Return the name of a widget, screen or app in the help: its `CONTEXT`, else the name of its class."""
     return getattr(node, "CONTEXT", "") or context_of(type(node))
 

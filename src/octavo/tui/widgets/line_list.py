@@ -142,7 +142,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.state = ListState(self, empty, hint)
         self.is_always_lit = False
         """True if the cursor looks focused while another widget has the focus."""
-        self.counts = ListExtent(self)
+        self.counts = ListCounts(self)
         self.query_text = ""
         """The typed filter."""
         self.cursor = 0
@@ -463,7 +463,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
     def render_lines(self, crop: Region) -> list[Strip]:
         if self.styles.gutter.totals != (0, 0):
             return super().render_lines(crop)
-        strips = self.painter.rows(crop.line_range)
+        strips = self.painter.strips_of_rows(crop.line_range)
         if crop.column_span != (0, self.size.width):
             strips = [strip.crop(*crop.column_span) for strip in strips]
         return strips
@@ -472,15 +472,15 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         width = self.scrollable_content_region.width
         if not self.keys:
             lines = self.state.lines()
-            return self.painter.strip(fit(lines[y], width) if y < len(lines) else Content(""), width)
+            return self.painter.make_strip(fit(lines[y], width) if y < len(lines) else Content(""), width)
         head, footer = self.header_height, self.footer
         if y < head and self.column_titles is not None:
-            return self.painter.strip(self.column_titles(width), width, self.get_visual_style("line--columns"))
+            return self.painter.make_strip(self.column_titles(width), width, self.get_visual_style("line--columns"))
         end = min(self.size.height - len(footer), head + self.line_count)
         if y >= end:
             index = y - end
-            return self.painter.strip(fit(footer[index], width) if index < len(footer) else Content(""), width)
-        return self.painter.line(self.scroll_offset.y + y - head, width)
+            return self.painter.make_strip(fit(footer[index], width) if index < len(footer) else Content(""), width)
+        return self.painter.strip_of_line(self.scroll_offset.y + y - head, width)
 
 
 class ListState:
@@ -569,7 +569,7 @@ class ListState:
         return wrap_lines(lines, max(1, width) if self._list.outer_size.width else 0)
 
 
-class ListExtent:
+class ListCounts:
     """The number of loaded items of a list, the number of available items, and texts about these numbers."""
 
     def __init__(self, widget: LineList) -> None:
@@ -634,7 +634,7 @@ class ItemPainter:
             style = self._styles[name] = self._list.get_visual_style(name, partial=True)
         return style
 
-    def rows(self, rows: range) -> list[Strip]:
+    def strips_of_rows(self, rows: range) -> list[Strip]:
         """Return the strips of these screen rows."""
         widget = self._list
         if (filters := widget.get_line_filters()) != self._filters:
@@ -643,19 +643,21 @@ class ItemPainter:
         width, head = widget.scrollable_content_region.width, widget.header_height
         items_end = min(widget.size.height - len(widget.footer), head + widget.line_count) if widget.keys else 0
         first_line = widget.scroll_offset.y - head
-        return [self.line(first_line + y, width) if head <= y < items_end else widget.render_line(y) for y in rows]
+        return [
+            self.strip_of_line(first_line + y, width) if head <= y < items_end else widget.render_line(y) for y in rows
+        ]
 
-    def line(self, line: int, width: int) -> Strip:
+    def strip_of_line(self, line: int, width: int) -> Strip:
         """Return the strip of one line of the layout, `width` cells wide."""
         widget = self._list
         if line >= widget.line_count:
-            return self.strip(Content(""), width)
+            return self.make_strip(Content(""), width)
         if (extra_line := widget.extra_lines.get(line)) is not None:
-            return self.strip(spread(*extra_line, width - 1), width)
+            return self.make_strip(spread(*extra_line, width - 1), width)
         index = bisect_right(widget.first_lines, line) - 1
         line_of_item = line - widget.first_lines[index] if index >= 0 else widget.item_height
         if line_of_item >= widget.item_height:
-            return self.strip(Content(""), width)
+            return self.make_strip(Content(""), width)
         return self._item(index, width)[line_of_item]
 
     def _item(self, index: int, width: int) -> list[Strip]:
@@ -673,11 +675,11 @@ class ItemPainter:
             bar = Content.styled("▌", self.style(f"line--bar{blurred}")) if is_cursor else Content(" ")
             missing = [Content("")] * (widget.item_height - len(lines))
             strips = strips_by_style[cursor_style] = [
-                self.strip(bar + line, width, base) for line in (*lines, *missing)
+                self.make_strip(bar + line, width, base) for line in (*lines, *missing)
             ]
         return strips
 
-    def strip(self, content: Content, width: int, base: Style | None = None) -> Strip:
+    def make_strip(self, content: Content, width: int, base: Style | None = None) -> Strip:
         """Return the strip of a line, `width` cells wide. `base` replaces the style of the list."""
         widget = self._list
         style = base or widget.visual_style
