@@ -19,7 +19,7 @@ from octavo.documents.diff import diff
 from octavo.documents.source_reader import parse
 from octavo.tui.render.styled_lines import Piece, crop
 from octavo.tui.render.styles import PLAIN
-from octavo.tui.render.tables import _Limits
+from octavo.tui.render.tables import _LongestWords
 from tests.documents import rendered_line_checks
 from tests.documents.checker import check, check_all, faults
 from tests.documents.independent_reader import missing_words
@@ -95,8 +95,8 @@ ROW = "const client = await ServiceClientFactory.init<Indexer>({ network: Networ
     ("old", "new", "source", "said"),
     [
         (
-            "tables._COLUMN_LIMITS",
-            (_Limits(8, 9, 9, True),),
+            "tables._longest_words",
+            lambda texts, natural: _LongestWords(9, 9, 9),
             f"| Name | Text |\n|-|-|\n| IssuingCountryCode | {ROW} |\n",
             "a word of 18",
         ),

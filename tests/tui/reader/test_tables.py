@@ -404,6 +404,26 @@ def test_width_of_a_column_breaks_no_word_that_has_room() -> None:
     assert {"notificationEncryption", "timestamp(12)"} <= set(text.split())
 
 
+def test_paths_stay_whole_if_the_table_gets_few_more_lines() -> None:
+    paths = ("harbour/settings/shared/berthRegistry.json", "harbour/settings/shared/pilotPaymentMatrix.js")
+    rows = "".join(f"| Register of the {name} | `{path}` |\n" for name, path in zip("ab", paths, strict=True))
+    markdown = f"| Thing | Path |\n|-|-|\n{rows}| Tide tables | `tides.md` |\n"
+    lines = [line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain())]
+    assert set(paths) <= set("\n".join(lines).split())
+
+
+def test_prose_is_not_squeezed_for_a_long_word() -> None:
+    markdown = f"| Meaning | Key |\n|-|-|\n| {PROSE} {PROSE} | 4fa1c09be7725d13880bb6f2 |\n"
+    lines = [line.text for line in lay_out(parse(markdown).blocks, 40, Styles.plain())]
+    assert "4fa1c09be7725d13880bb6f2" not in "\n".join(lines)
+
+
+def test_korean_words_stay_whole() -> None:
+    titles, cells = "| 첫날 안내 | 둘째 | 셋째 | 넷째 |", f"| 등대지기 안내문 | {PROSE} | {PROSE} | {PROSE} |"
+    lines = [line.text for line in lay_out(parse(f"{titles}\n|-|-|-|-|\n{cells}\n").blocks, 50, Styles.plain())]
+    assert {"등대지기", "안내문"} <= {word for line in lines for word in line.split()}
+
+
 def test_right_to_left_columns_are_right_aligned() -> None:
     markdown = "| שם | סוג | Key |\n|-|-|-|\n| אחד | הסבר ארוך | a |\n| API | ממשק | bcd |\n"
     lines = [line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain())]

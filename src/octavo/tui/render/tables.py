@@ -72,6 +72,8 @@ _LONG_WORD = 16
 """Parts of words up to this width in cells are never broken. Longer parts are broken if the table then needs no
 scrolling."""
 _ANY_LENGTH, _LONG_LABEL = 2000, 32
+_LINES_PER_ADDED_LINE = 4
+"""Number of lines of a table for which one more line is accepted to keep words whole."""
 
 
 class _LongestWords(NamedTuple):
@@ -205,6 +207,9 @@ def fit_columns(
         least_widths = _widths_for_parts(widths, words, parts, available_width)
         tight = _share_widths(widths, least_widths, text_sizes, available_width)
         widths = tight if _excess_width(tight, available_width) <= 0 else widths
+    if _excess_width(widths, available_width) <= 0:
+        longest_words = [each.word for each in longest_of]
+        widths = _widths_with_whole_words(every, widths, natural, longest_words, text_sizes, available_width)
     broken = {index: each.word for index, each in enumerate(longest_of) if each.word > widths[index]}
     if broken and _excess_width(widths, available_width) <= 0:
         least = _widths_around_words(every, widths, broken, parts, available_width)
@@ -264,6 +269,36 @@ def _widths_for_parts(
     return least
 
 
+def _widths_with_whole_words(
+    rows: list[list[list[Piece]]],
+    widths: list[int],
+    natural: Sequence[int],
+    words: Sequence[int],
+    text_sizes: Sequence[int],
+    available_width: int,
+) -> list[int]:
+    """Return column widths that break fewer of the longest words, whose widths are `words`, than `widths`.
+
+    A column becomes as wide as its longest word if the others can shrink without breaking a word, and if the table then
+    has few more lines.
+    """
+    broken = [index for index, (word, width) in enumerate(zip(words, widths, strict=True)) if word > width]
+    most_lines = 0
+    for index in sorted(broken, key=lambda index: words[index] - widths[index]):
+        least = [*map(min, words, widths)]
+        least[index] = words[index]
+        if _excess_width(least, available_width) <= 0:
+            lines = _number_of_lines(rows, widths) if not most_lines else 0
+            most_lines = most_lines or lines + max(1, lines // _LINES_PER_ADDED_LINE)
+            wider = _share_widths(natural, least, text_sizes, available_width)
+            widths = wider if _number_of_lines(rows, wider) <= most_lines else widths
+    return widths
+
+
+def _number_of_lines(rows: list[list[list[Piece]]], widths: Sequence[int]) -> int:
+    return sum(max([len(wrap_items(cell, width)) for cell, width in zip(row, widths, strict=True)]) for row in rows)
+
+
 def _widths_around_words(
     rows: list[list[list[Piece]]],
     widths: list[int],
@@ -314,10 +349,11 @@ def _longest_words(texts: Sequence[str], natural: int) -> _LongestWords:
     part = _NARROW_COLUMN if natural > _SHORT_COLUMN else _NARROWEST_COLUMN
     word = label = longest_known = _NARROWEST_COLUMN
     for text in texts:
-        if len(text) > longest_known:
+        is_ascii = text.isascii()
+        if len(text) > longest_known // (1 if is_ascii else 2):
             indent = _ITEM_INDENT if "• " in text else 0
-            for candidate in text.split() if text.isascii() else re.split(_BETWEEN_WORDS, text):
-                length = len(candidate) + indent
+            for candidate in text.split() if is_ascii else re.split(_BETWEEN_WORDS, text):
+                length = (len(candidate) if is_ascii else cells(candidate)) + indent
                 if length <= longest_known:
                     continue
                 if length > label and "://" not in candidate:
