@@ -42,6 +42,10 @@ def lines(text: str, width: int) -> list[str]:
         ("a.spec.patchJson", 12, ["a.spec.", "patchJson"]),
         ("go?id=6&to=0xA0c22A2bc7E37C1d5", 26, ["go?id=6&to=", "0xA0c22A2bc7E37C1d5"]),
         ("a/UseDistributedRuntime()", 18, ["a/UseDistributed", "Runtime()"]),
+        ("第一项items[0]です", 12, ["第一项", "items[0]です"]),
+        ("把函数f(值)打开", 10, ["把函数", "f(值)打开"]),
+        ("새 이름(name)으로", 10, ["새 이름", "(name)으로"]),
+        ("map[string]int", 8, ["map", "[string]", "int"]),
     ],
 )
 def test_lines_break_by_the_rules_of_the_script(text: str, width: int, expected: list[str]) -> None:

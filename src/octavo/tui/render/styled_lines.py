@@ -464,7 +464,7 @@ _HYPHENATED = re.compile(r"[\"'“‘(]*[^\W\d_]+(?:['’\u2010\u2013\u2014-][^\
 """A compound word with hyphens or dashes. Command line options, file names and URLs are not compound words."""
 _BREAK_SIGNS = r"[/\\\-_.?&=,:;#]+|(?<=[\w)])(?=%[0-9A-Fa-f]{2})"
 _SIGN_BREAK = re.compile(_BREAK_SIGNS)
-_INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(])")
+_INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(\[{{])")
 _LETTER = re.compile(r"[^\W_]")
 _MOST_SIGNS = 3
 """Maximum number of signs after a URL, such as the arrow of a link, that never are alone on a line."""
@@ -549,8 +549,12 @@ def _word_pattern(text: str) -> re.Pattern[str]:
 @cache
 def _multilingual_words() -> re.Pattern[str]:
     # Compiled on first use, because the 3 ms would slow down the start.
+    spaced = f"[^ {_CJK}{_OPENING}{_SYLLABIC}]++"
+    # A bracket after a Latin letter or a digit belongs to the word, as in `items[0]`.
+    before_bracket = f"(?:{spaced}(?<=[A-Za-z0-9_])[(\\[{{]++)"
+    letters = f"[{_CJK}][{_MARKS}]*|{_SYLLABLES}|{spaced}"
     return re.compile(
-        f"[{_OPENING}]*(?:[{_CJK}][{_MARKS}]*|{_SYLLABLES}|[^ {_CJK}{_OPENING}{_SYLLABIC}]+)[{_CLOSING}{_MARKS}]* *"
+        f"[{_OPENING}]*(?:{before_bracket}+(?:{letters})?|{letters})[{_CLOSING}{_MARKS}]* *"
         f"|[{_OPENING}]+ *|[{_SYLLABIC}]| +"
     )
 
