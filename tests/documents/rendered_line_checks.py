@@ -188,7 +188,7 @@ def _cut(lines: Iterable[Line], look: Styles, movable: Iterable[Block], when: st
     """Yield lines that are cut off, unless their block can be scrolled sideways."""
     moves = {id(within) for block in movable for within in block.walk()}
     for line in lines:
-        is_cut = any(piece.is_decoration and piece.text == look.glyphs.more for piece in line.pieces)
+        is_cut = any(piece.is_decoration and piece.text == look.glyphs.ellipsis for piece in line.pieces)
         if is_cut and not any(id(within) in moves for block in _blocks_of(line) for within in block.walk()):
             yield Fault(_line_number(line), f"cut {when}: {line.text.strip()}")
 
@@ -246,14 +246,14 @@ def _unused_width_of_code(
     `room_within` is the width for code inside another block, whose left edge stays in its place.
     """
     glyphs = look.glyphs
-    gap = re.compile(rf"{re.escape(glyphs.more)} {{2,}}{re.escape(glyphs.down)}")
+    gap = re.compile(rf"{re.escape(glyphs.ellipsis)} {{2,}}{re.escape(glyphs.vertical)}")
     free = dict.fromkeys(_blocks_at_right_edge(document.blocks), room_within) | {
         id(each): room for each in document.blocks
     }
     for line in lines:
-        if line.block is None or line.block.kind != "code" or glyphs.more not in line.text:
+        if line.block is None or line.block.kind != "code" or glyphs.ellipsis not in line.text:
             continue
-        if not any(piece.is_decoration and piece.text.strip() == glyphs.more for piece in line.pieces):
+        if not any(piece.is_decoration and piece.text.strip() == glyphs.ellipsis for piece in line.pieces):
             continue
         if gap.search(line.text) or line.width < free.get(id(line.block), 0) - 1:
             yield Fault(_line_number(line), f"room left in code: {line.text.strip()}")

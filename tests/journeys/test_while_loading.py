@@ -75,7 +75,7 @@ async def test_missing_space_of_a_visit_does_not_move_the_open_page(stage: Stage
         visit = here.current_visit
         assert visit is not None
         await run.press("g")
-        here.restore_visit(visit._replace(space="deleted"))
+        here.restore_visit(visit._replace(space_id="deleted"))
         assert here.current_visit is not None
         assert here.current_visit.position != visit.position
 

@@ -209,7 +209,7 @@ async def test_match_beyond_the_edge_of_wide_code_is_shown_and_marked(line_above
         wide = f"run first --option {'x' * 60} run second {'y' * 60} run third"
         app.pane.show(parse(f"```\n{line_above}{wide}\nrun fourth\n```\n"), key="p")
         await pilot.press("slash", *"run", "enter")
-        marked = app.pane.viewport.text_styles.hit_now.bgcolor
+        marked = app.pane.viewport.text_styles.current_match.bgcolor
         for name in ("first", "second", "third", "fourth", "first"):
             strips = [app.pane.render_line(row) for row in range(10)]
             after = [
@@ -237,7 +237,7 @@ async def test_canceled_search_restores_the_selected_block() -> None:
 
 def marked_text(pane: PageView | DiffView) -> str:
     """Return the text of the selected match, as far as it is visible."""
-    color = pane.viewport.text_styles.hit_now.bgcolor
+    color = pane.viewport.text_styles.current_match.bgcolor
     strips = [pane.render_line(row) for row in range(pane.size.height)]
     return "".join(text for strip in strips for text, style, _ in strip if style and style.bgcolor == color)
 

@@ -354,6 +354,6 @@ async def test_match_beside_a_title_that_arrives_later_is_marked() -> None:
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert "Opening hours for more." in screen(app.pane)
-        marked = app.pane.viewport.text_styles.hit_now.bgcolor
+        marked = app.pane.viewport.text_styles.current_match.bgcolor
         strips = [app.pane.render_line(row) for row in range(3)]
         assert [text for strip in strips for text, style, _ in strip if style and style.bgcolor == marked] == ["more"]

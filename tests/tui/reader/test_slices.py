@@ -126,7 +126,7 @@ def test_slices_look_like_whole_block(page: str) -> None:
     block = next(iter(parse(page).blocks))
     for width, room in ((40, 40), (76, 110)):
         for offset in (0, 24, 10_000):
-            folds = [Folds(panned={each.key: offset for each in block.walk()}) for _ in range(2)]
+            folds = [Folds(pan_offsets={each.key: offset for each in block.walk()}) for _ in range(2)]
             in_slices = lay_out([block], width, LOOK, folds[0], available_width=room)
             whole = render_block(LayoutContext(LOOK, folds[1], render_block, available_width=room), block, width)
             assert [line.text for line in in_slices] == [line.text for line in whole]

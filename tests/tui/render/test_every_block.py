@@ -63,7 +63,7 @@ def random_folds(document: Document, random: Random) -> Folds:
         elif block.kind == "tabs" and block.children:
             folds.choose_tab(random.choice(block.children))
         if block.kind in ("table", "code"):
-            folds.panned[block.key] = random.choice((1, 8, 10_000))
+            folds.pan_offsets[block.key] = random.choice((1, 8, 10_000))
     return folds
 
 

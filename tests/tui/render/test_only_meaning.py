@@ -35,7 +35,7 @@ def test_moved_and_reformatted_blocks_are_hidden_and_counted() -> None:
     before, after = f"{HARBOUR}\n\n# Now\n\n{rest}\n\n**{KEEPER}**\n", f"# Now\n\n{rest}\n\n{KEEPER}\n\n{HARBOUR}\n"
     units = units_of(compare(before, after))
     assert units.count == 0
-    assert units.hidden == {"move": 1, "formatting": 1}
+    assert units.hidden_counts == {"move": 1, "formatting": 1}
     assert hidden_lines(units) == [
         "1 move hidden",
         "1 move, 1 formatting hidden",
@@ -53,13 +53,13 @@ def test_moved_block_with_changed_number_is_shown() -> None:
 def test_container_around_unchanged_blocks_is_hidden_and_its_edits_are_not() -> None:
     before, after = f"{HARBOUR}\n\n{KEEPER}\n", f"> {HARBOUR}\n>\n> {KEEPER.replace('light', 'lamp')}\n"
     units = units_of(compare(before, after))
-    assert set(units.hidden) == {"formatting"}
+    assert set(units.hidden_counts) == {"formatting"}
     assert [unit.kinds for unit in units.units if unit.change_number >= 0] == [{"wording"}]
 
 
 def test_page_settings_are_never_hidden() -> None:
     units = units_of(compare("---\ndescription: Old\n---\n\nText.\n", "---\ndescription: New\n---\n\nText.\n"))
-    assert (units.count, units.hidden) == (1, Counter())
+    assert (units.count, units.hidden_counts) == (1, Counter())
 
 
 def test_threads_on_hidden_changes_are_shown() -> None:

@@ -274,7 +274,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             cut = len(wrapped) > _MAX_QUOTE_LINES
             for number, pieces in enumerate(wrapped[:_MAX_QUOTE_LINES]):
                 more = [Piece("…", styles.muted)] if cut and number == _MAX_QUOTE_LINES - 1 else []
-                lines.append(Line([Piece(f" {styles.glyphs.rail} ", styles.note), *pieces, *more]))
+                lines.append(Line([Piece(f" {styles.glyphs.dotted_vertical} ", styles.note), *pieces, *more]))
         if target.page is not None and target.page.outdated and not self._is_page_visible:
             lines.append(Line([Piece(" "), Piece(self._outdated_note, styles.muted)]))
         return [*lines, Line([])]

@@ -211,16 +211,16 @@ class OpenSpace(SpacePanes):
 
     def _remember_page(self, to_page: str | None = None) -> None:
         visit = self.visited_page
-        if visit is not None and visit.page != to_page:
+        if visit is not None and visit.page_id != to_page:
             self.shell.history.record(is_opened=False)
 
     def restore_visit(self, visit: VisitedPage) -> None:
         """Open a visited page at its reading position."""
-        if self.space is not None and visit.space == self.space.id and self.pages is not None:
-            self.open_page(visit.page, add_to_history=False, position=visit.position)
-            self.pages_tree.select_hidden(visit.page)
+        if self.space is not None and visit.space_id == self.space.id and self.pages is not None:
+            self.open_page(visit.page_id, add_to_history=False, position=visit.position)
+            self.pages_tree.select_hidden(visit.page_id)
         else:
-            self.show_space(visit.space, visit.page, add_to_history=False, position=visit.position)
+            self.show_space(visit.space_id, visit.page_id, add_to_history=False, position=visit.position)
 
     def show_status(self) -> None:
         """Show the path of the selected row or the open page in the status line, and the current heading in the

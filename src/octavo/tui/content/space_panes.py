@@ -269,8 +269,8 @@ SAVE_DELAY = 2.0
 class VisitedPage(NamedTuple):
     """A page in the navigation history, with its reading position."""
 
-    space: str
-    page: str
+    space_id: str
+    page_id: str
     position: ReadingPosition | None
     """Reading position in the page. None if the page was not visible."""
 

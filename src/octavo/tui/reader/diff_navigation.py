@@ -472,7 +472,7 @@ class DiffNavigation:
 def _why_no_change(_: object, navigation: DiffNavigation) -> str | None:
     if navigation.contents.has_changes or navigation.pane.find_bar.needle:
         return None
-    if hidden := navigation.contents.shown_diff.hidden.total():
+    if hidden := navigation.contents.shown_diff.hidden_counts.total():
         if hidden == 1:
             return "The only change is hidden, because it has no meaning. Press F to show it."
         return f"All {hidden} changes are hidden, because they have no meaning. Press F to show them."

@@ -235,7 +235,7 @@ class DiffView(Reader):
         """Text for the status line, such as `change 2 of 7 · 2 threads`."""
         parts = [text] if (text := self.navigation.position_text) else []
         if self.contents.only_meaning and not self.contents.shows_source:
-            parts.append(f"only meaning, {self.contents.page_diff.hidden.total()} hidden")
+            parts.append(f"only meaning, {self.contents.page_diff.hidden_counts.total()} hidden")
         if threads := self.contents.page_diff.thread_count:
             parts.append(plural(threads, "thread"))
         if self.contents.shows_source:

@@ -341,7 +341,7 @@ class FindBar(PanePart):
         spans: list[tuple[int, int, Style]] = []
         for match in self._match_spans(unit_index):
             if match.line == number:
-                style = styles.hit_now if (unit_index, match.nth) == self._current else styles.hit
+                style = styles.current_match if (unit_index, match.nth) == self._current else styles.match
                 spans.append((match.start + margin, match.end + margin, style))
         return restyle(strip, spans)
 

@@ -111,7 +111,7 @@ class MultiPageContents(DiffContents):
                 *section.rows(is_first=not joined.units),
                 *(() if section.is_folded else section.diff.units),
             ]
-        joined.hidden = sum((each.diff.hidden for each in self.sections), start=joined.hidden)
+        joined.hidden_counts = sum((each.diff.hidden_counts for each in self.sections), start=joined.hidden_counts)
         self.built_diff, self.built_starts = joined, (*starts, len(joined.units))
         self._built_sections = self.sections
 

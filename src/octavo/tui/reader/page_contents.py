@@ -347,7 +347,7 @@ class PageContents(Contents):
             return strip
         styles, margin = self.viewport.text_styles, self.margin_of(self._sticky_head.unit_index)
         strip = paint_line(self._sticky_head.lines[row], margin, strip.cell_length, self.viewport.base_style)
-        style = Style(underline=True) if styles.mono else styles.panel
+        style = Style(underline=True) if styles.is_monochrome else styles.panel
         return restyle(strip, [(margin, margin + self._sticky_head.width + 1, style)])
 
     # Find in page

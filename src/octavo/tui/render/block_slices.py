@@ -446,7 +446,7 @@ def render_failed_block(block: Block, source_of: Callable[[Block], str], styles:
     text = run_guarded(lambda: source_of(block) or block.plain(), lambda: "")[:_LONGEST_SOURCE]
     rows = flatten_emoji(text).expandtabs(4).split("\n")
     lines = [Line(part) for row in rows[:_MOST_SOURCE_LINES] for part in wrap([Piece(row, styles.text)], width - 4)]
-    lines += [Line([Piece(styles.glyphs.more, styles.muted, None, True)])] * (len(rows) > _MOST_SOURCE_LINES)
+    lines += [Line([Piece(styles.glyphs.ellipsis, styles.muted, None, True)])] * (len(rows) > _MOST_SOURCE_LINES)
     title = [Piece(f"{styles.glyphs.no} {block.kind}, shown as source", styles.error)]
     reason = [Piece("a bug in Octavo", styles.muted, None, True)]
     framed = box(lines, width, styles, title=title, right=reason)

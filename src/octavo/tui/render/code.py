@@ -99,7 +99,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
         parts = (
             wrap_code(pieces, inner, styles)
             if wraps
-            else [pan_pieces(pieces, pan, inner, styles.glyphs.more) if overflow else pieces]
+            else [pan_pieces(pieces, pan, inner, styles.glyphs.ellipsis) if overflow else pieces]
         )
         for index, part in enumerate(parts):
             number_pieces = []
@@ -176,7 +176,7 @@ def wrap_code(pieces: list[Piece], width: int, styles: Styles) -> list[list[Piec
 def code_tokens(context: LayoutContext, block: Block) -> Tokens | None:
     """Return the tokens of each row of a code block. None if the styles have no colors, or if the tokens are not loaded
     yet."""
-    if context.styles.mono or context.deferred is None or context.deferred.tokens is None:
+    if context.styles.is_monochrome or context.deferred is None or context.deferred.tokens is None:
         return None
     code = code_query(str(block.attrs.get("language") or ""), whole_block(block).text)
     return context.deferred.tokens.get(code) if code is not None else None
@@ -205,7 +205,7 @@ def _footer_pieces(
 
 
 def _highlight(line: Line, styles: Styles, width: int) -> None:
-    style = Style(bold=True) if styles.mono else styles.cursor
+    style = Style(bold=True) if styles.is_monochrome else styles.cursor
     blank = width - width_of(line.pieces)
     pieces = [
         Piece(text, piece_style + style, clickable, is_decoration, hidden)

@@ -261,11 +261,11 @@ def labelled_rule(
     """Return a horizontal line with text at the left and at the right."""
     glyphs, ink = styles.glyphs, styles.line if style is None else style
     tail = width_of(right) + 4 if right else 0
-    left_text = truncate(left, max(8, width - tail - 5), glyphs.more)
-    pieces = [Piece(glyphs.across * 2 + " ", ink, None, True), *left_text, Piece(" ", ink, None, True)]
-    pieces.append(Piece(glyphs.across * max(1, width - width_of(pieces) - tail), ink, None, True))
+    left_text = truncate(left, max(8, width - tail - 5), glyphs.ellipsis)
+    pieces = [Piece(glyphs.horizontal * 2 + " ", ink, None, True), *left_text, Piece(" ", ink, None, True)]
+    pieces.append(Piece(glyphs.horizontal * max(1, width - width_of(pieces) - tail), ink, None, True))
     if right:
-        pieces += [Piece(" ", ink), *right, Piece(" " + glyphs.across * 2, ink, None, True)]
+        pieces += [Piece(" ", ink), *right, Piece(" " + glyphs.horizontal * 2, ink, None, True)]
     return Line(pieces)
 
 
@@ -342,7 +342,7 @@ def _framed_lines(
     return [
         labelled_rule(styles, name, right, width, ink),
         *lines,
-        Line([Piece(styles.glyphs.across * width, end, None, True)]),
+        Line([Piece(styles.glyphs.horizontal * width, end, None, True)]),
     ]
 
 
@@ -386,7 +386,9 @@ def _render_sides(context: LayoutContext, conflict: ConflictView, decision: Conf
         columns.append([label, *(_mute(line, styles) if chosen and not is_taken else line for line in text)])
     if not is_wide:
         return [line for column in columns for line in ([Line([])] if column is not columns[0] else []) + column]
-    return [*side_by_side(columns, [room] * len(columns), Piece(f" {styles.glyphs.down} ", styles.line, None, True))]
+    return [
+        *side_by_side(columns, [room] * len(columns), Piece(f" {styles.glyphs.vertical} ", styles.line, None, True))
+    ]
 
 
 def _side_label_line(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
@@ -419,9 +421,7 @@ def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list
     hidden_lines = round((len(source) - shown_letters) / max(1, shown_letters) * _SIDE_LINES)
     if hidden_lines <= 0:
         return lines
-    text = (
-        f"{styles.glyphs.more} About {hidden_lines} more lines are not shown. Press e to see all lines in your editor."
-    )
+    text = f"{styles.glyphs.ellipsis} About {hidden_lines} more lines are not shown. Press e to see all lines in your editor."
     return [*lines[:_SIDE_LINES], *wrap_text(text, styles.muted, width)]
 
 
@@ -453,7 +453,7 @@ def _result_lines(context: LayoutContext, conflict: ConflictView, decision: Conf
         return _not_resolved(styles, decision, [*both, *words, *edit], width)
     comparison = conflict.outcomes.get(choice.kind)
     if comparison is None:  # The edit of the user is still being compared.
-        return [Line([Piece(styles.glyphs.more, styles.muted)])]
+        return [Line([Piece(styles.glyphs.ellipsis, styles.muted)])]
     text: list[Line] = []
     for unit in (each for each in _all_units(comparison) if each.kind not in ("title", "label")):
         text += render_unconflicted(context, unit, width)

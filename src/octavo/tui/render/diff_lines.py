@@ -132,7 +132,7 @@ def _render_heading(page: PageHeading, block: Block | None, styles: Styles, widt
     facts: list[Piece] = []
     for text, style in page.facts:
         facts += [Piece("  "), Piece(drawable_text(styles, text), getattr(styles, style))]
-    facts = truncate(facts, max(0, width - 12), glyphs.more)
+    facts = truncate(facts, max(0, width - 12), glyphs.ellipsis)
     sign = (
         [Piece(f"{drawable_text(styles, page.sign)} ", getattr(styles, _SIGN_STYLES[page.sign]))] if page.sign else []
     )
@@ -142,29 +142,29 @@ def _render_heading(page: PageHeading, block: Block | None, styles: Styles, widt
         Piece(drawable_text(styles, page.title), styles.strong, clickable),
         *([Piece(f"  {drawable_text(styles, page.path)}", styles.muted)] if page.path else []),
     ]
-    title = truncate(title, width - width_of(facts), glyphs.more)
+    title = truncate(title, width - width_of(facts), glyphs.ellipsis)
     gap = Piece(" " * (width - width_of(title) - width_of(facts)))
     row = Line([*title, gap, *facts], block)
-    return [row] if page.is_folded else [row, Line([Piece(glyphs.across * width, styles.line, None, True)], block)]
+    return [row] if page.is_folded else [row, Line([Piece(glyphs.horizontal * width, styles.line, None, True)], block)]
 
 
 def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
     glyphs = styles.glyphs
     clickable = Clickable("fold", unit.block.key) if unit.block is not None and unit.kind == "fold" else None
     hint = " press = to expand " if width >= 50 else " = expand "
-    tail = f"{hint}{glyphs.across * 2}" if clickable else ""
+    tail = f"{hint}{glyphs.horizontal * 2}" if clickable else ""
     room = width - 8 - len(tail)
     text = f" {glyphs.separator} {unit.text}" if unit.section_path and unit.text else unit.text
     if unit.section_path and cells(_section_text(unit.section_path, styles)) + cells(text) > room:
         text = text.removesuffix(" unchanged")  # Left out where space is short: all collapsed blocks are unchanged.
     path = _section_text(unit.section_path, styles, room - cells(text))
-    words = truncate([Piece(path, styles.text, clickable), Piece(text, styles.muted, clickable)], room, glyphs.more)
-    pieces = [Piece(glyphs.across * 2 + " ", styles.line, None, True), *words, Piece(" ", styles.line, None, True)]
-    pieces.append(Piece(glyphs.across * (width - width_of(pieces) - len(tail)), styles.line, None, True))
+    words = truncate([Piece(path, styles.text, clickable), Piece(text, styles.muted, clickable)], room, glyphs.ellipsis)
+    pieces = [Piece(glyphs.horizontal * 2 + " ", styles.line, None, True), *words, Piece(" ", styles.line, None, True)]
+    pieces.append(Piece(glyphs.horizontal * (width - width_of(pieces) - len(tail)), styles.line, None, True))
     if tail:
         pieces += [
             Piece(hint, styles.muted, clickable, True),
-            Piece(glyphs.across * 2, styles.line, None, True),
+            Piece(glyphs.horizontal * 2, styles.line, None, True),
         ]
     return Line(pieces, unit.block)
 
@@ -175,7 +175,7 @@ def _section_text(names: Sequence[str], styles: Styles, available_width: int = 1
     for first in range(1, len(names)):
         if cells(path) <= available_width:
             break
-        path = between.join([styles.glyphs.more, *(drawable_text(styles, name) for name in names[first:])])
+        path = between.join([styles.glyphs.ellipsis, *(drawable_text(styles, name) for name in names[first:])])
     return path
 
 
@@ -275,7 +275,7 @@ def _clip_lines(lines: list[Line], line_limit: int, styles: Styles, side_widths:
     block = lines[0].block
     number = block.lines[0] + 1 if block is not None and line_limit < 0 else None
     sign = add_gutter(
-        [Line([Piece(styles.glyphs.more, styles.muted, None, True)], block)], " ", number, styles, side_widths.side
+        [Line([Piece(styles.glyphs.ellipsis, styles.muted, None, True)], block)], " ", number, styles, side_widths.side
     )
     return [*lines[:line_limit], *sign] if line_limit > 0 else [*sign, *lines[line_limit:]]
 
@@ -323,7 +323,9 @@ def _render_entry(
             return [SidePair(old=_render_side(context, unit, block, "-", side_widths, is_old_side=True))]
         case model.MovedBlock(is_arrival=False):
             prefix = f"{_move_note('to', unit.added or (entry.new,))}: "
-            pieces = truncate([Piece(prefix + block_summary(entry.old))], side_widths.text_width, styles.glyphs.more)
+            pieces = truncate(
+                [Piece(prefix + block_summary(entry.old))], side_widths.text_width, styles.glyphs.ellipsis
+            )
             return note_sides(
                 ["".join(piece.text for piece in pieces)], styles, side_widths, entry.old, ">", is_old_side=True
             )
@@ -449,7 +451,7 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
 
     The lines of a thread have a block of kind `thread`, whose key is the id of the thread."""
     glyphs = styles.glyphs
-    rail = [Piece(" " * indent + glyphs.rail + " ", styles.note, None, True)]
+    rail = [Piece(" " * indent + glyphs.dotted_vertical + " ", styles.note, None, True)]
     inner = width - indent - 2
     lines = [Line(list(rail))]
     for thread, numbering in threads:
@@ -473,16 +475,18 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
         ]
         if thread.unsent:
             head += [Piece(f" {glyphs.separator} ", styles.muted), Piece(thread.unsent, styles.note)]
-        head = truncate(head, inner - len(numbering) - 2, glyphs.more)
+        head = truncate(head, inner - len(numbering) - 2, glyphs.ellipsis)
         room = inner - width_of(head) - len(numbering)
         head += [Piece(" " * max(1, room), PLAIN, None, True), Piece(numbering, styles.muted, None, True)]
         lines.append(Line([*rail, *head], block))
         if thread.word_change:
             change = f"words moved to {thread.moved_to}" if thread.moved_to else WORD_CHANGES[thread.word_change]
-            note = truncate([Piece(change, styles.warning)], inner, glyphs.more)
+            note = truncate([Piece(change, styles.warning)], inner, glyphs.ellipsis)
             lines.append(Line([*rail, *note], block))
         if thread.quote:
-            quoted = truncate([Piece(f"on “{thread.quote}”", styles.muted + Style(italic=True))], inner, glyphs.more)
+            quoted = truncate(
+                [Piece(f"on “{thread.quote}”", styles.muted + Style(italic=True))], inner, glyphs.ellipsis
+            )
             lines.append(Line([*rail, *quoted], block))
         lines += [Line([*rail, *line], block) for line in _message_lines([], thread, styles, inner)]
         hidden = thread.reply_count - len(thread.shown_replies)
@@ -521,7 +525,7 @@ def _message_lines(
         more = lay_out(blocks, width, styles, source=source) if blocks and len(lines) < most_lines else []
         lines += [[]] * bool(lines and more) + [line.pieces for line in more]
     if len(lines) > most_lines or len(text) > _MOST_TEXT:
-        lines = [*lines[: most_lines - 1], [Piece(styles.glyphs.more, styles.muted, None, True)]]
+        lines = [*lines[: most_lines - 1], [Piece(styles.glyphs.ellipsis, styles.muted, None, True)]]
     # Collapsed content can be expanded in the thread view only.
     return [
         [

@@ -284,7 +284,7 @@ class _UnitBuilder:
             moves = entry.moves if isinstance(entry, JointMove) else (entry,)
             counts[leading_kind(kinds)] += len(moves)
             if not any(isinstance(each, MovedBlock) and not each.is_arrival for each in moves):
-                self.units.hidden[leading_kind(kinds)] += len(moves)
+                self.units.hidden_counts[leading_kind(kinds)] += len(moves)
         self._add_unit(DiffUnit("label", text=f"{describe_counts(counts)} hidden"))
         for entry, _ in hidden:
             for each in entry.moves if isinstance(entry, JointMove) else (entry,):

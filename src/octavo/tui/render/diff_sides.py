@@ -95,7 +95,7 @@ def blank_line(side_widths: SideWidths, styles: Styles) -> Line:
 
 
 def _side_by_side(pair: SidePair, side_widths: SideWidths, styles: Styles) -> list[Line]:
-    rule = Piece(f" {styles.glyphs.down} ", styles.line, None, True)
+    rule = Piece(f" {styles.glyphs.vertical} ", styles.line, None, True)
     lines: list[Line] = []
     for old, new in zip_longest(pair.old, pair.new):
         left = pad(old.pieces if old is not None else [], side_widths.side)
@@ -159,7 +159,7 @@ def add_gutter(
     Signs: `+`, `-`, `~` for a change in place, `>` for a move, and a space. `unchanged` is the background for all signs
     but `+` and `-`."""
     background = {"+": styles.add_line, "-": styles.remove_line}.get(sign) or unchanged
-    glyph = {"-": styles.glyphs.minus, " ": styles.glyphs.down, ">": styles.glyphs.into}.get(sign, sign)
+    glyph = {"-": styles.glyphs.minus, " ": styles.glyphs.vertical, ">": styles.glyphs.arrow}.get(sign, sign)
     sign_styles = {"+": styles.success, "-": styles.error, "~": styles.warning, ">": styles.warning}
     sign_style = sign_styles.get(sign, styles.line) + Style(bold=sign != " ")
     all_lines = []

@@ -97,7 +97,7 @@ def _words_of_side(words: Iterable[model.TextPart], op: str) -> Iterator[tuple[m
 
 
 def _word_styles(styles: Styles) -> dict[str, Style]:
-    in_place = Style(reverse=True) if styles.mono else styles.cursor
+    in_place = Style(reverse=True) if styles.is_monochrome else styles.cursor
     return {"delete": styles.remove_word, "insert": styles.add_word, "format": in_place, "link": in_place}
 
 
@@ -132,7 +132,7 @@ def render_code_change(
         if not line.omitted:
             parts += _render_line(line, styles, side_widths, (old, new), tokens)
             continue
-        words = f"{styles.glyphs.more} {plural(line.omitted, 'unchanged line')}"
+        words = f"{styles.glyphs.ellipsis} {plural(line.omitted, 'unchanged line')}"
         old_lines, new_lines = (_muted_line(words, block, None, styles, side_widths) for block in (old, new))
         parts.append(SidePair(old_lines, new_lines, is_same=True))
     return merge_replacements(parts, side_widths)
@@ -145,7 +145,7 @@ def _code_title(block: Block) -> str:
 def _muted_line(
     text: str, block: Block | None, number: int | None, styles: Styles, side_widths: SideWidths
 ) -> list[Line]:
-    pieces = truncate([Piece(text, styles.muted, None, True)], side_widths.text_width, styles.glyphs.more)
+    pieces = truncate([Piece(text, styles.muted, None, True)], side_widths.text_width, styles.glyphs.ellipsis)
     return add_gutter([Line(pieces, block)], " ", number, styles, side_widths.side)
 
 
@@ -277,7 +277,7 @@ def render_table_change(
 
     def side(cells: Cells | None, block: Block, sign: str, number: int | None) -> list[Line]:
         lines = row_lines(cells, grid) if cells is not None else []
-        seen = [Line(pan_pieces(line, pan, text_width, styles.glyphs.more, at_words=True), block) for line in lines]
+        seen = [Line(pan_pieces(line, pan, text_width, styles.glyphs.ellipsis, at_words=True), block) for line in lines]
         return add_gutter(seen, sign, number, styles, side_widths.side)
 
     def pair_of_row(row: _ChangedRow) -> SidePair:
@@ -286,11 +286,11 @@ def render_table_change(
         return SidePair(before, after, is_same=row.signs[0] == row.signs[1])
 
     def on_both_sides(piece: Piece) -> SidePair:
-        pieces = truncate([piece], text_width, styles.glyphs.more)
+        pieces = truncate([piece], text_width, styles.glyphs.ellipsis)
         lines = [add_gutter([Line(pieces, block)], " ", None, styles, side_widths.side) for block in (old, new)]
         return SidePair(lines[0], lines[1], is_same=True)
 
-    row_rule = on_both_sides(Piece(styles.glyphs.across * min(text_width, grid.width), styles.line, None, True))
+    row_rule = on_both_sides(Piece(styles.glyphs.horizontal * min(text_width, grid.width), styles.line, None, True))
     parts = [pair_of_row(head), row_rule] if (any(old_titles) or any(new_titles)) and not is_continued else []
     # If any row has several lines, horizontal rules separate the rows.
     is_tall = any(len(row_lines(cells, grid)) > 1 for cells in body)
@@ -300,7 +300,7 @@ def render_table_change(
             parts += [row_rule] if is_tall and is_below_row else []
             parts.append(pair_of_row(row))
         else:
-            words = f"{styles.glyphs.more} {plural(row, 'unchanged row')}"
+            words = f"{styles.glyphs.ellipsis} {plural(row, 'unchanged row')}"
             parts.append(on_both_sides(Piece(words, styles.muted, None, True)))
     if overflow:
         parts.append(
@@ -334,7 +334,7 @@ def _table_notes(
     # Count a moved row at its new position. The new position may be in another table or slice: then count the old one.
     moved = sum(entry.is_arrival for entry in moves) or len(moves)
     rows_moved, places = ("1 row", "position") if moved == 1 else (f"{moved} rows", "positions")
-    text = f"{rows_moved} moved. {styles.glyphs.into} marks the old {places} (faint) and the new {places}."
+    text = f"{rows_moved} moved. {styles.glyphs.arrow} marks the old {places} (faint) and the new {places}."
     return parts + note_sides([text] * bool(moved), styles, side_widths, new)
 
 

@@ -117,7 +117,7 @@ class DiffUnits:
     """Number of threads. Drafts and findings do not count."""
 
     def __init__(self) -> None:
-        self.hidden: Counter[ChangeKind] = Counter()
+        self.hidden_counts: Counter[ChangeKind] = Counter()
         """Number of changes that are hidden because they cannot affect the meaning of the page, by kind."""
         self.units: list[DiffUnit] = []
         self.remaining: Iterator[DiffUnit] = iter(())

@@ -92,7 +92,7 @@ def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
         )
     clickable = Clickable("file", src)
     left = [
-        Piece(f"{styles.glyphs.down_load} ", styles.accent, clickable, True),
+        Piece(f"{styles.glyphs.download} ", styles.accent, clickable, True),
         Piece(title.text if title is not None else file_name(src) or "file", styles.link, clickable),
     ]
     right = [Piece(title.location if title is not None and title.location else "file", styles.muted, None, True)]
@@ -116,7 +116,7 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
     words = (title and title.text) or host_of(url)
     left = [
         Piece(
-            f"{styles.glyphs.no if refused else styles.glyphs.outside} ",
+            f"{styles.glyphs.no if refused else styles.glyphs.external} ",
             styles.error if refused else styles.accent,
             clickable,
             True,
@@ -151,7 +151,7 @@ def render_content_ref(context: LayoutContext, block: Block, width: int) -> list
         )
         return _render_broken(context, file_name(url) if words.startswith("broken") else words, problem, width)
     clickable = Clickable("link", url)
-    sign = glyphs.outside if destination is LinkDestination.OUTSIDE else glyphs.into
+    sign = glyphs.external if destination is LinkDestination.OUTSIDE else glyphs.arrow
     detail = "" if file_name(url).removesuffix(".md") == words else url
     if title is not None and (title.title or title.location):
         words, detail = title.text or words, title.location
@@ -177,7 +177,7 @@ def render_include(context: LayoutContext, block: Block, width: int) -> list[Lin
         text = "Reusable content from "
         left = [Piece(f"{styles.glyphs.diamond} ", styles.muted, None, True), Piece(text, styles.text, None, True)]
         return render_bar(context, [*left, *name], [], width)
-    rail = [Piece(styles.glyphs.rail + " ", styles.muted, None, True)]
+    rail = [Piece(styles.glyphs.dotted_vertical + " ", styles.muted, None, True)]
     head = [Line(part) for part in wrap([Piece("reusable content: ", styles.muted, None, True), *name], width - 2)]
     body = context.flow_children(block, width - 2, may_be_wide=True)
     return indent([*head, *body] if has_start(block) else body, rail, rail)
@@ -314,9 +314,9 @@ def _card_frame(
     title = [] if lines or clickable else [Piece("empty", styles.muted, None, True)]
     if cover:
         name = file_name(str(cover))
-        named = f"{styles.glyphs.picture} {name if cells(name) <= card_width - 8 else 'cover'}"
+        named = f"{styles.glyphs.image} {name if cells(name) <= card_width - 8 else 'cover'}"
         title = [Piece(named, styles.muted + Style(italic=True), Clickable("image", str(cover)), True)]
-    foot = [Piece(styles.glyphs.into, styles.accent, clickable, True)] if clickable else []
+    foot = [Piece(styles.glyphs.arrow, styles.accent, clickable, True)] if clickable else []
     rows = []
     for index, line in enumerate([*lines, *[[] for _ in range(height - len(lines))]]):
         rows.append(
@@ -394,7 +394,7 @@ def _image_frame(context: LayoutContext, block: Block, width: int, min_lines: in
     rows = _frame_lines(context, block, width, clickable)
     rows += [Line([]) for _ in range(min_lines - len(rows))]
     sign = Piece(
-        f"{glyphs.no if problem else glyphs.picture} ", styles.error if problem else styles.muted, clickable, True
+        f"{glyphs.no if problem else glyphs.image} ", styles.error if problem else styles.muted, clickable, True
     )
     title = [sign, Piece(_shown_name(src, width) or "image", styles.muted, clickable, True)]
     right = [Piece(facts, styles.muted, None, True)] if facts else []
@@ -465,7 +465,7 @@ def _render_thumbnail(context: LayoutContext, src: str, columns: int) -> list[Li
     if (
         cache is None
         or targets is None
-        or context.styles.mono
+        or context.styles.is_monochrome
         or context.styles.ascii
         or link_destination(src) is LinkDestination.BROKEN
     ):

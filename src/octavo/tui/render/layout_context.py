@@ -173,7 +173,7 @@ def _render_special_run(
         case "image":
             name = text.strip() or file_name(str(attrs.get("src") or "")) or "image"
             style, seen = styles.muted + Style(italic=True), Clickable("image", str(attrs.get("src") or ""))
-            sign = non_breaking(f"{glyphs.picture} ", styles)  # Keep the sign on the line of its name.
+            sign = non_breaking(f"{glyphs.image} ", styles)  # Keep the sign on the line of its name.
             if run.link is None:
                 return [Piece(f"{sign}{name}", style, seen)]
             destination = link_destination(run.link, targets)
@@ -206,7 +206,7 @@ def _run_style(run: Run, styles: Styles, background: Style) -> Style:
     if colour := run.attrs.get("color"):
         style += styles.style_for_color(str(colour))
     if "mark" in run.marks and (run.attrs.get("background") or not colour):
-        style = styles.cursor + style if not styles.mono else style + Style(reverse=True)
+        style = styles.cursor + style if not styles.is_monochrome else style + Style(reverse=True)
     if run.kind == "code" or "code" in run.marks:
         style = styles.code + Style(bold=style.bold, italic=style.italic, strike=style.strike)
     return style
@@ -275,7 +275,7 @@ def _render_link(
             sign = Piece(glyphs.no, styles.error, None, True)
         case LinkDestination.OUTSIDE:
             piece = Piece(words, style + styles.link, clickable)
-            sign = Piece(glyphs.outside, styles.accent, clickable, True)
+            sign = Piece(glyphs.external, styles.accent, clickable, True)
         case _:
             piece = Piece(words, style + styles.link, clickable)
     result += [piece] if words else []
@@ -307,7 +307,7 @@ class Folds:
     opened: dict[str, bool] = field(default_factory=dict)
     tabs: dict[str, int] = field(default_factory=dict)
     """When each tab was last selected, by slug: 1 for the first selection, 2 for the second."""
-    panned: dict[str, int] = field(default_factory=dict)
+    pan_offsets: dict[str, int] = field(default_factory=dict)
     """Number of cells by which each wide block is scrolled to the right."""
     hidden: dict[str, int] = field(default_factory=dict)
     """Number of cells of each wide block that did not fit when it was last rendered."""
@@ -315,24 +315,24 @@ class Folds:
     @property
     def state(self) -> tuple[dict[str, bool], dict[str, int], dict[str, int]]:
         """A copy of the expanded blocks, selected tabs and scroll offsets. Equal values mean equal lines."""
-        return self.opened.copy(), self.tabs.copy(), self.panned.copy()
+        return self.opened.copy(), self.tabs.copy(), self.pan_offsets.copy()
 
     def copy(self) -> Folds:
         """Return a copy with its own dictionaries."""
-        return Folds(self.opened.copy(), self.tabs.copy(), self.panned.copy(), self.hidden.copy())
+        return Folds(self.opened.copy(), self.tabs.copy(), self.pan_offsets.copy(), self.hidden.copy())
 
     def pan_offset(self, key: str, hidden: int, start: int = 0) -> int:
         """Remember that `hidden` cells of a block do not fit, and return by how many cells it is scrolled. `start` is
         the offset before the user scrolls."""
         self.hidden[key] = hidden
         if start:
-            self.panned.setdefault(key, start)
-        return min(self.panned.get(key, 0), hidden)
+            self.pan_offsets.setdefault(key, start)
+        return min(self.pan_offsets.get(key, 0), hidden)
 
     def pan_by(self, key: str, step: int) -> bool:
         """Scroll a wide block by `step` cells, and return whether it moved."""
-        previous = min(self.panned.get(key, 0), self.hidden.get(key, 0))
-        offset = self.panned[key] = max(0, min(previous + step, self.hidden.get(key, 0)))
+        previous = min(self.pan_offsets.get(key, 0), self.hidden.get(key, 0))
+        offset = self.pan_offsets[key] = max(0, min(previous + step, self.hidden.get(key, 0)))
         return offset != previous
 
     def is_open(self, block: Block) -> bool:

@@ -90,7 +90,7 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
         result += indent(
             [Line(line) for line in wrap([Piece(problem, styles.muted, None, True)], width - 2)], blank, blank
         )
-    rail = [Piece(f"{styles.glyphs.down} ", styles.line, None, True)]
+    rail = [Piece(f"{styles.glyphs.vertical} ", styles.line, None, True)]
     return [*result, *indent(details, rail, rail), *context.flow(block.children, width)]
 
 
@@ -148,7 +148,7 @@ def _loaded_details(
         return render_operation_details(context, query, operation, width)
     details = cache.get(OperationLayout(query, width, context.styles))
     if details is None:
-        return [Line([Piece(context.styles.glyphs.more, context.styles.muted, None, True)])]
+        return [Line([Piece(context.styles.glyphs.ellipsis, context.styles.muted, None, True)])]
     return details
 
 
@@ -346,7 +346,9 @@ def _render_schema(context: LayoutContext, schema: SchemaField, width: int) -> l
     for child in schema.children:
         result += _render_field(context, child, width)
     return result + (
-        wrap_text(f"{styles.glyphs.more} {schema.cut_off_reason}", styles.muted, width) if schema.cut_off_reason else []
+        wrap_text(f"{styles.glyphs.ellipsis} {schema.cut_off_reason}", styles.muted, width)
+        if schema.cut_off_reason
+        else []
     )
 
 
@@ -374,7 +376,9 @@ def _render_field(context: LayoutContext, schema_field: SchemaField, width: int)
     if schema_field.description:
         description_lines += _render_markdown(context, schema_field.description, width - 4)
     if schema_field.cut_off_reason:
-        description_lines += wrap_text(f"{styles.glyphs.more} {schema_field.cut_off_reason}", styles.muted, width - 4)
+        description_lines += wrap_text(
+            f"{styles.glyphs.ellipsis} {schema_field.cut_off_reason}", styles.muted, width - 4
+        )
     child_lines = [line for child in schema_field.children for line in _render_field(context, child, width - 2)]
     result = indent([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("    ")])
     return [

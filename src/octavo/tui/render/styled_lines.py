@@ -309,20 +309,20 @@ def box(
 
     def edged(left: str, right_end: str, words: Sequence[Piece], at_right: Sequence[Piece]) -> Line:
         room = width - 4
-        shown = truncate(with_background(background, words), room - 2, glyphs.more) if words else []
+        shown = truncate(with_background(background, words), room - 2, glyphs.ellipsis) if words else []
         used = width_of(shown) + 2 if shown else 0
         tail = with_background(background, at_right) if at_right and width_of(at_right) + 3 <= room - used else []
-        pieces = [Piece(left + glyphs.across, edge, None, True)]
+        pieces = [Piece(left + glyphs.horizontal, edge, None, True)]
         if shown:
             pieces += [Piece(" ", edge, None, True), *shown, Piece(" ", edge, None, True)]
         fill = width - 3 - used - (width_of(tail) + 3 if tail else 0)
-        pieces.append(Piece(glyphs.across * max(0, fill), edge, None, True))
+        pieces.append(Piece(glyphs.horizontal * max(0, fill), edge, None, True))
         if tail:
-            pieces += [Piece(" ", edge, None, True), *tail, Piece(" " + glyphs.across, edge, None, True)]
+            pieces += [Piece(" ", edge, None, True), *tail, Piece(" " + glyphs.horizontal, edge, None, True)]
         pieces.append(Piece(right_end, edge, None, True))
         return Line(pieces)
 
-    side = Piece(glyphs.down, edge, None, True)
+    side = Piece(glyphs.vertical, edge, None, True)
     gap = Piece(" ", background, None, True)
     result = [edged(glyphs.top_left, glyphs.top_right, title, right)] if edges[0] else []
     for line in lines:
@@ -342,7 +342,9 @@ def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
 
 def rule(width: int, styles: Styles, sign: str | None = None, style: Style | None = None) -> Line:
     """Return a horizontal line of `width` cells."""
-    return Line([Piece((sign or styles.glyphs.across) * width, styles.line if style is None else style, None, True)])
+    return Line(
+        [Piece((sign or styles.glyphs.horizontal) * width, styles.line if style is None else style, None, True)]
+    )
 
 
 def clickable_spans(lines: Iterable[Line]) -> list[ClickableSpan]:

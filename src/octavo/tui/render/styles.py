@@ -42,12 +42,12 @@ class Glyphs(NamedTuple):
     top_right: str = "╮"
     bottom_left: str = "╰"
     bottom_right: str = "╯"
-    across: str = "─"
-    down: str = "│"
-    double_across: str = "═"
-    heavy: str = "━"
+    horizontal: str = "─"
+    vertical: str = "│"
+    double_horizontal: str = "═"
+    thick_horizontal: str = "━"
     bar: str = "▌"
-    rail: str = "┊"
+    dotted_vertical: str = "┊"
     closed: str = "▸"
     opened: str = "▾"
     bullets: tuple[str, ...] = ("•", "◦", "▪", "‣")
@@ -56,18 +56,18 @@ class Glyphs(NamedTuple):
     yes: str = "✓"
     no: str = "✗"
     info: str = "i"
-    care: str = "!"
-    outside: str = "↗"
-    into: str = "→"
-    down_load: str = "↓"
-    picture: str = "▣"
+    warning: str = "!"
+    external: str = "↗"
+    arrow: str = "→"
+    download: str = "↓"
+    image: str = "▣"
     diamond: str = "◆"
     dot: str = "●"
     pen: str = "✎"
     reply: str = "↳"
     star: str = "★"
-    no_star: str = "☆"
-    more: str = "…"
+    empty_star: str = "☆"
+    ellipsis: str = "…"
     separator: str = "·"
     minus: str = "−"
     left: str = "‹"
@@ -80,12 +80,12 @@ ASCII = Glyphs(
     top_right="+",
     bottom_left="+",
     bottom_right="+",
-    across="-",
-    down="|",
-    double_across="=",
-    heavy="=",
+    horizontal="-",
+    vertical="|",
+    double_horizontal="=",
+    thick_horizontal="=",
     bar="|",
-    rail=":",
+    dotted_vertical=":",
     closed="+",
     opened="-",
     bullets=("*", "-", "*", "-"),
@@ -93,17 +93,17 @@ ASCII = Glyphs(
     todo="_",
     yes="v",
     no="x",
-    outside="^",
-    into=">",
-    down_load="v",
-    picture="#",
+    external="^",
+    arrow=">",
+    download="v",
+    image="#",
     diamond="*",
     dot="*",
     pen="%",
     reply=">",
     star="*",
-    no_star=".",
-    more="~",
+    empty_star=".",
+    ellipsis="~",
     separator="-",
     minus="-",
     left="<",
@@ -130,9 +130,9 @@ class _StyleFields(NamedTuple):
     button: Style = _BUTTON
     faded: Style = _FADED
     """Style of the text of a page while link hints are shown."""
-    hit: Style = _ADDED
-    hit_now: Style = _NOW
-    mono: bool = False
+    match: Style = _ADDED
+    current_match: Style = _NOW
+    is_monochrome: bool = False
     glyphs: Glyphs = UNICODE
 
 
@@ -151,7 +151,9 @@ class Styles(_StyleFields):
     @classmethod
     def plain(cls, *, ascii: bool = False) -> Styles:
         """Return styles with only bold, underlined and reversed text."""
-        return cls(accent=Style(bold=True), mono=True, error=Style(bold=True), glyphs=ASCII if ascii else UNICODE)
+        return cls(
+            accent=Style(bold=True), is_monochrome=True, error=Style(bold=True), glyphs=ASCII if ascii else UNICODE
+        )
 
     @classmethod
     def from_theme(cls, variables: Mapping[str, str], *, ascii: bool = False) -> Styles:
@@ -194,8 +196,8 @@ class Styles(_StyleFields):
                 color=page.rich_color if page else None, bgcolor=accent.rich_color if accent else None, bold=True
             ),
             faded=Style(color=muted.blend(page, 0.4).rich_color if muted and page else None, dim=not (muted and page)),
-            hit=background("octavo-cursor", underline=True),
-            hit_now=Style(
+            match=background("octavo-cursor", underline=True),
+            current_match=Style(
                 color=page.rich_color if page else None, bgcolor=warning.rich_color if warning else None, bold=True
             ),
             glyphs=ASCII if ascii else UNICODE,
@@ -207,26 +209,26 @@ class Styles(_StyleFields):
 
     @cached_property
     def link(self) -> Style:
-        return (PLAIN if self.mono else self.accent) + Style(underline=True)
+        return (PLAIN if self.is_monochrome else self.accent) + Style(underline=True)
 
     @cached_property
     def code(self) -> Style:
         """Style of inline code."""
-        return Style(bold=True) if self.mono else self.panel + self.text
+        return Style(bold=True) if self.is_monochrome else self.panel + self.text
 
     @cached_property
     def chip(self) -> Style:
         """Style of a tag, a key cap or a secondary button."""
-        return Style(reverse=True) if self.mono else self.panel + self.strong
+        return Style(reverse=True) if self.is_monochrome else self.panel + self.strong
 
     @cached_property
     def disabled(self) -> Style:
         """Style of a disabled button."""
-        return Style(dim=True) if self.mono else self.panel + self.faded
+        return Style(dim=True) if self.is_monochrome else self.panel + self.faded
 
     @cached_property
     def _headings(self) -> tuple[Style, ...]:
-        low = Style(dim=True) if self.mono else self.muted
+        low = Style(dim=True) if self.is_monochrome else self.muted
         slanted = Style(italic=True)
         return (self.strong, self.strong, self.strong, self.strong + slanted, low + Style(bold=True), low + slanted)
 
@@ -240,7 +242,7 @@ class Styles(_StyleFields):
         glyphs = self.glyphs
         return {
             "success": (self.success, glyphs.yes, "Success"),
-            "warning": (self.warning, glyphs.care, "Warning"),
+            "warning": (self.warning, glyphs.warning, "Warning"),
             "danger": (self.error, glyphs.no, "Danger"),
         }.get(style, (self.accent, glyphs.info, "Info"))
 

@@ -458,7 +458,10 @@ def cell_pieces(
         return [Piece(f"[{sign}]" if styles.ascii else sign, styles.success if value else styles.muted)]
     if column.type == "rating" and isinstance(value, int):
         stars = max(0, min(value, column.max))
-        return [Piece(glyphs.star * stars, styles.warning), Piece(glyphs.no_star * (column.max - stars), styles.muted)]
+        return [
+            Piece(glyphs.star * stars, styles.warning),
+            Piece(glyphs.empty_star * (column.max - stars), styles.muted),
+        ]
     if column.type == "select" and (labels := select_labels(cell, column)):
         edge = non_breaking(" ", styles)
         # Short options are never wrapped. Longer ones may be, because columns are narrow.
@@ -471,7 +474,7 @@ def cell_pieces(
             [Piece(f"@{flatten_emoji(plain_text(cell.runs)).strip().removeprefix('@')}", styles.note)] if pieces else []
         )
     if column.type in ("files", "image") and pieces:
-        kind, sign = ("file", glyphs.down_load) if column.type == "files" else ("image", glyphs.picture)
+        kind, sign = ("file", glyphs.download) if column.type == "files" else ("image", glyphs.image)
         clickables = {
             id(piece.clickable): Clickable(kind, piece.clickable.target)
             for piece in pieces
@@ -557,7 +560,7 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
     pan = context.folds.pan_offset(block.key, overflow)
     across = min(table_grid.width, table_width - 2)
     blank = Piece(" ", PLAIN, None, True)
-    row_rule = [blank, Piece(glyphs.across * across, styles.line, None, True)]
+    row_rule = [blank, Piece(glyphs.horizontal * across, styles.line, None, True)]
     striped = (
         (has_tall_rows or len(whole.children) > _MANY_ROWS) and bool(styles.surface) and not context.has_background
     )
@@ -565,7 +568,7 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
     def visible_lines(row: list[list[Piece]]) -> list[list[Piece]]:
         lines = row_lines(row, table_grid)
         return [
-            [blank, *(pan_pieces(line, pan, table_width - 1, glyphs.more, at_words=True) if overflow else line)]
+            [blank, *(pan_pieces(line, pan, table_width - 1, glyphs.ellipsis, at_words=True) if overflow else line)]
             for line in lines
         ]
 
@@ -581,7 +584,9 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
             all_lines.append(Line(row_rule, all_lines[-1].block if all_lines else whole_block(row_block)))
         all_lines += [Line(line, whole_block(row_block)) for line in lines]
     if table_grid.omitted_rows:
-        omitted_text = f"{glyphs.more} {plural(table_grid.omitted_rows, 'more row')} not shown (see the page source)"
+        omitted_text = (
+            f"{glyphs.ellipsis} {plural(table_grid.omitted_rows, 'more row')} not shown (see the page source)"
+        )
         all_lines.append(Line([blank, Piece(omitted_text, styles.muted, None, True)], block))
     if overflow and has_end(block):
         note = hidden_columns_text(*table_grid.hidden_columns(pan, table_width - 2), glyphs)

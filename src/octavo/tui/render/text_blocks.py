@@ -46,7 +46,7 @@ def render_page_title(context: LayoutContext, block: Block, width: int) -> list[
     styles = context.styles
     lines = _align(context.text_lines(block.runs, width, styles.strong), block, width)
     longest = max((line.width for line in lines), default=0)
-    lines.append(rule(max(3, min(longest, width)), styles, styles.glyphs.double_across, styles.accent))
+    lines.append(rule(max(3, min(longest, width)), styles, styles.glyphs.double_horizontal, styles.accent))
     if block.text.strip():
         lines += [Line([]), *wrap_text(" ".join(block.text.split()), styles.muted + Style(italic=True), width)]
     return lines
@@ -70,7 +70,7 @@ def render_heading(context: LayoutContext, block: Block, width: int) -> list[Lin
     lines = _align(context.text_lines(block.runs, width, styles.heading(level)), block, width)
     if level <= 2 and context.has_heading_rules and has_end(block):
         across = width if level == 2 and context.depth == 0 else max((line.width for line in lines), default=0)
-        lines.append(rule(across, styles, styles.glyphs.double_across if level == 1 else None))
+        lines.append(rule(across, styles, styles.glyphs.double_horizontal if level == 1 else None))
     return lines
 
 
@@ -170,7 +170,7 @@ def is_loose(block: Block) -> bool:
 
 def render_quote(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a quote with a bar at the left."""
-    bar = [Piece(context.styles.glyphs.down + " ", context.styles.muted, None, True)]
+    bar = [Piece(context.styles.glyphs.vertical + " ", context.styles.muted, None, True)]
     return indent(context.flow_children(block, width - 2, may_be_wide=True), bar, bar)
 
 
@@ -225,7 +225,7 @@ def render_conflict_block(context: LayoutContext, block: Block, width: int) -> l
         name = str(side.attrs.get("name") or "other side")
         if has_start(side):
             name_lines = wrap([Piece(name, styles.error, None, True)], width - 5)
-            dashes = [Piece(f"{glyphs.across * 2} ", styles.error, None, True)]
+            dashes = [Piece(f"{glyphs.horizontal * 2} ", styles.error, None, True)]
             result += indent(map(Line, name_lines), dashes, [Piece("   ", PLAIN, None, True)])
         result += context.flow_children(side, width - 2)
     return indent(result, bar, bar)
@@ -234,7 +234,7 @@ def render_conflict_block(context: LayoutContext, block: Block, width: int) -> l
 def render_condition(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a condition, and the blocks for visitors who meet the condition."""
     styles = context.styles
-    rail = [Piece(styles.glyphs.rail + " ", styles.muted, None, True)]
+    rail = [Piece(styles.glyphs.dotted_vertical + " ", styles.muted, None, True)]
     word = "shown if" if block.kind == "if" else "else if" if block.attrs.get("expression") else "else"
     label = [Piece(f"{word} ", styles.muted, None, True)]
     if block.attrs.get("expression"):
@@ -320,7 +320,7 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
     for index, tab in enumerate(block.children):
         title = " ".join(str(tab.attrs.get("title") or f"Tab {index + 1}").split())
         label = label_with_icon(tab.attrs.get("icon"), title, styles)
-        titles.append("".join(piece.text for piece in truncate([Piece(label)], width - 2, glyphs.more)))
+        titles.append("".join(piece.text for piece in truncate([Piece(label)], width - 2, glyphs.ellipsis)))
     one_row = sum(cells(title) + 2 for title in titles) <= width
     rows: list[list[Piece]] = [[]]
     underline: list[Piece] = []
@@ -332,7 +332,7 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
         if rows[-1] and width_of([*rows[-1], piece]) > width:
             rows.append([])
         rows[-1].append(piece)
-        line = glyphs.heavy if active and one_row else glyphs.across
+        line = glyphs.thick_horizontal if active and one_row else glyphs.horizontal
         underline.append(Piece(line * cells(text), styles.accent if active else styles.line, None, True))
     count = f"{chosen + 1} of {len(block.children)}"
     wide = width_of(rows[-1])
@@ -340,7 +340,9 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
         rows[-1].append(Piece(count.rjust(width - wide), styles.muted, None, True))
     result = [Line(names) for names in rows]
     if one_row:
-        result.append(Line([*underline, Piece(glyphs.across * (width - width_of(underline)), styles.line, None, True)]))
+        result.append(
+            Line([*underline, Piece(glyphs.horizontal * (width - width_of(underline)), styles.line, None, True)])
+        )
     else:
         result.append(rule(width, styles))
     return [*result, *body]
@@ -373,7 +375,7 @@ def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Lin
         lines = [*head, *([Line([])] if body and not is_continued else []), *body]
         is_last = number == count
         mark = [Piece(f" {str(number).rjust(digits)} ", styles.button, None, True), Piece(" ", PLAIN, None, True)]
-        side = " " if is_last else glyphs.down
+        side = " " if is_last else glyphs.vertical
         rail = [Piece(f" {blank}{side}  ", styles.line, None, True)]
         all_lines += indent(lines, rail if is_continued else mark, rail)
         if not is_last and has_end(step):
@@ -419,7 +421,7 @@ def render_expandable(context: LayoutContext, block: Block, width: int) -> list[
     """Render the title of an expandable, and its content if it is open."""
     styles, glyphs = context.styles, context.styles.glyphs
     is_open = context.folds.is_open(block)
-    rail = [Piece(glyphs.down + " ", styles.line, None, True)]
+    rail = [Piece(glyphs.vertical + " ", styles.line, None, True)]
     body = indent(context.flow_children(block, width - 2, may_be_wide=True), rail, rail) if is_open else []
     if not has_start(block):
         return body
@@ -454,7 +456,7 @@ def render_update(context: LayoutContext, update: Block, width: int, style: str)
     rows = wrap(head, width)
     used = width_of(rows[-1]) + 1
     if used < width - 4:
-        rows[-1] += [Piece(" ", PLAIN, None, True), Piece(glyphs.across * (width - used), styles.line, None, True)]
+        rows[-1] += [Piece(" ", PLAIN, None, True), Piece(glyphs.horizontal * (width - used), styles.line, None, True)]
     return [
         *(Line(row, whole_block(update)) for row in rows),
         Line([]),
