@@ -174,6 +174,6 @@ async def test_page_that_is_too_long_for_the_findings_is_counted(
 async def test_slow_check_is_shown_as_not_checked(
     live: Live, editor: SpaceEditor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(merge_effects, "TIMEOUT", 0.0)
+    monkeypatch.setattr(merge_effects, "CHECK_TIMEOUT", 0.0)
     known = await checks_of(live, editor, DeletePage(page=await editor.id("Beta")))
     assert fact(known, "links") == Fact("care", "links", "not checked: no response in 0 s")

@@ -258,17 +258,17 @@ def _ids_inside(block: Block | None) -> frozenset[int]:
     return frozenset(ids)
 
 
-_LETTERS = "asdfghjklqwertyuiopzxcvbnm"
-_MOST_SINGLE_LETTERS = 20
+_HINT_LETTERS = "asdfghjklqwertyuiopzxcvbnm"
+_MAX_SINGLE_LETTERS = 20
 """Maximum number of links with one letter. More links get two letters each."""
-_PLAIN = Style(bold=False, italic=False, underline=False, strike=False, reverse=False)
+_PLAIN_STYLE = Style(bold=False, italic=False, underline=False, strike=False, reverse=False)
 
 
 def hint_labels(count: int) -> list[str]:
     """Return `count` labels, at most 676. No label is the beginning of another."""
-    if count <= _MOST_SINGLE_LETTERS:
-        return list(_LETTERS[:count])
-    return [first + second for first in _LETTERS for second in _LETTERS][:count]
+    if count <= _MAX_SINGLE_LETTERS:
+        return list(_HINT_LETTERS[:count])
+    return [first + second for first in _HINT_LETTERS for second in _HINT_LETTERS][:count]
 
 
 @dataclass
@@ -302,7 +302,7 @@ class Hints:
     @property
     def help_parts(self) -> tuple[str, ...]:
         """Parts of the help text about the hints."""
-        letters = "type two letters" if len(self.by_label) > _MOST_SINGLE_LETTERS else "type a letter"
+        letters = "type two letters" if len(self.by_label) > _MAX_SINGLE_LETTERS else "type a letter"
         if self.typed:
             letters = f"type one more letter after {self.typed}"
         return letters, "capital letters open in browser", "esc cancel"
@@ -315,7 +315,8 @@ class Hints:
     def with_labels(self, strip: Strip, row: int, line: Line, margin: int, styles: Styles, base_style: Style) -> Strip:
         """Return a row with labels at links and dimmed text. `line` is its line after `margin` blank cells."""
         labelled_ids = {id(each.clickable) for each in self.by_label.values()}
-        faded, link = base_style + styles.faded + _PLAIN, base_style + styles.text + _PLAIN + Style(dim=False)
+        faded = base_style + styles.faded + _PLAIN_STYLE
+        link = base_style + styles.text + _PLAIN_STYLE + Style(dim=False)
         links_in_row = [each for each in self.clickables if each.line == row and id(each.clickable) in labelled_ids]
         strip = restyle(
             strip, [(0, strip.cell_length, faded), *((each.start, each.end, link) for each in links_in_row)]

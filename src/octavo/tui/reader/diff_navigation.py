@@ -73,7 +73,7 @@ _MAX_SEARCHED_SLICES = 6
 """Maximum number of slices to search for a block, because rendering all slices may take seconds."""
 
 
-NOT_BLOCKS = frozenset(("fold", "note", "change", "thread", "page"))
+NON_BLOCK_KINDS = frozenset(("fold", "note", "change", "thread", "page"))
 """Kinds of selectable rows in a diff that are not blocks of the page."""
 
 
@@ -176,9 +176,10 @@ class DiffNavigation:
 
     def _current_block(self, block: Block) -> Block:
         """Return the block with the same key in the current comparison, else `block` itself."""
-        if self.contents.page.compared is None or block.kind in NOT_BLOCKS or block.key in self.contents.thread_keys:
+        compared = self.contents.page.compared
+        if compared is None or block.kind in NON_BLOCK_KINDS or block.key in self.contents.thread_keys:
             return block
-        return self.contents.page.compared.find(block.key) or block
+        return compared.find(block.key) or block
 
     def _fold_hiding(self, block: Block) -> DiffUnit | None:
         """Return the unit of collapsed lines that hides `block`. None if `block` is visible."""
@@ -252,7 +253,7 @@ class DiffNavigation:
                 contains_by_id[id(top)] = top.has(block.key)
             return contains_by_id[id(top)]
 
-        is_page_block = block.kind and block.kind not in NOT_BLOCKS  # Rows such as notes have no source lines.
+        is_page_block = block.kind and block.kind not in NON_BLOCK_KINDS  # Rows such as notes have no source lines.
         for unit in self.page_range:
             each = self.contents.shown_diff.units[unit]
             if is_page_block:

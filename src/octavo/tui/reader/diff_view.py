@@ -22,7 +22,7 @@ from octavo.tui.reader.diff_navigation import (
     CHANGE_COMMANDS,
     DIFF_THREAD_COMMANDS,
     LAYOUT_COMMANDS,
-    NOT_BLOCKS,
+    NON_BLOCK_KINDS,
     ORDER_COMMANDS,
     DiffNavigation,
 )
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from octavo.tui.render.threads import ThreadSummary
     from octavo.tui.render.virtual_lines import LaidUnits
 
-CLEAR_AFTER = 0.3
+CLEAR_DELAY = 0.3
 """Seconds after which the previous page disappears if the next page is still loading."""
 _LAYOUT_NAMES: dict[DiffLayout, str] = {"changes": "", "sides": "split", "new": "new version", "old": "old version"}
 _MERGE_PREVIEW_KEYS = ("diff.next_change", "diff.unfold")
@@ -92,7 +92,7 @@ class DiffBlockCommands(BlockCommands):
     def is_outside_page(self) -> bool:
         """True if the selected row is neither a block of the page nor a thread."""
         selected = self.pane.cursor.current()
-        return selected is not None and selected.block.kind in NOT_BLOCKS - {"thread"}
+        return selected is not None and selected.block.kind in NON_BLOCK_KINDS - {"thread"}
 
     @property
     def is_thread(self) -> bool:
@@ -111,9 +111,9 @@ class DiffBlockCommands(BlockCommands):
         if unit.lines:
             first = next((line for line in unit.lines if line.op != "equal"), unit.lines[0]).new_number
             return Block("change", lines=(first, first + 1))
-        if block.kind not in NOT_BLOCKS:
+        if block.kind not in NON_BLOCK_KINDS:
             return block
-        return next((each for each in (*unit.hidden_blocks, *unit.blocks) if each.kind not in NOT_BLOCKS), None)
+        return next((each for each in (*unit.hidden_blocks, *unit.blocks) if each.kind not in NON_BLOCK_KINDS), None)
 
     @property
     def why_no_comment(self) -> str | None:
@@ -125,7 +125,7 @@ class DiffBlockCommands(BlockCommands):
 
 
 class DiffLoadingState(LoadingState):
-    """Loading message of a diff view. The previous page stays visible for `CLEAR_AFTER` seconds."""
+    """Loading message of a diff view. The previous page stays visible for `CLEAR_DELAY` seconds."""
 
     def __init__(self, pane: DiffView) -> None:
         super().__init__(pane)
@@ -138,7 +138,7 @@ class DiffLoadingState(LoadingState):
         super().show_loading(subject)
         self._next_subject = subject
         if self.pane.contents.has_content:
-            self._clear_delay.start_once(CLEAR_AFTER, self._clear_and_wait)
+            self._clear_delay.start_once(CLEAR_DELAY, self._clear_and_wait)
 
     def _clear_and_wait(self) -> None:
         self.pane.clear()

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from octavo.data.live import Live
 
 
-IMAGE_BYTES = 15 << 20
+MAX_IMAGE_BYTES = 15 << 20
 """Maximum size of an image in bytes."""
-DOWNLOAD_SECONDS = 10.0
+DOWNLOAD_TIMEOUT = 10.0
 """Maximum duration of an image download in seconds."""
-DECODE_SECONDS = 5.0
+DECODE_TIMEOUT = 5.0
 """Seconds that the decoder of an image may take."""
-DECODE_MEMORY = 768 << 20
+MAX_DECODE_MEMORY = 768 << 20
 """Bytes of memory that the decoder of an image may use."""
 MAX_IMAGE_CELLS = 8_000
 """Maximum number of cells of an image that is drawn with half blocks. More cells would be slow to paint."""
@@ -98,10 +98,10 @@ async def cached_image(session: Session, location: ImageLocation) -> bytes | Non
 async def download_image(session: Session, location: ImageLocation) -> bytes:
     """Download an image and store it in the cache. Raises ImageUnavailable or ApiError."""
     try:
-        async with asyncio.timeout(DOWNLOAD_SECONDS):
-            content = await _download(session, location.url, IMAGE_BYTES)
+        async with asyncio.timeout(DOWNLOAD_TIMEOUT):
+            content = await _download(session, location.url, MAX_IMAGE_BYTES)
     except TimeoutError:
-        raise ImageUnavailable(f"Could not load the image within {DOWNLOAD_SECONDS:g} s. Press r to retry.") from None
+        raise ImageUnavailable(f"Could not load the image within {DOWNLOAD_TIMEOUT:g} s. Press r to retry.") from None
     session.live.cache.put_derived(f"image {location.cache_key}", lambda: content)
     return content
 
@@ -127,14 +127,14 @@ async def scale_image(
         result = await run_bounded(
             "decode_picture",
             request + b"\n" + data,
-            seconds=DECODE_SECONDS,
-            memory=DECODE_MEMORY,
+            seconds=DECODE_TIMEOUT,
+            memory=MAX_DECODE_MEMORY,
             max_bytes=_HEADER_BYTES + 3 * width * height,
         )
     except OSError as error:
         return ScaledPicture(problem=f"Could not start the program that decodes images: {error.strerror}.")
     if result.exceeded:
-        return ScaledPicture(problem=f"Could not decode the image within {DECODE_SECONDS:g} s.")
+        return ScaledPicture(problem=f"Could not decode the image within {DECODE_TIMEOUT:g} s.")
     return parse_picture(result.output)
 
 
@@ -189,11 +189,11 @@ def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache
     return AsyncCache(find, capacity=50)
 
 
-SPECIFICATION_BYTES = 4 << 20
+MAX_SPECIFICATION_BYTES = 4 << 20
 """Maximum size of an OpenAPI file in bytes."""
-PARSE_SECONDS = 20.0
+PARSE_TIMEOUT = 20.0
 """Seconds that the parser of an OpenAPI file may take."""
-PARSE_MEMORY = 512 << 20
+MAX_PARSE_MEMORY = 512 << 20
 """Bytes of memory that the parser of an OpenAPI file may use."""
 _MAX_OUTPUT = 32 << 20
 """Maximum number of bytes of a parsed OpenAPI file. The file may be smaller, because references are resolved."""
@@ -248,14 +248,15 @@ async def _specification_in_space(session: Session, location: ContentRef, target
     file = await file_of(session.live, location, target)
     if file is None or not file.download_url:
         return Specification(error=f"The OpenAPI file {target.name} was deleted.")
-    return await parse_file(await _download(session, file.download_url, SPECIFICATION_BYTES), file.name or target.name)
+    content = await _download(session, file.download_url, MAX_SPECIFICATION_BYTES)
+    return await parse_file(content, file.name or target.name)
 
 
-async def parse_file(content: bytes, named: str, *, seconds: float = PARSE_SECONDS) -> Specification:
+async def parse_file(content: bytes, named: str, *, seconds: float = PARSE_TIMEOUT) -> Specification:
     """Parse an OpenAPI file. `named` is its name in messages. `error` of the result says why it could not be parsed."""
     try:
         result = await run_bounded(
-            "read_specification", content, seconds=seconds, memory=PARSE_MEMORY, max_bytes=_MAX_OUTPUT
+            "read_specification", content, seconds=seconds, memory=MAX_PARSE_MEMORY, max_bytes=_MAX_OUTPUT
         )
     except OSError as failure:
         return Specification(

@@ -419,7 +419,7 @@ def blocks_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
     return [(region if not order else first, last, block) for region, order, first, last, block in ranges]
 
 
-_MOST_HEAD_LINES = 4
+_MAX_HEAD_LINES = 4
 """Maximum number of lines of a sticky table head, which also takes at most a quarter of the rows."""
 
 
@@ -465,7 +465,7 @@ def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
     while head_start and lines[head_start - 1].block is table:
         head_start -= 1
     head = lines[head_start:rule_line]
-    if set(kinds[rule_line + 1 :]) != {"row"} or len(head) > min(_MOST_HEAD_LINES, viewport.row_count // 4):
+    if set(kinds[rule_line + 1 :]) != {"row"} or len(head) > min(_MAX_HEAD_LINES, viewport.row_count // 4):
         return NO_HEAD
     return TableHead(unit, head, lines[rule_line].width)
 

@@ -26,7 +26,7 @@ FIRST_BLOCKS = 24
 """Minimum number of blocks on the first screen of a long page."""
 FIRST_SCREEN_WAIT = 0.06
 """Maximum seconds to wait for the block to scroll to. The previous frame stays visible for as long."""
-_FREED_AT_ONCE = 4
+_FREED_PER_STEP = 4
 
 
 class PageLoaded(Message):
@@ -290,5 +290,5 @@ class PageLoader:
 
 def _free(freed: list[object]) -> Iterator[None]:
     while freed:
-        del freed[-_FREED_AT_ONCE:]
+        del freed[-_FREED_PER_STEP:]
         yield

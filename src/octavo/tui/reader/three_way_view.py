@@ -38,7 +38,7 @@ from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import empty_lines
 
 MAX_WIDTH = 160
-_MOST_CHANGES = 3
+_MAX_SHOWN_CHANGES = 3
 """Maximum number of merged changes between two conflicts that are shown. More changes are collapsed."""
 
 
@@ -129,7 +129,7 @@ class ConflictContents(Contents):
         merged = [each for each in passage.units if each.kind not in ("block", "label", "title")]
         count = len({each.change_number for each in merged if each.change_number >= 0})
         merged_text = f"merged from {self.side_names[1]} without conflicts"
-        if count > _MOST_CHANGES:
+        if count > _MAX_SHOWN_CHANGES:
             return [_Unit("fold", text=f"{count} changes {merged_text}")]
         units: list[_Unit] = []
         unchanged = 0

@@ -184,9 +184,9 @@ WORK_SECONDS = 0.004
 """Maximum seconds that a search or a copy runs before other events are handled."""
 WORK_INTERVAL = 0.01
 """Seconds between two steps of a search or a copy. Keys are handled in this time."""
-Missing = list[tuple[AsyncCache[Any, Any], Any]]
+MissingContents = list[tuple[AsyncCache[Any, Any], Any]]
 """Missing deferred content: pairs of a cache and the key to load."""
-FEW_LINES = 300
+MAX_LINES_AT_ONCE = 300
 """Maximum number of lines of a page that is rendered without the background thread."""
 
 
@@ -473,7 +473,7 @@ class BackgroundLayout:
         self._work: Work | None = None
         self._virtual_lines: VirtualLines[Any] | None = None
         """Lines that the background thread works on."""
-        self._missing: dict[int, Missing] = {}
+        self._missing: dict[int, MissingContents] = {}
         """Deferred content that was missing in each rendered unit, by the identity of the unit."""
         self._loading: list[AsyncCache[Any, Any]] = []
         """Caches that are loading content for the pane."""
@@ -517,9 +517,9 @@ class BackgroundLayout:
         return LaidUnits(self._layout, heights, lines, missing)
 
     def lay_out_short(self) -> None:
-        """Render all units of a page with at most `FEW_LINES` lines. Do nothing on a longer page."""
-        if self.viewport.virtual_lines.total <= FEW_LINES:
-            self.viewport.virtual_lines.lay_out_some(FEW_LINES)
+        """Render all units of a page with at most `MAX_LINES_AT_ONCE` lines. Do nothing on a longer page."""
+        if self.viewport.virtual_lines.total <= MAX_LINES_AT_ONCE:
+            self.viewport.virtual_lines.lay_out_some(MAX_LINES_AT_ONCE)
 
     def begin(self) -> None:
         """Render all units with an estimated height: now on a short page, in the background thread on a longer one."""
@@ -571,7 +571,7 @@ class BackgroundLayout:
     # Deferred content
 
     def _record_missing(
-        self, render: Callable[[Any], list[Line]], deferred: DeferredContent, missing: dict[int, Missing]
+        self, render: Callable[[Any], list[Line]], deferred: DeferredContent, missing: dict[int, MissingContents]
     ) -> Callable[[Any], list[Line]]:
         """Return a function that renders a unit and adds its missing deferred content to `missing`."""
 

@@ -74,7 +74,7 @@ def _choice_command(name: str, keys: str, title: str, help: str, kind: ChoiceKin
     )
 
 
-_NO_LINK = "The server did not return a link to this change request."
+_NO_REQUEST_LINK = "The server did not return a link to this change request."
 
 
 CONFLICT_COMMANDS: Commands[ConflictsScreen] = Commands(
@@ -96,7 +96,7 @@ CONFLICT_COMMANDS: Commands[ConflictsScreen] = Commands(
         Command("previous_page", "K", "Previous page", "Go to the previous page with conflicts", run=lambda _, view: view.move_row(-1), shown=False),
         Command("browser", "o", "Open in browser", "Open the change request in the browser", shown=False,
                 run=lambda app, view: confirm_link(app, view.source.change_request.urls.app or "", text=view.source.change_request.title),
-                why_not=lambda _, view: None if view.source.change_request.urls.app else _NO_LINK),
+                why_not=lambda _, view: None if view.source.change_request.urls.app else _NO_REQUEST_LINK),
         Command("up", "escape", "Back", "Go back and keep your choices", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
 )  # fmt: skip

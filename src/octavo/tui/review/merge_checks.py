@@ -44,8 +44,8 @@ MAX_PREDICTED_PAGES = 60
 MAX_QUOTE_LENGTH = 240
 """Maximum number of characters of a merged paragraph that the dialog shows."""
 MAX_CHANGES_IN_LINE = 4
-MERGED_TEXT = "merged text"
-LINTERS = "linters"
+MERGED_TEXT_LABEL = "merged text"
+LINTERS_LABEL = "linters"
 """Label of the row about linters that block merges."""
 ALREADY_ON_MAIN = "Main already has these changes."
 NO_CHANGES = "There are no changes to merge."
@@ -114,7 +114,7 @@ def why_number_required(checks: Checks) -> str:
         return "Readers would see conflict markers"
     if checks.deleted_titles:
         return f"This change request deletes {short_texts.plural(len(checks.deleted_titles), 'page')}"
-    if any(fact.label == LINTERS and fact.mark == "bad" for fact in checks.facts):
+    if any(fact.label == LINTERS_LABEL and fact.mark == "bad" for fact in checks.facts):
         return "Linters block the merge"
     return ""
 
@@ -218,7 +218,7 @@ async def _load_effects(
     if trees is None:
         note = "not checked: the base revision is not available"
         labels: list[tuple[Mark, str]] = [("care", "links"), ("care", "redirects")]
-        labels += [("bad", LINTERS)] if blocking else []
+        labels += [("bad", LINTERS_LABEL)] if blocking else []
         return _Effects(sites, tuple(Fact(mark, label, note) for mark, label in labels))
     pages = merge_effects.changed_page_ids(changed.changes)
     markers, broken_links, missing_redirects, images, reverts, findings, linted = await asyncio.gather(
@@ -424,9 +424,9 @@ def merged_text_facts(prediction: ConflictPrediction) -> list[Fact]:
         f"{each.name}: “{short_texts.shorten(' '.join(each.text.split()), MAX_QUOTE_LENGTH)}”"
         for each in prediction.suggestions[:3]
     ]
-    facts = [Fact("care", MERGED_TEXT, f"{quote} Check whether the merged text makes sense.") for quote in quotes]
+    facts = [Fact("care", MERGED_TEXT_LABEL, f"{quote} Check whether the merged text makes sense.") for quote in quotes]
     if (more := len(prediction.suggestions) - 3) > 0:
-        facts.append(Fact("care", MERGED_TEXT, f"{short_texts.plural(more, 'more paragraph')} to check"))
+        facts.append(Fact("care", MERGED_TEXT_LABEL, f"{short_texts.plural(more, 'more paragraph')} to check"))
     return facts
 
 

@@ -21,7 +21,7 @@ from octavo.tui.review import merge_effects
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.merge_checks import (
     ARCHIVE_HINT,
-    MERGED_TEXT,
+    MERGED_TEXT_LABEL,
     Checks,
     change_line,
     predict_conflicts,
@@ -176,7 +176,7 @@ class MergeReadiness:
     checks: Checks | None = None
 
 
-_BY_ITSELF = "merge this change request by itself"
+_MERGE_BY_ITSELF = "merge this change request by itself"
 
 
 def why_not_in_bulk(checks: Checks) -> str:
@@ -185,17 +185,17 @@ def why_not_in_bulk(checks: Checks) -> str:
         return as_clause(reason)
     if reason := why_number_required(checks):
         names = f": {list_first_names(checks.conflicts)}" if checks.conflicts else ""
-        return f"{as_clause(reason)}{names} ({_BY_ITSELF})"
-    if any(fact.label == MERGED_TEXT for fact in checks.facts):
+        return f"{as_clause(reason)}{names} ({_MERGE_BY_ITSELF})"
+    if any(fact.label == MERGED_TEXT_LABEL for fact in checks.facts):
         return (
             "main and this change request changed the same paragraph, so the two versions would be merged word by word "
-            f"({_BY_ITSELF} and check the text)"
+            f"({_MERGE_BY_ITSELF} and check the text)"
         )
     bad = [fact for fact in checks.facts if fact.mark == "bad"]
     if rules := [fact for fact in bad if fact.label in ("merge rules", "")]:
         unmet = [str(fact.text) for fact in rules if not fact.label] or [str(rules[0].text)]
         return f"the merge rules are not met ({', '.join(unmet)})"
-    return next((f"{fact.text} ({_BY_ITSELF})" for fact in bad), "")
+    return next((f"{fact.text} ({_MERGE_BY_ITSELF})" for fact in bad), "")
 
 
 async def check_queued(

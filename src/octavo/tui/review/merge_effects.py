@@ -28,7 +28,7 @@ from octavo.tui.render.deferred import LinkContext, LinkTargets
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.short_texts import Fact
 
-TIMEOUT = 10.0
+CHECK_TIMEOUT = 10.0
 """Seconds after which a check is stopped."""
 MAX_CHECKED_PAGES = 30
 """Maximum number of changed pages that a check reads, except the check for conflict markers."""
@@ -43,9 +43,9 @@ MAX_NAMES = 3
 async def run_with_timeout(label: str, check: Awaitable[tuple[Fact, ...]]) -> tuple[Fact, ...]:
     """Return the rows of `check`, or a row with the reason for a failure or timeout."""
     try:
-        return await asyncio.wait_for(check, TIMEOUT)
+        return await asyncio.wait_for(check, CHECK_TIMEOUT)
     except TimeoutError:
-        return (Fact("care", label, f"not checked: no response in {TIMEOUT:.0f} s"),)
+        return (Fact("care", label, f"not checked: no response in {CHECK_TIMEOUT:.0f} s"),)
     except ApiError as error:
         return (Fact("care", label, f"not checked: {error}"),)
 
@@ -244,7 +244,7 @@ async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
         return None
     op = sites.List(at=OrganizationRef(organization_id=space.organization), space=space.id, published=True, limit=100)
     try:
-        response = await asyncio.wait_for(live.fetch(op), TIMEOUT)
+        response = await asyncio.wait_for(live.fetch(op), CHECK_TIMEOUT)
     except (TimeoutError, ApiError):
         return None
     return response.items

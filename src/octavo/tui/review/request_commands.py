@@ -256,7 +256,7 @@ def reviewer_choices(
 
 MAX_MERGES = 20
 """Maximum number of change requests that are merged together."""
-_REQUIRED = "Enter a subject of 1 to 100 characters."
+_SUBJECT_REQUIRED = "Enter a subject of 1 to 100 characters."
 _MAX_SUBJECT = 100
 
 _NO_MARKDOWN = (
@@ -443,7 +443,7 @@ def _subject_field(draft: DialogDraft) -> DialogField:
     return DialogField(
         "Subject",
         draft.text,
-        required_error=_REQUIRED,
+        required_error=_SUBJECT_REQUIRED,
         max_length=_MAX_SUBJECT,
         save_draft=draft.autosave,
         save_draft_now=draft.autosave_now,

@@ -30,15 +30,15 @@ from octavo.tui.widgets.short_texts import short_age
 if TYPE_CHECKING:
     from octavo.tui.core.view import View
 
-Base = Literal["base", "review", "main"]
-_OLD_REVISION_NAMES: dict[Base, str] = {"review": "your last review", "main": "main"}
+OldRevision = Literal["base", "review", "main"]
+_OLD_REVISION_NAMES: dict[OldRevision, str] = {"review": "your last review", "main": "main"}
 FIRST_LIMIT = 100
 """Number of changes that the first request asks for."""
 MAX_LIMIT = 1000
 """Maximum number of changes that the server lists. Octavo finds more by comparing the revisions."""
 PREDICTION_DELAY = 0.6
 """Delay in seconds before the merge is predicted, so that the first diff loads earlier."""
-REVIEWS_WAIT = 2.0
+REVIEWS_WAIT_SECONDS = 2.0
 """Seconds after opening the view during which loaded reviews may change the old revision."""
 
 
@@ -85,7 +85,7 @@ class Comparison:
         """Page tree of the old revision, which has the positions of deleted pages."""
         self._new_pages: tuple[Page, ...] | None = None
         """Page tree of the new revision. None for the current revision of the change request."""
-        self._base: Base = "base"
+        self._base: OldRevision = "base"
         self._is_base_chosen = False
         """True after you chose the old revision. Until then, Octavo chooses it."""
         self._is_opening = opens_at_review and change_request.status in UNDECIDED
@@ -117,7 +117,7 @@ class Comparison:
     def start(self) -> None:
         """Load the changes, the reviews and the page tree."""
         if self._is_opening:
-            self._view.set_timer(REVIEWS_WAIT, self._stop_waiting_for_reviews)
+            self._view.set_timer(REVIEWS_WAIT_SECONDS, self._stop_waiting_for_reviews)
         self._follow_changes()
         self._view.subscriptions.follow_whole("reviews", reviews_of(self.at), self._show_reviews)
         self._view.follow("tree", content.ListPages(at=self.at), lambda _: self._on_change())
@@ -308,7 +308,7 @@ class Comparison:
             return  # The title shows that changes are missing.
         self._on_change()
 
-    async def _compare_revisions(self, base: Base) -> None:
+    async def _compare_revisions(self, base: OldRevision) -> None:
         try:
             revisions = await self._revisions_to_compare(base)
             if revisions.old is None:
@@ -351,7 +351,7 @@ class Comparison:
     def _compare_head(self, old: str | None, old_name: str = "") -> ComparedRevisions:
         return ComparedRevisions(self.space.revision_ref(old) if old else None, self.head, old_name)
 
-    async def _revisions_to_compare(self, base: Base) -> ComparedRevisions:
+    async def _revisions_to_compare(self, base: OldRevision) -> ComparedRevisions:
         if base == "review":
             review = self.my_review
             if review is not None and review.revision is not None:
@@ -393,7 +393,7 @@ class Comparison:
         review = self.my_review
         return review is not None and review.revision != self.change_request.revision
 
-    def _set_base(self, base: Base) -> None:
+    def _set_base(self, base: OldRevision) -> None:
         if base != self._base:
             self._base, self._base_changed = base, self.changed is not None
 
@@ -407,14 +407,14 @@ class Comparison:
             disabled = "This change request has not been edited since your last review."
         merged = change_request.status == "merged"
         base = "main before the merge" if merged else "the revision of main that this change request is based on"
-        choices: list[Choice[Base]] = [
+        choices: list[Choice[OldRevision]] = [
             Choice("base", "Base", detail=f"all changes since {base}"),
             Choice("review", "Your last review", detail="the revision that you reviewed last", disabled_reason=disabled,
                    right=short_age(review.created_at) if review else ""),
             Choice("main", "Main", detail="the current content of main"),
         ]  # fmt: skip
 
-        def on_choice(base: Base) -> None:
+        def on_choice(base: OldRevision) -> None:
             if base != self._base:
                 self._is_base_chosen, self._is_opening = True, False
                 self._set_base(base)
