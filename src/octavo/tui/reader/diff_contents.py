@@ -43,8 +43,7 @@ PAGE_ROW = "page"
 
 
 class PageSection:
-    """A page in a diff, with its comparison and threads. In a diff of several pages, also its heading, and a note if
-    there are no changes to show."""
+    """A page in a diff, with its comparison and threads. In a diff of several pages, also with a heading and a note."""
 
     def __init__(self, key: str) -> None:
         self.key = key

@@ -78,8 +78,7 @@ class FindBar(PanePart):
         """Top of the pane when `_waiting_steps` was set. The steps are dropped if the user scrolls."""
 
     def page_changed(self, *, was_awaited: bool = False) -> None:
-        """End the search when another page is shown. The new page is searched if the find bar is open, or if the page
-        `was_awaited` in an empty pane."""
+        """End the search. Search the new page if the find bar is open or the page `was_awaited` in an empty pane."""
         needle = self.needle if was_awaited or self._typed_text is not None else ""
         self._end_search()
         self._top_before, self._selected_before_search = START, None
@@ -254,8 +253,8 @@ class FindBar(PanePart):
         return self._selected_match.unit_index if self._selected_match is not None else -1
 
     def content_changed(self, *, unit_of_match: int = -1) -> None:
-        """Search again after the content changed. `unit_of_match` is the new index of the unit with the selected match,
-        or -1 for the same index."""
+        """Search again after the content changed. `unit_of_match` is the new index of the unit with the match, -1 if
+        unchanged."""
         if self._selected_match is not None and unit_of_match >= 0:
             self._selected_match = self._selected_match._replace(unit_index=unit_of_match)
             self._current = unit_of_match, self._current[1]

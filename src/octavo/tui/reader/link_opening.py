@@ -323,8 +323,7 @@ class PageTarget(NamedTuple):
 
 
 def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
-    """Return the target of the link page `page` if it is in this space. None for another target, which is opened, or if
-    the link is not followed."""
+    """Return the target of a link page if it is in this space. Otherwise open the target or explain the problem."""
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
         case "page" | "anchor" if not target.get("space"):

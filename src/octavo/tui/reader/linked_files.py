@@ -65,8 +65,7 @@ class ImageLocation:
 
     @property
     def cache_key(self) -> str:
-        """Key of the image in the cache. For a file in the space, without the query of the URL, because the query has a
-        signature that changes."""
+        """Key of the image in the cache. For a file in the space, it ignores the query of the URL, which changes."""
         return self.url if self.file is None else f"{self.file.id} {self.file.size} {self.url.partition('?')[0]}"
 
 

@@ -131,8 +131,8 @@ class PageLoader:
             self.navigation.restore_if_parsed()
 
     def load(self, markdown: str, head: PageHead, key: str) -> None:
-        """Show the first screen of a page, then the whole page. An earlier version with the same `key` stays visible
-        until the whole page is parsed."""
+        """Show the first screen, then the whole page. An earlier version with the same `key` stays until the page is
+        parsed."""
         document = self.contents.document if key == self.contents.key else None
         if document is not None and markdown == self.contents.markdown:
             self._show_same(document, head)

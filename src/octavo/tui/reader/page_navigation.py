@@ -1,5 +1,5 @@
-"""Navigation in a page: headings, anchors, threads, Markdown source and reading positions. A move beyond the parsed
-part is made later."""
+"""Navigation in a page: headings, anchors, threads, source and reading positions. Moves may wait until the page is
+parsed."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class PageNavigation:
         self._position_when_requested = ReadingPosition()
         """Reading position when `restore_later` was called."""
         self._unfinished_restore: tuple[ReadingPosition, ReadingPosition] | None = None
-        """Position to restore when the whole page is parsed, then the position of the user at the request. Nothing is
-        restored if the user has moved."""
+        """Position to restore when the page is parsed, and the position of the user at the request. Not restored after
+        a move."""
         self.is_latest = True
         """False while a newer version of the page is loading, which may have a missing anchor."""
         self.pending_jump: PendingJump | None = None
@@ -131,8 +131,7 @@ class PageNavigation:
             self.repeat_when_parsed(lambda: self.go_to_heading(step))
 
     def go_to_anchor(self, anchor: str) -> bool:
-        """Go to the heading or block with this anchor. An empty anchor goes to the top. Return False if the anchor is
-        missing or not parsed yet."""
+        """Go to the heading or block `anchor`, or to the top if empty. Return False if it is missing or not parsed."""
         wanted = anchor.lstrip("#")
         document = self.contents.document
         self.cancel_waiting_moves()
@@ -332,8 +331,8 @@ class PageNavigation:
     # Jumps to content that is not parsed yet
 
     def call_with_footnote(self, label: str, show: Callable[[Block | None], None]) -> None:
-        """Call `show` with a footnote as soon as it is parsed, or with None if the page has no such footnote. Never
-        called if the user moves before that."""
+        """Call `show` with a footnote once it is parsed, or with None without such a footnote. Not called if the user
+        moves first."""
         if (note := self.contents.footnote(label)) is not None or self.contents.is_fully_parsed:
             show(note)
         else:  # Footnotes are at the end of a page, which is not parsed yet.
@@ -341,8 +340,7 @@ class PageNavigation:
             explain(self.pane, STILL_LOADING)
 
     def report_missing(self, anchor: str) -> None:
-        """Tell the user that the anchor of a link is missing or cannot be located. Wait for the rest of the page if a
-        jump to the anchor is pending."""
+        """Say that the anchor of a link is missing or cannot be located, at once or when the jump to it has failed."""
         name, document = anchor.lstrip("#"), self.contents.document
         if self.pending_jump is not None and self.pending_jump.anchor == name:
             self.pending_jump = self.pending_jump._replace(by_link=True)

@@ -65,8 +65,8 @@ class SinglePageLayout:
         self._shown: tuple[ChangedPage, ComparedRevisions] | None = None
         """Shown entry and compared revisions."""
         self._failed: tuple[ChangedPage, ComparedRevisions, datetime | None] | None = None
-        """Entry that could not be loaded, its compared revisions, and the time of the list of changes. Not loaded again
-        until `retry` or a newer list."""
+        """Entry that could not be loaded, its revisions, and the time of the list of changes. `retry` loads it
+        again."""
         self._anchors: TwoVersionAnchors | None = None
         """Anchors of the threads in both versions of the shown entry. None while they are loading."""
 
@@ -205,8 +205,7 @@ class AllPagesLayout:
         self._is_visible = False
         """True once the diff has a size."""
         self._synced_keys = ("", "")
-        """Keys of the selected entry and of the page under the cursor at the last `sync_with_tree`. The next call finds
-        out which of them moved."""
+        """Keys of the selected entry and of the page under the cursor when `sync_with_tree` was last called."""
         self._pending_key = ""
         """Key of the page to go to as soon as its lines exist. Empty if there is none."""
         self._key_to_restore = ""

@@ -300,8 +300,7 @@ async def predict_conflicts(
     *,
     main: str | None = None,
 ) -> ConflictPrediction:
-    """Predict the conflicts of a merge. `main` is the revision of main. None for the current one. Raises ApiError if
-    the content cannot be loaded."""
+    """Predict the conflicts of a merge into the revision `main`. None means the current one. Raises ApiError."""
     if not change_request.outdated:
         is_updated = change_request.revision_merged_ancestor is not None
         return ConflictPrediction(is_on_main=is_updated and not changed.changes and not count_unlisted(changed))

@@ -108,8 +108,7 @@ def plan_facts(plan: RevertPlan) -> tuple[Fact, ...]:
 
 
 async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:
-    """Create a change request that reverts the merge, and open it for review. Continue an interrupted revert in its
-    draft, which has the same title."""
+    """Revert the merge in a new change request. An incomplete revert continues in the draft with the same title."""
     with show_progress(app, f"Reverting #{merged.number}…"):
         try:
             sentence, at = await _write_revert(app, space, merged)

@@ -92,8 +92,7 @@ class WordChanges:
         return next((title for title, added in texts if quote in added), "")
 
     def update(self, page_id: str, anchors: TwoVersionAnchors) -> None:
-        """Update the word changes of the threads on a page, and move its pending comments. Do nothing until `anchors`
-        has found the blocks of the threads."""
+        """Update the word changes of the threads that `anchors` located on a page, and move its pending comments."""
         threads = self._threads.threads_on_page(page_id)
         for thread in () if anchors.needs_search(threads) else threads:
             self._changes_by_thread[thread.id] = anchors.word_change(thread)

@@ -300,8 +300,8 @@ class LinterRuns:
         self._slots = asyncio.Semaphore(MAX_LINTERS)
 
     async def findings(self, page: LintedPage) -> PageFindings:
-        """Return the findings of all linters on a page, by block. `failures` of the result has a sentence for each
-        linter that failed or reported too much."""
+        """Return the findings of all linters on a page, by block, and a sentence in `failures` for each failed
+        linter."""
         outcomes = await asyncio.gather(*(self._run(linter, page) for linter in self._linters))
         all_findings = [each for findings, _ in outcomes for each in findings]
         return PageFindings(

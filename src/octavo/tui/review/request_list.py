@@ -100,8 +100,7 @@ def offered_filters(
     space_title: Callable[[ChangeRequest], str],
     status: StatusOf,
 ) -> list[tuple[RequestFilter, int, int]]:
-    """Return the filters to offer, each with the number of matching and of undecided change requests. Filters that
-    match all or none are left out."""
+    """Return the filters that may shorten the list, with the counts of matching and of undecided change requests."""
     filters = [*_STATUS_FILTERS, *_REVIEW_FILTERS, *_CONFLICT_FILTERS]
     approvers = Counter(name for item in items for name in (*status(item).approved, *status(item).outdated_approvals))
     for name, _ in approvers.most_common():

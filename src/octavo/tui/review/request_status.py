@@ -88,8 +88,7 @@ def request_status(
 
 
 def needs_prediction(change_request: ChangeRequest) -> bool:
-    """Return True for an open or draft change request if main has changed since the change request was created.
-    Otherwise there are no conflicts to predict."""
+    """Return True if main changed after an open or draft change request was created. Others have no conflicts."""
     return change_request.status in UNDECIDED and (
         change_request.outdated or change_request.revision_merged_ancestor is not None
     )

@@ -138,8 +138,7 @@ def proposed_notes_of(app: Shell, target: RequestTarget) -> tuple[ProposedNote, 
 
 
 def open_pending_comments(app: Shell, target: RequestTarget) -> None:
-    """List the pending comments and the proposed notes. Show the chosen one on its page, or open the change request if
-    the view cannot show it."""
+    """List pending comments and proposed notes. Show the chosen one on its page, or else open the change request."""
 
     def on_answer(chosen: ListedComment) -> None:
         if isinstance(chosen, ProposedNote) and target.show_block is not None:

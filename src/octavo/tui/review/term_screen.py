@@ -1,5 +1,4 @@
-"""The list of the places in a space that still have an old term. Commands replace the term there, or suggest the
-replacement in pending comments."""
+"""The list of places with an old term. Commands replace the term, or suggest the replacement in pending comments."""
 
 from __future__ import annotations
 
