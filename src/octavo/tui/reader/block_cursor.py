@@ -151,8 +151,7 @@ class BlockCursor(PanePart):
             self.top_changed(down=False)  # The first row stays in place, so the block can only move down.
 
     def top_changed(self, *, down: bool) -> None:
-        """Select another block if the selected block is out of view: the first visible block if `down`, else the
-        last."""
+        """Select another block if the selected one is out of view: the first visible block if `down`, else the last."""
         visible = self.visible_spans()
         selected = self.current()
         if visible and selected is not None and all(span.block is not selected.block for span in visible):

@@ -253,7 +253,7 @@ class FindBar(PanePart):
         return self._selected_match.unit_index if self._selected_match is not None else -1
 
     def content_changed(self, *, unit_of_match: int = -1) -> None:
-        """Search again after the content changed. `unit_of_match` is the new index of the unit with the match, -1 if
+        """Search again in changed content. `unit_of_match` is the new index of the unit with the match, -1 if
         unchanged."""
         if self._selected_match is not None and unit_of_match >= 0:
             self._selected_match = self._selected_match._replace(unit_index=unit_of_match)

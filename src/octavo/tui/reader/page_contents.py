@@ -125,7 +125,7 @@ class PageThreads:
         return next(iter(self.marked_blocks(span, hidden=False)), None)
 
     def marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
-        """Return the blocks with open threads that are marked at `span`: visible ones, or collapsed ones if
+        """Return the blocks with open threads marked at `span`: the visible blocks, or the collapsed ones if
         `hidden`."""
         paths = self.paths_by_block(span.unit_index, self.marks).get(span.block.key, ())
         return [path[-1] for path in paths if self.viewport.folds.hides(path) == hidden]

@@ -131,8 +131,7 @@ class PageLoader:
             self.navigation.restore_if_parsed()
 
     def load(self, markdown: str, head: PageHead, key: str) -> None:
-        """Show the first screen, then the whole page. An earlier version with the same `key` stays until the page is
-        parsed."""
+        """Show the first screen, then the whole page. An earlier version with the same `key` stays until then."""
         document = self.contents.document if key == self.contents.key else None
         if document is not None and markdown == self.contents.markdown:
             self._show_same(document, head)

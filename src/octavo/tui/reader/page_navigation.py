@@ -1,5 +1,4 @@
-"""Navigation in a page: headings, anchors, threads, source and reading positions. Moves may wait until the page is
-parsed."""
+"""Navigation in a page: headings, anchors, threads, source and positions. Moves may wait until the page is parsed."""
 
 from __future__ import annotations
 
@@ -54,8 +53,7 @@ class PageNavigation:
         self._position_when_requested = ReadingPosition()
         """Reading position when `restore_later` was called."""
         self._unfinished_restore: tuple[ReadingPosition, ReadingPosition] | None = None
-        """Position to restore when the page is parsed, and the position of the user at the request. Not restored after
-        a move."""
+        """Position to restore when the page is parsed, and the position at the request. Dropped if the user moves."""
         self.is_latest = True
         """False while a newer version of the page is loading, which may have a missing anchor."""
         self.pending_jump: PendingJump | None = None
@@ -331,8 +329,7 @@ class PageNavigation:
     # Jumps to content that is not parsed yet
 
     def call_with_footnote(self, label: str, show: Callable[[Block | None], None]) -> None:
-        """Call `show` with a footnote once it is parsed, or with None without such a footnote. Not called if the user
-        moves first."""
+        """Call `show` with a footnote once it is parsed, or with None if there is none. A move cancels the call."""
         if (note := self.contents.footnote(label)) is not None or self.contents.is_fully_parsed:
             show(note)
         else:  # Footnotes are at the end of a page, which is not parsed yet.

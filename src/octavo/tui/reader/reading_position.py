@@ -230,8 +230,7 @@ def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingP
 
 
 def top_of_position(lines: Lines, position: ReadingPosition, unit_index: int, width: int) -> LinePosition:
-    """Return the top for a reading position whose block is in the unit `unit_index`. `width` is the width of lines in
-    cells."""
+    """Return the top for a reading position with its block in the unit `unit_index`. `width` is in cells."""
     first_lines = (first for first, _, block in block_ranges(lines.lines(unit_index)) if block.key == position.top)
     first = next(first_lines, -1) if position.top else -1
     is_same = position.width == width

@@ -212,7 +212,7 @@ def stored_revisions(update_fact: Any) -> MergeRevisions | None:
 
 
 async def _find_last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
-    """Return the first revision from `start` on that is an update from main, `first` or has no parents. None if
+    """Return the first revision from `start` on that updates from main, is `first` or has no parents. None if
     unknown."""
     revision_id = start
     for _ in range(MAX_ANCESTORS):

@@ -65,8 +65,7 @@ class SinglePageLayout:
         self._shown: tuple[ChangedPage, ComparedRevisions] | None = None
         """Shown entry and compared revisions."""
         self._failed: tuple[ChangedPage, ComparedRevisions, datetime | None] | None = None
-        """Entry that could not be loaded, its revisions, and the time of the list of changes. `retry` loads it
-        again."""
+        """Entry that could not be loaded, its revisions, and the time of the list of changes. `retry` loads it."""
         self._anchors: TwoVersionAnchors | None = None
         """Anchors of the threads in both versions of the shown entry. None while they are loading."""
 

@@ -300,7 +300,7 @@ class LinterRuns:
         self._slots = asyncio.Semaphore(MAX_LINTERS)
 
     async def findings(self, page: LintedPage) -> PageFindings:
-        """Return the findings of all linters on a page, by block, and a sentence in `failures` for each failed
+        """Return the findings of all linters on a page by block, and a sentence in `failures` for each failed
         linter."""
         outcomes = await asyncio.gather(*(self._run(linter, page) for linter in self._linters))
         all_findings = [each for findings, _ in outcomes for each in findings]
