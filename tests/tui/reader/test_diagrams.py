@@ -245,7 +245,7 @@ async def test_cursor_stays_visible_when_diagram_above_grows(opened: bool) -> No
         app.pane.cursor.select(app.pane.cursor.visible_spans()[-1])
         assert bar_column(app.pane) == ["Below it."]
         if opened:
-            app.pane.open_clickable(app.pane.clickables.visible()[0], in_browser=False)
+            app.pane.open_clickable(app.pane.clickables.visible_spans()[0], in_browser=False)
         async with asyncio.timeout(60):
             while "Below it." in screen(app.pane):
                 await pilot.pause(0.02)

@@ -543,7 +543,9 @@ async def test_tabs_of_one_name_are_selected_together() -> None:
         page = f"{TAB_GROUP}\nbefore\n\n{TAB_GROUP}"
         await show_all_lines(page, page.replace("before", "after"), app, pilot)
         assert screen(app.pane).count("run npm") == 2
-        yarn = [each for each in app.pane.clickables.visible() if each.kind == "tab" and each.clickable.index == 1]
+        yarn = [
+            each for each in app.pane.clickables.visible_spans() if each.kind == "tab" and each.clickable.index == 1
+        ]
         app.pane.open_clickable(yarn[0], in_browser=False)
         await pilot.pause()
         assert screen(app.pane).count("run yarn") == 2
@@ -556,7 +558,7 @@ async def test_expanded_text_is_found() -> None:
         await show_all_lines(page, page.replace("before", "after"), app, pilot)
         await pilot.press("slash", *"hidden", "enter")
         assert app.pane.find_bar.search_status == "no matches"
-        (more,) = [each for each in app.pane.clickables.visible() if each.kind == "fold"][-1:]
+        (more,) = [each for each in app.pane.clickables.visible_spans() if each.kind == "fold"][-1:]
         app.pane.open_clickable(more, in_browser=False)
         assert app.pane.find_bar.search_status == "1 found"
 

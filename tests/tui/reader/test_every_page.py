@@ -84,7 +84,7 @@ async def test_keys_reach_everything_that_opens() -> None:
             assert {id(span.block) for span in spans} >= clickable
             by_letter: set[tuple[str, str, int]] = set()
             for _ in range(200):
-                hints = Hints(app.pane.clickables.visible())
+                hints = Hints(app.pane.clickables.visible_spans())
                 by_letter |= {
                     (clickable.kind, clickable.target, clickable.clickable.index)
                     for clickable in hints.by_label.values()

@@ -89,7 +89,7 @@ async def test_link_behind_find_bar_has_no_hint() -> None:
     async with app.run_test(size=(80, 6)) as pilot:
         app.pane.show(parse(MANY_LINKS), title="", key="p")
         await pilot.press("slash", *"entry", "enter", "g", "f")
-        assert len(app.pane.clickables.visible()) == 5
+        assert len(app.pane.clickables.visible_spans()) == 5
 
 
 async def test_hints_without_links_explain() -> None:

@@ -141,7 +141,7 @@ async def test_tab_selects_tabs_of_same_name() -> None:
         await pilot.pause()
         clickable = next(
             clickable
-            for clickable in app.pane.clickables.visible()
+            for clickable in app.pane.clickables.visible_spans()
             if clickable.kind == "tab" and clickable.clickable.index == 1
         )
         await pilot.click(PageView, offset=(clickable.start + 1, clickable.line))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -12,8 +12,15 @@ from octavo.api.errors import Lost
 from octavo.api.operation import ChangeRequestRef, Operation
 from octavo.data.live import Live
 from octavo.server.app import Platform
+from octavo.tui.core.shell import Shell
 from octavo.tui.review.merge_checks import Checks
-from octavo.tui.review.merge_dialog import BulkMergeResult, QueuedMerge, check_queued, merge_in_order
+from octavo.tui.review.merge_dialog import (
+    BulkMergeResult,
+    MergeSeveralDialog,
+    QueuedMerge,
+    check_queued,
+    merge_in_order,
+)
 from octavo.tui.widgets.short_texts import Fact
 from tests.server.small_platform import Ask
 from tests.server.space_editor import SpaceEditor, insert, update
@@ -246,3 +253,12 @@ async def test_unmet_rule_is_named_without_a_useless_key(three_changes: BulkMerg
     rules = {"type": "rules", "rules": [{"rule": "require_at_least_one_approved_review"}]}
     await editor.ask(spaces.Update(at=editor.space, merge_rules=rules))
     assert set(await reasons_before(three_changes)) == {"the merge rules are not met (an approval is required)"}
+
+
+async def test_only_change_request_is_both_first_and_last(three_changes: BulkMerge) -> None:
+    dialog = MergeSeveralDialog(cast(Shell, None), three_changes.several[:1])
+    dialog._has_checks = True
+    assert [dialog.why_not_moved(step) for step in (-1, 1)] == [
+        "#2 in Docs is already first in the merge order.",
+        "#2 in Docs is already last in the merge order.",
+    ]

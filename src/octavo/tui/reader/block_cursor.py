@@ -393,7 +393,7 @@ class Clickables(PanePart):
     def top_changed(self, *, down: bool) -> None:
         self.hints = None
 
-    def visible(self) -> list[ClickableSpan]:
+    def visible_spans(self) -> list[ClickableSpan]:
         """Return the visible clickable spans. Their `line` is the row in the pane."""
         viewport = self.viewport
         covered = viewport.contents.sticky_rows(viewport.top)
@@ -415,11 +415,9 @@ class Clickables(PanePart):
     def in_selected_block(self) -> list[ClickableSpan]:
         """Return the visible clickable spans of the selected block."""
         span = self.cursor.current()
-        return (
-            [clickable for clickable in self.visible() if self.block_of(clickable) is span.block]
-            if span is not None
-            else []
-        )
+        if span is None:
+            return []
+        return [clickable for clickable in self.visible_spans() if self.block_of(clickable) is span.block]
 
     def link_text(self, clickable: ClickableSpan) -> str:
         """Return the visible text of a link, without line breaks."""
@@ -448,7 +446,7 @@ class Clickables(PanePart):
 
     def show_all_hints(self) -> None:
         """Show hints at all visible links."""
-        if clickables := self.visible():
+        if clickables := self.visible_spans():
             self.show_hints(clickables)
         else:
             explain(self.viewport.widget, "No links on this part of the page.")
@@ -485,7 +483,7 @@ class Clickables(PanePart):
         clickable = next(
             (
                 clickable
-                for clickable in self.visible()
+                for clickable in self.visible_spans()
                 if clickable.line == event.y and clickable.start <= event.x < clickable.end
             ),
             None,

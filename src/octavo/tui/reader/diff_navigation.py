@@ -318,7 +318,7 @@ class DiffNavigation:
         return span is not None
 
     def _next_thread(self, unit_index: int, block: Block | None, step: int) -> BlockSpan | None:
-        """Return the next open thread after `block`, or the previous one if `step` is -1. None if none."""
+        """Return the next open thread after `block`, or the previous one if `step` is -1. None without one."""
         spans = self._thread_rows(unit_index, block, step)
         return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 

@@ -117,11 +117,9 @@ class DiffBlockCommands(BlockCommands):
 
     @property
     def why_no_comment(self) -> str | None:
-        return (
-            "Press ( or ) to select a block, then press c to comment."
-            if self.is_outside_page
-            else super().why_no_comment
-        )
+        if self.is_outside_page:
+            return "Press ( or ) to select a block, then press c to comment."
+        return super().why_no_comment
 
 
 class DiffLoadingState(LoadingState):

@@ -156,11 +156,9 @@ async def find_title(
                 return LinkTitle(f"#{number} {found.subject or 'Untitled'}", location=f"change request, {found.status}")
             case links.FileLink(name=name):
                 file = await file_of(live, query.page_ref, target)
-                return (
-                    LinkTitle(file.name or name, location=file_summary(file))
-                    if file is not None
-                    else LinkTitle(problem=_NO_FILE)
-                )
+                if file is None:
+                    return LinkTitle(problem=_NO_FILE)
+                return LinkTitle(file.name or name, location=file_summary(file))
             case links.CollectionLink(collection=name):
                 collection = await live.cached_or_fetch(_get_collection(at=CollectionRef(collection_id=name)))
                 return LinkTitle(collection.title or "Untitled", location="collection")

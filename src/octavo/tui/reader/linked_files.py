@@ -208,11 +208,8 @@ async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specificat
         )
     except (ApiError, ValueError) as error:
         return Specification(error=f"Could not load the OpenAPI specification {slug}: {error}")
-    return (
-        Specification(spec)
-        if (spec := _main_file(found.filesystem))
-        else Specification(error=_NOT_OPENAPI.format(slug))
-    )
+    spec = _main_file(found.filesystem)
+    return Specification(spec) if spec else Specification(error=_NOT_OPENAPI.format(slug))
 
 
 async def load_from_link(
@@ -266,11 +263,8 @@ async def parse_file(content: bytes, named: str, *, seconds: float = PARSE_TIMEO
     found = await asyncio.to_thread(_assemble, result.output)
     if isinstance(found, str):
         return Specification(error=f"Could not show {named} as an OpenAPI specification. {found}")
-    return (
-        Specification(found)
-        if "openapi" in found or "swagger" in found
-        else Specification(error=_NOT_OPENAPI.format(named))
-    )
+    is_openapi = "openapi" in found or "swagger" in found
+    return Specification(found) if is_openapi else Specification(error=_NOT_OPENAPI.format(named))
 
 
 def _assemble(lines: bytes) -> dict[str, Any] | str:

@@ -150,12 +150,9 @@ class SectionBuilder(DiffBuilder):
         page = contents.page
         row = viewport.row_of(selected.start, 2 * viewport.row_count) if selected is not None else 0
         position = reading_position_of(viewport.virtual_lines, viewport.top, viewport.layout_width)
-        top_section = contents.section_at(position.unit_index) if position is not None else None
-        offset = (
-            position.unit_index - contents.range_of(top_section).start
-            if position is not None and top_section is not None
-            else 0
-        )
+        top_section, offset = None, 0
+        if position is not None and (top_section := contents.section_at(position.unit_index)) is not None:
+            offset = position.unit_index - contents.range_of(top_section).start
         find_bar = self.pane.find_bar
         match_section = contents.section_at(find_bar.unit_of_match)
         match_offset = (
@@ -266,7 +263,7 @@ class MultiPageNavigation(DiffNavigation):
         return self._change_in(self.contents.page, unit_index, step)
 
     def _change_in(self, section: PageSection, unit_index: int, step: int) -> BlockSpan | None:
-        """Return the next change in a section after a unit, or the previous one if `step` is -1. None if none."""
+        """Return the next change in a section after a unit, or the previous one if `step` is -1. None without one."""
         if section.is_folded:
             return None
         start, units = self._body_start(section), section.diff.units

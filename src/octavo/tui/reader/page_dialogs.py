@@ -257,11 +257,9 @@ def _why_no_other_image(_: object, screen: ImageScreen) -> str | None:
 
 
 def _why_no_load(_: object, screen: ImageScreen) -> str | None:
-    return (
-        None
-        if screen.needs_permission
-        else "This image loads automatically. Press enter only to load images from external sites."
-    )
+    if screen.needs_permission:
+        return None
+    return "This image loads automatically. Press enter only to load images from external sites."
 
 
 def _why_not_loaded(_: object, screen: ImageScreen) -> str | None:

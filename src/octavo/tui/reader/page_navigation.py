@@ -159,11 +159,8 @@ class PageNavigation:
             is_found = True
         else:
             is_found = self.go_to_block(block.key if block is not None else wanted)
-        self.pending_jump = (
-            None
-            if is_found or (self.contents.is_fully_parsed and self.is_latest)
-            else PendingJump(wanted, start_position)
-        )
+        is_final = is_found or (self.contents.is_fully_parsed and self.is_latest)
+        self.pending_jump = None if is_final else PendingJump(wanted, start_position)
         return is_found
 
     def _go_to_top(self) -> None:
@@ -268,12 +265,10 @@ class PageNavigation:
             self._restore_now(unfinished[0])
 
     def position(self) -> ReadingPosition:
-        pane, block = self.pane, self.cursor.selected[1].key if self.cursor.selected is not None else ""
-        top = (
-            reading_position_of(pane.viewport.virtual_lines, pane.viewport.top, pane.viewport.layout_width)
-            if pane.viewport.lines_above
-            else None
-        )
+        viewport, top = self.pane.viewport, None
+        block = self.cursor.selected[1].key if self.cursor.selected is not None else ""
+        if viewport.lines_above:
+            top = reading_position_of(viewport.virtual_lines, viewport.top, viewport.layout_width)
         return (top or ReadingPosition())._replace(block=block, is_source=self.contents.shows_source)
 
     # Restore the position after going back

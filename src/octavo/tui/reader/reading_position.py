@@ -184,11 +184,9 @@ def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit
 
 def last_top(lines: Lines, rows: int) -> LinePosition:
     """Return the top of a pane of `rows` rows that is scrolled to the end."""
-    return (
-        position_after(lines, LinePosition(len(lines) - 1, len(lines.lines(len(lines) - 1))), -rows)
-        if len(lines)
-        else START
-    )
+    if not len(lines):
+        return START
+    return position_after(lines, LinePosition(len(lines) - 1, len(lines.lines(len(lines) - 1))), -rows)
 
 
 def limited_top(lines: Lines, top: LinePosition, rows: int) -> LinePosition:

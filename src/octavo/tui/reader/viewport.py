@@ -122,7 +122,7 @@ class Contents:
         return line.block
 
     def cursor_bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
-        """Return the column of the cursor bar, relative to the line. None if the line has no such block."""
+        """Return the column of the cursor bar, relative to the line. None if the line has no block in `block_ids`."""
         return -2 if id(line.block) in block_ids else None
 
     def reachable_spans(self, spans: list[BlockSpan]) -> list[BlockSpan]:
@@ -356,9 +356,8 @@ class Viewport:
             self.virtual_lines.forget(each)
         self.virtual_lines.lines(unit_index)
         self.lines_changed()
-        self.paint_version += 1
         self.layout_changed()
-        self.widget.refresh()
+        self.repaint()
         self.continue_work()
 
     def choose_tab(self, tab: Block, unit_index: int) -> None:

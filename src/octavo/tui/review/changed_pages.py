@@ -291,7 +291,7 @@ class DiffCache:
         self._is_hidden = False
         """True while another view hides the diffs. Then no diff is cached."""
         self._compared_keys: dict[str, DiffKey] = {}
-        """Keys of the diffs that `sizes` and `kind_counts` are about, by page key."""
+        """Keys of the diffs from which `sizes` and `kind_counts` come, by page key."""
         self.sizes: dict[str, ChangeSize] = {}
         """Numbers of added and removed words by key of the compared page."""
         self.kind_counts: dict[str, Mapping[ChangeKind, int]] = {}

@@ -392,9 +392,8 @@ class MergeSeveralDialog(ConfirmDialog):
         )
         after = reason = ""
         if self._mergeable_count < total:
-            problem = (
-                f"{self._readiness[self._mergeable_count].queued.name}: {self._readiness[self._mergeable_count].reason}"
-            )
+            first = self._readiness[self._mergeable_count]
+            problem = f"{first.queued.name}: {first.reason}"
             if self._mergeable_count:
                 unmerged = total - self._mergeable_count
                 after = f"Octavo will stop before {problem}. {short_texts.plural(unmerged, 'change request')} will not be merged. Press J or K to change the order."

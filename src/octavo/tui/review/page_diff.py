@@ -537,11 +537,9 @@ class PageDiff:
 
     @property
     def selected_block(self) -> Block | None:
-        return (
-            self.pane.block_commands.nearest_block
-            if self._selected_span is not None and self.visible_page is not None
-            else None
-        )
+        if self._selected_span is None or self.visible_page is None:
+            return None
+        return self.pane.block_commands.nearest_block
 
     def why_no_page(self) -> str | None:
         change = self._pages.selected

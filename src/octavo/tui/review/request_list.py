@@ -324,11 +324,8 @@ class RequestListScreen(ListView[ChangeRequest]):
         snapshot = self._snapshot
         if snapshot.value is not None:
             items = self.unfiltered_requests
-            checked = (
-                len(items)
-                if all(each.needed_fact is None for each in self.active_filters.filters)
-                else self._checked_count
-            )
+            needs_facts = any(each.needed_fact is not None for each in self.active_filters.filters)
+            checked = self._checked_count if needs_facts else len(items)
             undecided = undecided_requests(items[:checked], self.active_filters.filters, self.statuses.status_of)
             self._has_unchecked = checked < len(items)
             checked_text = f"first {checked if self._has_unchecked else len(snapshot.value.items)}"

@@ -120,10 +120,10 @@ def why_no_withdrawal(app: Shell, target: RequestTarget) -> str | None:
 
 def why_no_pending_comments(app: Shell, target: RequestTarget) -> str | None:
     """Return the reason why the list of pending comments and proposed notes is empty. None if it is not empty."""
+    if pending_comments_of(app, target) or proposed_notes_of(app, target):
+        return None
     return (
-        None
-        if pending_comments_of(app, target) or proposed_notes_of(app, target)
-        else "You have no pending comments here. To add a comment to your review, press ctrl+t while you write the comment."
+        "You have no pending comments here. To add a comment to your review, press ctrl+t while you write the comment."
     )
 
 

@@ -180,12 +180,10 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
 
     def why_not_apply(self) -> str | None:
         """Return the reason why the included suggestions cannot be applied. None if they can."""
+        if self._has_failed:
+            return "The preview could not be loaded. Press r to retry."
         if self._outcome is None:
-            return (
-                "The preview could not be loaded. Press r to retry."
-                if self._has_failed
-                else StillLoading("The preview is still loading.")
-            )
+            return StillLoading("The preview is still loading.")
         if not self._threads_to_apply():
             return "No suggestion can be applied." if self._inapplicable else "Press x to include a suggestion first."
         reasons = (
@@ -207,11 +205,9 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
             if result.kind == "changed":
                 reason = "the page was edited after the preview. Press % to preview them again."
                 return SendResult("refused", f"Could not apply {count}: {reason}")
-            return (
-                result
-                if result.kind == "done"
-                else SendResult(result.kind, f"Could not apply {count}: {result.message}")
-            )
+            if result.kind == "done":
+                return result
+            return SendResult(result.kind, f"Could not apply {count}: {result.message}")
 
         threads = plural(len(chosen), "thread")
         app.pop_screen()

@@ -143,7 +143,7 @@ def _conflicting_fields(page_id: str, trees: Sequence[PageTree]) -> FieldValues:
 
 
 def chosen_settings(fields: FieldValues, *, is_main: bool) -> tuple[AttributeChange, ...]:
-    """Return the fields with the values in main and after the choice, which is main if `is_main`."""
+    """Return the fields with their values in main and after a choice: main if `is_main`, else the change request."""
     return tuple(
         AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if is_main else mine))
         for name, (main, mine) in fields.items()
@@ -230,10 +230,8 @@ def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, curren
     descendants = {each.id for each in page.walk()}
     if parent is not None and (parent.id in descendants or current.find(parent.id) is None):
         return TreeConflict(kind, page.id, title, f"{summary} The page keeps its position in main.")
-    in_main, in_own_tree = (
-        _describe_position(*_parent_page_and_index(current, page.id)),
-        _describe_position(parent, index),
-    )
+    in_main = _describe_position(*_parent_page_and_index(current, page.id))
+    in_own_tree = _describe_position(parent, index)
     options = (f"Keep the page {in_main}, as in main.", f"Move the page {in_own_tree}, as in this change request.")
     move = UpdatePage(page=page.id, into=parent.id if parent is not None else None, at=index)
     settings = ((AttributeChange("place", in_main, in_main),), (AttributeChange("place", in_main, in_own_tree),))
