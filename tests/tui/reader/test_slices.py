@@ -71,6 +71,9 @@ BLOCKS = {
     + "  ```\n* after\n",
     "code in a hint": f"{{% hint %}}\nwords\n\n```\n{CODE}```\n\nwords\n{{% endhint %}}\n",
     "prompt": f'{{% prompt description="Ask" defaultExpanded="full" %}}\n{CODE}{{% endprompt %}}\n',
+    "columns": "".join(
+        ("{% columns %}\n", *(f"{{% column %}}\n{PARTS}{{% endcolumn %}}\n" for _ in range(4)), "{% endcolumns %}\n")
+    ),
     "condition": f"{{% if visitor.a %}}\n{PARTS}{{% else %}}\n{PARTS}{{% endif %}}\n",
     "conflict": f"<<<<<<< main\n{PARTS}=======\n{PARTS}>>>>>>> #1\n",
     "cards": f'<table data-view="cards"><thead><tr><th></th><th></th></tr></thead><tbody>{CARDS}</tbody></table>\n',
@@ -133,6 +136,14 @@ def test_slices_look_like_whole_block(page: str) -> None:
             assert pieces_of(in_slices) == pieces_of(whole)
             assert folds[0].hidden == folds[1].hidden
     assert len(list(split_into_units([block]))) > 2
+
+
+def test_slices_of_long_footnote_keep_blank_lines() -> None:
+    text = "Words[^1]\n\n[^1]: First\n\n" + "".join(f"    {line}\n" for line in PARTS.splitlines())
+    footnote = parse(text).blocks[-1].children[0]
+    whole = render_block(LayoutContext(LOOK, Folds(), render_block), footnote, 76)
+    assert len(list(split_into_units([footnote]))) > 2
+    assert [line.text for line in lay_out([footnote], 76, LOOK)] == [line.text for line in whole]
 
 
 def test_code_above_very_long_line_scrolls() -> None:

@@ -304,7 +304,7 @@ def _render(context: LayoutContext, block: Block, width: int) -> list[Line]:
     renderer = _render_diagram if has_start(block) and is_diagram(block) else _RENDERERS.get(block.kind)
     if renderer is None:
         is_box = block.kind == "unknown" or not (block.children or block.kind == "api-section")
-        renderer = embeds.render_unknown if is_box else _render_children
+        renderer = embeds.render_unknown if is_box else LayoutContext.flow_children
     width = max(width, NARROWEST)
     if context.depth == 0:
         context.spare_width = max(0, context.available_width - width)
@@ -319,10 +319,6 @@ def _render(context: LayoutContext, block: Block, width: int) -> list[Line]:
         if line.block is None or line.block is block:
             line.block = owner
     return lines
-
-
-def _render_children(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    return context.flow(block.children, width)
 
 
 def split_into_units(blocks: Iterable[Block], block_above: Block | None = None) -> Iterator[PageUnit]:

@@ -397,7 +397,9 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     free = room - COLUMN_GAP * (count - 1)
     # Long columns are in slices, which cannot be side by side: one step would render all of them.
     if slice_bounds(block) is not None or count == 1 or free // count < NARROWEST_COLUMN - 2:
-        return context.flow([child for column in block.children for child in column.children], width, may_be_wide=True)
+        stacked = [child for column in block.children for child in column.children]
+        above = child_above(block.children[0]) or child_above(block)
+        return context.flow(stacked, width, above=above, may_be_wide=True)
     widths = _column_widths(shares, free)
     columns = [context.flow(column.children, wide) for column, wide in zip(block.children, widths, strict=True)]
     return [*side_by_side(columns, widths, Piece(" " * COLUMN_GAP, PLAIN, None, True))]
