@@ -1,5 +1,4 @@
-"""Finds the block that an anchor leads to. Checks, lists of links and the reader use the same functions, so their
-results are the same."""
+"""Finds the block that an anchor leads to. Checks, link lists and the reader share these functions, so they agree."""
 
 from __future__ import annotations
 
@@ -50,8 +49,7 @@ def is_anchor_of(title: str, anchor: str) -> bool:
 
 
 class AnchorAssigner:
-    """Assigns unique anchors on one page. The second heading with the anchor `name` gets `name-1`, the third
-    `name-2`."""
+    """Assigns unique anchors on one page. The second heading with the anchor `name` gets `name-1`."""
 
     def __init__(self) -> None:
         self._used: set[str] = set()
@@ -72,7 +70,7 @@ class AnchorAssigner:
 def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
     """Return the anchor that a link to `wanted` leads to. None if no anchor matches.
 
-    AnchorAssigner are compared in four steps, until one of them matches: exactly, without punctuation, case and accents,
+    The anchors are compared in four steps, until one of them matches: exactly, without punctuation, case and accents,
     without words for `&`, `<` and `>`, and without the `e` of `ae`, `oe` and `ue`.
     """
     candidates = list(anchors)

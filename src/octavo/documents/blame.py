@@ -56,8 +56,8 @@ class Blame(Generic[V]):
         self._documents = {page: document}
         self._trails = {block.key: _Trail(page, block.key, _text(block)) for block in self.blocks}
         self._added_blocks: dict[str, tuple[_Trail, str]] = {}
-        """Long blocks that the last compared version added, by key, with their trails and words. Some may come from
-        other pages."""
+        """Long blocks that the last compared version added or moved to this page, by key, with their trails and
+        words."""
 
     @property
     def page_ids(self) -> frozenset[str]:

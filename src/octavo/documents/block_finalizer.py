@@ -65,10 +65,9 @@ def _rewrite_figure(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _figure_draft(draft: DraftBlock, images: list[Run]) -> DraftBlock:
-    attrs: dict[str, Any] = {}
-    for name in ("align", "frame", "full_width"):
-        if name in draft.attrs:
-            attrs[name] = draft.attrs[name]
+    attrs: dict[str, Any] = {
+        name: draft.attrs[name] for name in ("align", "frame", "full_width") if name in draft.attrs
+    }
     return DraftBlock(
         "figure",
         attrs,
@@ -88,8 +87,7 @@ def _image_draft(run: Run, draft: DraftBlock) -> DraftBlock:
 
 
 def _take_paragraphs(draft: DraftBlock, *kinds: str) -> list[DraftBlock]:
-    """Move the text of child paragraphs, and of children of `kinds`, into the draft. Remove and return the other
-    children."""
+    """Move the text of child paragraphs and of children of `kinds` into the draft. Remove and return all others."""
     others = []
     for child in draft.children:
         if child.kind == "paragraph" or child.kind in kinds:
@@ -168,8 +166,7 @@ def _rewrite_captioned(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _rewrite_series(draft: DraftBlock) -> list[DraftBlock]:
-    """Keep only children of the expected kind, such as `tab` in `tabs`. Move each other child into the last expected
-    child."""
+    """Keep only the expected children, such as `tab` in `tabs`. Move each other child into the child before it."""
     member_kind = _CHILD_OF[draft.kind]
     members: list[DraftBlock] = []
     for child in draft.children:
@@ -187,14 +184,13 @@ def _rewrite_series(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _rewrite_list(draft: DraftBlock) -> list[DraftBlock]:
-    items: list[DraftBlock] = []
-    for child in draft.children:
-        if child.kind in ("item", "task"):
-            items.append(child)
-        else:
-            items.append(DraftBlock("item", {}, [child], first_line=child.first_line, end_line=child.end_line))
-    draft.children = items
-    return [draft] if items else []
+    draft.children = [
+        child
+        if child.kind in ("item", "task")
+        else DraftBlock("item", {}, [child], first_line=child.first_line, end_line=child.end_line)
+        for child in draft.children
+    ]
+    return [draft] if draft.children else []
 
 
 def _rewrite_item(draft: DraftBlock) -> list[DraftBlock]:
@@ -285,8 +281,7 @@ class BlockFinalizer:
 
 
 def _lines(draft: DraftBlock, blocks: tuple[Block, ...]) -> tuple[int, int]:
-    """Return the lines of a draft and its blocks. If they are the lines of the first block, return the same tuple, to
-    save memory."""
+    """Return the lines of a draft and its blocks. To save memory, equal lines of the first block are reused."""
     if not blocks:
         return draft.first_line, max(draft.end_line, draft.first_line + 1)
     first_lines, (_, last_line) = blocks[0].lines, blocks[-1].lines

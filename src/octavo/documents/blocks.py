@@ -141,8 +141,7 @@ class Run(NamedTuple):
 
 
 class TableColumn(NamedTuple):
-    """A column of a table or of cards. `width` is in pixels. `options` maps the option ids of a select column to
-    labels."""
+    """A column of a table or of cards. `width` is in pixels. `options` maps the option ids of a select to labels."""
 
     title: tuple[Run, ...] = ()
     type: str = "text"
@@ -164,8 +163,7 @@ class Block(NamedTuple):
     runs: tuple[Run, ...] = ()
     text: str = ""
     lines: tuple[int, int] = (0, 0)
-    """The first line in the source and the line after the last one, both counted from 0. (0, 1) if there is no
-    source."""
+    """The first line in the source and the line after the last one, counted from 0. (0, 1) without source."""
     key: str = ""
     """Id of the block on its page. JSON has keys. For Markdown, the key is a hash of the words of a leaf, or of the
     title and first child of a container. Other edits do not change the key. Repeated hashes get a suffix such as
@@ -278,8 +276,7 @@ class DraftBlock:
 
 
 class BlockTree:
-    """The blocks of a page while it is parsed. An open block is found by its key, such as `tag:hint`, `html:div` or
-    `markdown:list`."""
+    """The blocks of a page while it is parsed. Open blocks have keys, such as `tag:hint` or `markdown:list`."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         self.root = DraftBlock("document")
@@ -333,8 +330,7 @@ class BlockTree:
         return False
 
     def close_markdown(self, line: int) -> None:
-        """Close the innermost Markdown container and all open blocks inside it. Does nothing if an end tag closed the
-        container."""
+        """Close the innermost Markdown container and all open blocks in it. Does nothing if an end tag closed it."""
         container = self._markdown.pop()
         if container is None:
             return
@@ -391,8 +387,7 @@ def _tag_start(key: str) -> str:
 
 
 MAX_PAGE_LENGTH = 5_000_000
-"""Maximum number of characters of a page. Larger pages, and pages with more than `MAX_PAGE_LINES` lines, are shown as
-source."""
+"""Maximum number of characters of a page. Larger pages are shown as source."""
 
 MAX_PAGE_LINES = 200_000
 
@@ -423,8 +418,7 @@ class BlockTooLarge(Exception):
 
 
 def max_page_tokens(length: int) -> int:
-    """Return the maximum number of tokens of a page with `length` characters. The rest of the page is shown as
-    source."""
+    """Return the maximum number of tokens of a page with `length` characters. The rest is shown as source."""
     return max(70_000, length // 20)
 
 

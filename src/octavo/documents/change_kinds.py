@@ -130,8 +130,7 @@ def text_facts(text: str) -> TextFacts:
 
 
 def short_unit(token: str, *, after_number: bool) -> str | None:
-    """Return the short form of a unit. None if `token` is no unit. After a number, `s` and similar tokens are units
-    too."""
+    """Return the short form of a unit. None if `token` is no unit. After a number, `s` and similar are units too."""
     if token in _SIGNS or token in _LONE_UNITS:
         return token
     if (unit := _LONG_UNITS.get(token.lower())) is not None:
@@ -232,8 +231,7 @@ class ChangeKinds:
         self._add(entries, is_in_warning=False, are_steps=False)
 
     def of(self, entry: Entry) -> frozenset[ChangeKind]:
-        """Return the kinds of change of an entry, without the changes inside a container. Empty for an unchanged
-        entry."""
+        """Return the kinds of change of an entry, without changes inside a container. Empty for an unchanged entry."""
         return self._by_entry.get(id(entry), NO_KINDS)
 
     @property

@@ -55,8 +55,7 @@ _EMPTY_CELL = Block("cell")
 
 
 def diff(old: Document, new: Document) -> Diff:
-    """Return the changes between two pages. If both look the same, `unseen_lines` counts the source lines that
-    differ."""
+    """Return the changes between two pages. If both look the same, `unseen_lines` counts differing source lines."""
     nodes = NodeFactory()
     old_side, new_side = ([nodes.node(block) for block in document.blocks] for document in (old, new))
     steps = _compare_siblings(old_side, new_side)

@@ -1,5 +1,4 @@
-"""Pairs the blocks of two versions. Equal blocks are paired first, then the most similar blocks in each gap between
-them."""
+"""Pairs the blocks of two versions: equal blocks first, then the most similar blocks between them."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ _MIN_ROW_SIMILARITY = 0.5
 """Minimum similarity of two rows without an equal cell."""
 
 _MIN_CODE_SIMILARITY = 0.85
-"""Minimum similarity of a paragraph and a code block. High, because code often repeats words of the paragraph next to
-it."""
+"""Minimum similarity of a paragraph and a code block. High, because code often repeats words of the text above it."""
 
 TITLED_KINDS = kinds_with("titled")
 
@@ -108,8 +106,7 @@ def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hasha
 def _join_around_short_matches(
     ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> Sequence[DiffRange]:
-    """Join changes if only short repeated blocks are equal between them. For example, “Returns:” occurs in many
-    sections."""
+    """Join changes if only short repeated blocks are equal between them, such as “Returns:” in an API reference."""
     short = [
         index
         for index, each in enumerate(ranges)
@@ -184,8 +181,7 @@ def _is_short(nodes: Sequence[Node]) -> bool:
 
 
 def _unique_equal_numbers(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
-    """Return the numbers (`Node.number`) of long blocks that occur exactly once on each side. They are paired only with
-    each other."""
+    """Return the numbers (`Node.number`) of long blocks that occur exactly once on each side."""
     numbers, others = [node.number for node in old], [node.number for node in new]
     both = set(numbers).intersection(others)
     if not both:
@@ -388,8 +384,7 @@ def _best_totals(pair_values: Sequence[dict[int, float]], width: int) -> list[li
 
 
 def _align_beginnings(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
-    """Pair blocks of the same kind with the same first 60 characters, then the blocks between them. For very large
-    gaps."""
+    """Pair blocks of the same kind with the same first 60 characters, then the blocks between them."""
     pairs: list[Pair] = []
     for equal, i1, i2, j1, j2 in diff_ranges(
         [(node.kind, node.text[:60]) for node in old], [(node.kind, node.text[:60]) for node in new]
@@ -526,8 +521,7 @@ def _pairs_in_moved_sections(old: Sequence[_Section], new: Sequence[_Section]) -
 
 
 def _pairs_in_order(pairs: Mapping[int, int], old: Sequence[_Section], new: Sequence[_Section]) -> set[tuple[int, int]]:
-    """Return the pairs of sections that did not move. `pairs` maps the indexes of old sections to those of new
-    sections."""
+    """Return the pairs of sections that did not move. `pairs` maps indexes of old sections to those of new ones."""
     pair_values = [{pairs[i]: each.pair_value(new[pairs[i]])} if i in pairs else {} for i, each in enumerate(old)]
     return set(best_pairs(pair_values, len(new)))
 

@@ -19,8 +19,7 @@ Op = Literal["equal", "insert", "delete", "format", "link"]
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """Adjacent words with the same change. `old` is the earlier version of `run` if only its format or link changed,
-    else None."""
+    """Adjacent words with the same change. `old` is the earlier `run` if only its format or link changed, else None."""
 
     op: Op
     run: Run
@@ -145,8 +144,7 @@ class AddedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RemovedBlock:
-    """A removed block. With entries, it is a container of which some blocks remain. The entries have all blocks that it
-    contained."""
+    """A removed block. With entries (all its blocks), it is a container of which some blocks remain."""
 
     block: Block
     entries: tuple[Entry, ...] = ()
@@ -169,8 +167,7 @@ class ChangedBlock:
 
 @dataclass(frozen=True, slots=True)
 class MovedBlock:
-    """One end of a move: the old position of a block, or the new position if `is_arrival`. Both ends have the same
-    `number`."""
+    """One end of a move: the old position of a block, or the new one if `is_arrival`. Both ends share `number`."""
 
     old: Block
     new: Block
@@ -225,8 +222,7 @@ class ChangeSize:
 
     @property
     def is_rewritten(self) -> bool:
-        """Return whether most words were removed and most words are new, so that the pages are shown separately. False
-        for a short page."""
+        """Return whether most words were removed and most words are new. False for a short page."""
         is_removed, is_added = self.removed > _REWRITTEN_SHARE * self.before, self.added > _REWRITTEN_SHARE * self.after
         return is_removed and is_added and min(self.before, self.after) >= _MIN_WORDS
 

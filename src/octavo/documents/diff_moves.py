@@ -146,8 +146,7 @@ class _MoveFinder:
         self._give_numbers(all_steps)
         self._parents = {id(inner): step for step in all_steps for inner in (*(step.inside or ()), *step.rows)}
         self._split: set[int] = set()
-        """`id()` of the steps of containers that cannot move as a whole: a block inside moved alone, or is in both
-        versions."""
+        """`id()` of the steps of containers that cannot move as a whole: a block inside moved alone, or remains."""
         for step in all_steps:
             if step.status not in ("added", "removed"):
                 self._mark_split(step)
@@ -250,8 +249,7 @@ class _MoveFinder:
 
 
 def _identifiable_steps(siblings: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return the steps of blocks that are recognizable among siblings: parts, long blocks, and blocks that occur once
-    on each side."""
+    """Return the steps of recognizable blocks: parts, long blocks, and blocks that occur once on each side."""
     if not {"removed", "added"} <= {step.status for step in siblings}:
         return []
     old = Counter(step.old.number for step in siblings if step.old and step.status != "arrived")
@@ -339,8 +337,7 @@ class _KeptWords:
 
     def __init__(self) -> None:
         self.moved = 0
-        """Number of words in moved blocks. They are not in the result of `count_in_entries`, because a block can move
-        out of an entry."""
+        """Number of words in moved blocks, which can move out of an entry. Not in the result of `count_in_entries`."""
 
     def count_in_entries(self, entries: Iterable[Entry]) -> int:
         """Return the number of words that are kept in place, and add the number of words in moved blocks to `moved`."""

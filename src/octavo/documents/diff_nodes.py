@@ -112,8 +112,7 @@ def _attributes_key(block: Block) -> Hashable:
 
 
 def compared_attributes(block: Block) -> dict[str, Any]:
-    """Return the attributes of a block to compare, without columns and default values. `spaced` replaces its opposite
-    `tight`."""
+    """Return the attributes to compare, without columns and default values. `spaced` replaces its opposite `tight`."""
     return {
         ("spaced" if name == "tight" else name): (not value if name == "tight" else value)
         for name, value in block.attrs.items()
@@ -153,8 +152,7 @@ def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
 
 
 def style(run: Run) -> tuple[Hashable, ...]:
-    """Return the format of a run: marks, kind, attributes and link. A run of kind `code` counts as a text with the mark
-    `code`."""
+    """Return the format of a run: marks, kind, attributes and link. Kind `code` counts as a text with mark `code`."""
     kind = "text" if run.kind == "code" and "code" in run.marks else run.kind
     return (run.marks, kind, _freeze(run.attrs) if run.attrs else (), run.link or "")
 
@@ -315,8 +313,7 @@ def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
 
 
 def _style_changes(word: TextPart, run: Run) -> Iterator[AttributeChange]:
-    """Yield the changes of format of an unchanged text. `run` is the run of the text, with the complete text of its
-    link."""
+    """Yield the changes of format of an unchanged text. `run` is its run with the complete text of its link."""
     old, new = word.old or word.run, word.run
     if (old.link or None) != (new.link or None):
         yield _link_change(old, run)
@@ -438,8 +435,7 @@ def _value_text(value: Any) -> str | None:
 
 
 def insert_in_order(run: Sequence[DiffStep], replacements: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return `run` with `replacements` in place of the steps of their blocks. Old blocks keep their order, and new
-    blocks too."""
+    """Return `run` with `replacements` for the steps of their blocks. Old blocks stay in order, and new blocks too."""
     removed = [step for step in run if step.old is not None]
     added = [step for step in run if step.old is None]
     ordered: list[DiffStep] = []

@@ -38,8 +38,7 @@ class _Operation(NamedTuple):
 
 
 def uses_old_tags(operation: Node) -> bool:
-    """Return whether an operation has the older notation, in which the parameters are grouped in `api-section`
-    blocks."""
+    """Return whether an operation has the older notation, with parameters in `api-section` blocks."""
     return any(
         child.kind == "api-section" and child.block.attrs.get("name") != "description" for child in operation.children
     )
@@ -68,8 +67,7 @@ def with_new_tags(operation: Node) -> Node:
 
 
 def join_rewritten_operations(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Join an API operation with the plain blocks that replaced it, or that it replaced. `run` has only added and
-    removed steps."""
+    """Join an API operation with the plain blocks on the other side. `run` has only added and removed steps."""
     for status in ("removed", "added"):
         is_removed = status == "removed"
         operations = [node for step in run if step.status == status and (node := step.old if is_removed else step.new)]

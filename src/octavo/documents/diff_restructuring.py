@@ -106,8 +106,7 @@ def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Co
 
 
 def _compare_single_block(step: DiffStep, compare: CompareNodes) -> DiffStep:
-    """Compare two blocks of one kind that were not paired because their sizes differ too much. Return any other step
-    unchanged."""
+    """Compare two blocks of one kind that were not paired because of their sizes. Return any other step unchanged."""
     kinds = [[node.kind for node in nodes] for nodes in (step.old_nodes, step.new_nodes)]
     if step.note and len(kinds[0]) == 1 and kinds[0] == kinds[1]:
         return compare(step.old_nodes[0], step.new_nodes[0])
@@ -127,8 +126,7 @@ def _container_kinds(nodes: Iterable[Node | None]) -> set[str]:
 
 
 def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
-    """Return the old and the new texts of each step, with their counts. A new text counts as the removed text that it
-    resembles."""
+    """Return the old and new texts of each step, with their counts. A new text counts as the similar removed text."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
         for nodes in ([step.old for step in run], [step.new for step in run])
@@ -200,8 +198,7 @@ def _containers(nodes: Sequence[Node]) -> Mapping[str, list[Node]]:
 def _flatten_containers(
     nodes: Sequence[Node], is_closed: Callable[[Node], bool], path: tuple[Node, ...] = ()
 ) -> Iterator[_NodeInContainers]:
-    """Yield the blocks inside containers, at any depth. Yield a container as a whole if `is_closed` returns True for
-    it."""
+    """Yield the blocks inside containers, at any depth. A container for which `is_closed` is True is one block."""
     for node in nodes:
         if node.kind not in CONTAINERS or not node.children or is_closed(node):
             yield _NodeInContainers(node, path)

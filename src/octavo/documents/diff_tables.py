@@ -176,8 +176,7 @@ def _identified_rows(
 
 
 def _rows_by_unique_text(rows: Sequence[Node], column: int) -> dict[str, Node]:
-    """Return rows by their unique text in a column. Texts without letters do not count, because numbers change
-    often."""
+    """Return rows by their unique text in a column. Texts without letters do not count: numbers change often."""
     cells = [(row.children[column].text if column < len(row.children) else "", row) for row in rows]
     counts = Counter(text for text, _ in cells)
     return {text: row for text, row in cells if counts[text] == 1 and _LETTER.search(text)}
@@ -221,8 +220,7 @@ def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[Diff
 
 
 def _is_part_of_row(step: DiffStep, row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool) -> bool:
-    """Return whether the row in `step` was joined into `row` (`is_join`) or split from it, because `row` has most of
-    its text."""
+    """Return whether the row in `step` was joined into `row` (`is_join`) or split from it."""
     part = step.old if is_join else step.new
     assert part is not None
     texts = [text for cell in part.children if _LETTER.search(text := _cell_text(cell))]

@@ -15,8 +15,7 @@ from octavo.documents.html import file_name
 from octavo.documents.sequences import DiffRange, diff_ranges, text_similarity
 
 WIDE_LETTERS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f"
-"""Japanese, Chinese, Korean and Thai letters, written for use inside `[…]` of a regular expression. Each letter counts
-as a word."""
+"""Japanese, Chinese, Korean and Thai letters for a regular expression in `[…]`. Each letter counts as a word."""
 _WORD = re.compile(rf"[{WIDE_LETTERS}]|[^\W_{WIDE_LETTERS}]+(?:['’][^\W_{WIDE_LETTERS}]+)*|[ \t\n]+|.", re.DOTALL)
 _WIDE = re.compile(f"[{WIDE_LETTERS}]")
 _CLAUSE_ENDS = frozenset("，。、；：！？,.;:!?\n")
@@ -205,8 +204,7 @@ class _ChangeBuilder:
             self._old.append(old)
 
     def words(self) -> tuple[TextPart, ...]:
-        """Return all parts. If there are other changes, those for which `_is_on_punctuation` is True count as
-        unchanged."""
+        """Return all parts. Changes for which `_is_on_punctuation` is True count only if there are no others."""
         self._flush()
         if all(word.op == "equal" or _is_on_punctuation(word) for word in self._words):
             return tuple(self._words)
@@ -258,8 +256,7 @@ _MAX_CHARACTER_PAIRS = 20_000_000
 
 
 def diff_lines(old: str, new: str) -> tuple[LineChange, ...]:
-    """Compare two texts line by line. Lines that differ only in trailing white space count as changed, not as removed
-    and added."""
+    """Compare two texts line by line. A line with other trailing white space is changed, not removed and added."""
     before, after = old.split("\n"), new.split("\n")
     found: list[LineChange] = []
     sides = ([line.rstrip() for line in side] for side in (before, after))

@@ -39,8 +39,7 @@ _ALIASES = (
     *(("large_(.+_(?:circle|square))", r"\1"), ("digit_(.+)", r"\1"), ("male_(.+)", r"man_\1")),
     ("female_(.+)", r"woman_\1"),
 )
-"""Pairs of a pattern and a replacement that turn names of other programs into usual names, such as `ladybug` into
-`lady_beetle`."""
+"""Patterns and replacements that turn names of other programs into usual names: `ladybug` into `lady_beetle`."""
 _FAMILY = re.compile(r"(?:(?:wo)?man_){1,2}(?:boy|girl)(?:_(?:boy|girl))?")
 _COUPLE = re.compile(r"((?:wo)?man)_(heart|kiss)_((?:wo)?man)")
 _PEOPLE = {"man": "1f468", "woman": "1f469", "boy": "1f466", "girl": "1f467"}
@@ -65,8 +64,7 @@ def to_emoji(code: str | None) -> str:
 
 @lru_cache(1024)
 def from_name(name: str) -> str | None:
-    """Return the emoji with a name from the platform's editor, Unicode or other programs. None if no table has the
-    name."""
+    """Return the emoji with a name from the platform's editor, Unicode or other programs. None if unknown."""
     name = name.replace("-", "_")
     code = _code_of(name, _common_code) or _code_of(name, _all_codes().get) or _composed_code(name)
     return _to_character(code) if code else None
@@ -144,8 +142,7 @@ def _without_style(character: str) -> str:
 
 
 def _code_of(name: str, find: Callable[[str], str | None]) -> str | None:
-    """Return the code points that `find` returns for a name, or else for its usual name in `_ALIASES`. None if there
-    are none."""
+    """Return the code points that `find` has for a name or its usual name in `_ALIASES`. None if there are none."""
     found = find(name)
     for pattern, other in _ALIASES:
         if found is None and re.fullmatch(pattern, name):

@@ -104,8 +104,7 @@ def find_tag_end(text: str, position: int) -> int | None:
 
 
 def find_loose_tag_end(text: str, position: int) -> int | None:
-    """Return the end of the HTML tag at `position`, even if its attributes have unusual syntax. None if there is no
-    tag."""
+    """Return the end of the HTML tag at `position`, even with unusual attributes. None if there is no tag."""
     match = _LOOSE_TAG.match(text, position)
     return find_tag_end(text, position) if match and match[1].lower() in _HTML_NAMES else None
 

@@ -115,8 +115,7 @@ class RunBuilder:
         self._write(text[position:], "text", self._link, self._attrs)
 
     def add_special(self, kind: str, text: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
-        """Add a run of another kind, such as an icon. Line breaks in its text become spaces, because a tag may span
-        several lines."""
+        """Add a run of another kind, such as an icon. A tag may span lines, so line breaks become spaces."""
         if not self._invisible_depth:
             self.runs.append(Run(safe_text(text).replace("\n", " "), self._marks, self._link, kind, attrs))
 
@@ -317,8 +316,8 @@ def _add_mark(marks: frozenset[str], mark: str) -> frozenset[str]:
 def _is_part_of_list(text: str, start: int, end: int) -> bool:
     """Return whether a text like `:name:` is part of a list such as `a:b:c`, and not an emoji.
 
-    It is part of a list if ASCII letters or digits are on both sides. For fewer than `_MIN_NAME_LENGTH` characters, one
-    side is enough. For a flag such as `:de:`, a colon on one side is enough too.
+    It is part of a list if ASCII letters or digits are on both sides. One side is enough for fewer than
+    `_MIN_NAME_LENGTH` characters. A colon on one side is enough for a flag such as `:de:`.
     """
     neighbors = (text[max(0, start - 1) : start], text[end : end + 1])
     sides = [side.isascii() and side.isalnum() for side in neighbors]

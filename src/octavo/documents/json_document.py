@@ -96,8 +96,7 @@ class _Node:
         return {attribute: value for attribute, field in names.items() if (value := self.text(field))}
 
     def flags(self, **names: str) -> dict[str, bool]:
-        """Return the values of the fields that are True or False, by attribute. `names` maps attributes of blocks to
-        fields."""
+        """Return the fields that are True or False, by attribute. `names` maps attributes of blocks to fields."""
         return {
             attribute: self.data[field] for attribute, field in names.items() if isinstance(self.data.get(field), bool)
         }
@@ -277,8 +276,7 @@ def _expandable(node: _Node) -> DraftBlock:
 
 
 def _container_reader(kind: str, *texts: str, flags: tuple[str, ...] = ()) -> Callable[[_Node], DraftBlock]:
-    """Return a reader for blocks with children. The attributes `texts` and `flags` have the names of their JSON
-    fields."""
+    """Return a reader for blocks with children. `texts` and `flags` are attributes named as their JSON fields."""
     names, flag_names = ({name: name for name in each} for each in (texts, flags))
     return lambda node: DraftBlock(kind, {**node.text_attributes(**names), **node.flags(**flag_names)}, node.blocks())
 

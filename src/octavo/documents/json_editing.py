@@ -32,8 +32,7 @@ def document_to_markdown(document: Any) -> str | None:
 
 
 def _without_escapes(text: str) -> str:
-    """Return the Markdown of a block without backslashes, and with URLs as plain text. If the meaning changes, return
-    `text`."""
+    """Return the Markdown of a block without backslashes and with plain URLs, or `text` if the meaning changes."""
     plain = _AUTOLINK.sub(r"\1", _ESCAPE.sub(r"\1", text))
     return (
         plain
@@ -107,8 +106,7 @@ def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list
 
 
 def _marked_words(node: dict[str, Any], *, is_code: bool) -> list[Any]:
-    """Return a text node as pairs of words and marks. White space at its ends gets no marks, because they are invisible
-    there."""
+    """Return a text node as pairs of words and marks. White space at its ends has no marks."""
     found: list[Any] = []
     for leaf in nodes_in(node.get("leaves")):
         text = str(leaf.get("text", ""))
@@ -123,8 +121,7 @@ def _marked_words(node: dict[str, Any], *, is_code: bool) -> list[Any]:
 
 
 def _autolink_text(meaning: dict[str, Any]) -> tuple[str, list[str]] | None:
-    """Return the words and marks of a link whose text is its URL, because Markdown writes it as plain text. None for
-    other nodes."""
+    """Return the words and marks of a link whose text is its URL, which is plain text in Markdown. Else None."""
     ref, nodes = as_object(as_object(meaning.get("data")).get("ref")), meaning.get("nodes")
     if meaning.get("type") != "link" or set(ref) != {"kind", "url"} or not nodes or len(nodes) != 1:
         return None

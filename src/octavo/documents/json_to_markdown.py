@@ -120,8 +120,7 @@ def _escape_line_starts(text: str) -> str:
 
 
 def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
-    """Return runs as Markdown. Formats are written as `**` and similar where parsers recognize them, else as HTML
-    tags."""
+    """Return runs as Markdown. Formats are signs such as `**` where parsers recognize them, else HTML tags."""
     found = ""
     runs = tuple(runs)
     for link, group in groupby(enumerate(runs), key=lambda each: _link_of(each[1])):

@@ -62,13 +62,11 @@ class SpaceIndex:
     """Ids by folded path or name, for `pages` and for `files`. Filled at the first lookup without an exact match."""
 
     def page_id(self, path: str) -> str | None:
-        """Return the id of the page at `path`. Case is ignored if there is no exact match. None if there is no such
-        page."""
+        """Return the id of the page at `path`, ignoring case if no path is equal. None if there is no such page."""
         return self.pages.get(path) or self._find_folded("pages", self.pages, path)
 
     def file_id(self, name: str) -> str | None:
-        """Return the id of the file with a name, path or id. Case is ignored if there is no exact match. None if there
-        is no such file."""
+        """Return the id of the file with a name, path or id, ignoring case if none is equal. None if there is none."""
         files = self.files or _EMPTY
         return files.get(name) or self._find_folded("files", files, name)
 

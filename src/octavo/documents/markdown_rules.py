@@ -190,8 +190,7 @@ def _fence_after_tag(state: StateBlock, position: int, line: int, end: int) -> b
 
 
 def fence_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse fenced code. An end tag may follow the closing fence on the same line. Return False if there is no fenced
-    code at `start`."""
+    """Parse fenced code. An end tag may follow the closing fence on its line. Return False if there is no fence."""
     if not state.src.startswith(("`", "~"), state.bMarks[start] + state.tShift[start]):
         return False
     is_code = fence(state, start, end, silent)
@@ -370,8 +369,7 @@ def _container_end(state: StateBlock, start: int, end: int) -> int:
 
 
 def _ignore_indentation(state: StateBlock, line: int, end: int) -> None:
-    """Remove indentation from the lines below a tag, up to an empty line. These lines are part of the HTML, and not
-    code."""
+    """Remove indentation from the lines below a tag, up to an empty line: they are HTML, not code."""
     surplus = state.sCount[line] - state.blkIndent if line < end else 0
     while surplus >= 4 and line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
         width = min(surplus, state.tShift[line])
@@ -501,8 +499,7 @@ def _read_html_tag_to(state: StateInline, end: int | None, silent: bool) -> bool
 
 
 def many_brackets_rule(state: StateInline, silent: bool) -> bool:
-    """Read brackets as text if the text has hundreds of brackets outside links. Searching for links would take too
-    long."""
+    """Read brackets as text if there are hundreds outside links, because searching for links would take too long."""
     if not state.src.startswith(("[", "!["), state.pos):
         return False
     cached: tuple[str, bool] | None = state.env.get("brackets")
@@ -634,8 +631,7 @@ def drop_empty_bold(state: StateInline) -> None:
 
 
 def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
-    """Return the delimiters of each mark as a list. A mark of stars has one delimiter for each star, and `~~` has only
-    one."""
+    """Return the delimiters of each mark as a list: one delimiter for each star, and only one for `~~`."""
     runs: list[list[Delimiter]] = []
     after = 0
     for index, each in enumerate(delimiters):

@@ -225,8 +225,7 @@ class _Writer:
         return self._node_with_caption("swagger" if is_swagger else f"openapi-{variant}", block, data)
 
     def _table(self, block: Block) -> Json:
-        """Return a table node. A cell is a value with the type of its column, or else a fragment named by row and
-        column."""
+        """Return a table node. A cell is a value of its column's type, or else a fragment named by row and column."""
         attrs, is_cards = block.attrs, block.kind == "cards"
         columns: Sequence[TableColumn] = attrs.get("columns", ())
         fragments: list[Json] = []

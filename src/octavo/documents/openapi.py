@@ -90,8 +90,7 @@ class Specification:
         return " ".join(part for part in (as_line(info.get("title")), as_line(info.get("version"))) if part)
 
     def operation(self, method: str, path: str) -> Operation | None:
-        """Return the operation for a method and a path, in which the names of path parameters may differ. None if there
-        is none."""
+        """Return the operation for a method and a path. Names of path parameters may differ. None if there is none."""
         paths = as_object(self.spec.get("paths"))
         found = paths.get(path)
         if not isinstance(found, dict):
@@ -103,8 +102,7 @@ class Specification:
         return self._operation(method, path, item, raw) if isinstance(raw, dict) else None
 
     def webhook(self, name: str, method: str) -> Operation | None:
-        """Return the operation of a webhook for `method`, else its first operation. None if there is no such
-        webhook."""
+        """Return the operation of a webhook for `method`, else its first operation. None for an unknown webhook."""
         item = self._resolve(as_object(self.spec.get("webhooks")).get(name))
         methods = [each for each in METHODS if isinstance(item.get(each), dict)]
         found = method.lower() if method.lower() in methods else next(iter(methods), None)
@@ -166,8 +164,7 @@ class Specification:
         return Response(as_line(status), reader.read_description(raw.get("description")), tuple(bodies))
 
     def _media(self, raw: Mapping[str, Any], name: str, default: str) -> str:
-        """Return the first media type in the field `name` (consumes or produces) of the operation, or else of the
-        specification."""
+        """Return the first media type in `name` (consumes or produces) of the operation or the specification."""
         media = next((as_line(each) for each in as_list(raw.get(name) or self.spec.get(name))), "")
         return media or default
 
@@ -359,8 +356,7 @@ def _parse(text: str) -> Any:
 
 
 class _JsonConverter:
-    """Converts YAML values to JSON. Dates and keys become strings. The size is limited: a value counts for each
-    reference to it."""
+    """Converts YAML values to JSON. Dates and keys become strings. Each reference to a value counts for the limit."""
 
     def __init__(self) -> None:
         self._count = 0

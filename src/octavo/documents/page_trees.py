@@ -104,8 +104,7 @@ def source_path(page: Json) -> str:
 
 
 def link_base(page: Json) -> str:
-    """Return the argument `page_path` of `links.resolve` for a page, with a slash at the end if the page has
-    children."""
+    """Return the argument `page_path` of `links.resolve` for a page. It ends with a slash if the page has children."""
     is_folder = bool(page.get("pages")) and not (page.get("git") or {}).get("path")
     return f"{source_path(page)}/" if is_folder else source_path(page)
 
@@ -276,8 +275,7 @@ def first_heading(markdown: str) -> str | None:
 
 
 def change_leading_heading(markdown: str, before: str, title: str) -> str:
-    """Return `markdown` with its leading heading changed from `before` to `title`. Unchanged if it has another
-    heading."""
+    """Return `markdown` with its leading heading changed to `title`, if that heading was `before`."""
     if leading_heading(markdown) != before:
         return markdown
     blank = len(markdown) - len(markdown.lstrip("\ufeff \t\r\n"))
@@ -316,8 +314,7 @@ class DuplicatePage:
 
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
-    """Return the pages of `after` that have the title or slug of a sibling. Pairs that `main` already has are left
-    out."""
+    """Return the pages of `after` that have the title or slug of a sibling, except pairs that `main` has."""
     new_nodes, before = page_nodes(after), page_nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(before)}
     parents_before = parent_ids(before)
@@ -569,8 +566,7 @@ class ChangedPage:
 
     @property
     def sign(self) -> str:
-        """Return `+` for created, `−` for deleted, `→` for moved and `~` for edited or renamed. Empty if nothing
-        changes."""
+        """Return `+` for created, `−` for deleted, `→` for moved, `~` for edited or renamed. Empty if unchanged."""
         kinds = self.kinds
         signs = (("created", "+"), ("deleted", "−"), ("moved", "→"))
         return next((sign for kind, sign in signs if kind in kinds), "~" if kinds else "")

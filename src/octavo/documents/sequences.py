@@ -11,23 +11,20 @@ from typing import Any, NamedTuple, TypeVar
 
 
 def text_similarity(old: str, new: str, at_least: float = 0.3, max_length: int = 1_500) -> float:
-    """Return the similarity of the first `max_length` characters of two texts, from 0 to 1. 0 if it is below
-    `at_least`."""
+    """Return the similarity of the first `max_length` characters of two texts, from 0 to 1. 0 if below `at_least`."""
     scorer = _rapidfuzz().distance.Indel.normalized_similarity
     return float(scorer(old[:max_length], new[:max_length], score_cutoff=at_least))
 
 
 def most_similar(text: str, others: Sequence[str], at_least: float) -> int | None:
-    """Return the index of the text in `others` that is most similar to `text`. None if all similarities are below
-    `at_least`."""
+    """Return the index of the text in `others` that is most similar to `text`. None if all are below `at_least`."""
     scorer = _rapidfuzz().distance.Indel.normalized_similarity
     match = _rapidfuzz().process.extractOne(text, others, scorer=scorer, score_cutoff=at_least)
     return None if match is None else int(match[2])
 
 
 def similar_parts(text: str, others: Sequence[str], at_least: float, limit: int) -> list[tuple[float, int]]:
-    """Return pairs (similarity from 0 to 100, index) of the texts in `others` that have a part similar to `text`, most
-    similar first."""
+    """Return pairs (similarity from 0 to 100, index) of texts with a part similar to `text`, most similar first."""
     library = _rapidfuzz()
     matches = library.process.extract(
         text, others, scorer=library.fuzz.partial_ratio, score_cutoff=at_least, limit=limit
@@ -91,8 +88,7 @@ def diff_ranges(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: 
 
 
 def unmoved_items(before: Sequence[T], after: Sequence[T]) -> set[T]:
-    """Return the largest possible set of items that keep their order. Each item occurs once in `before` and once in
-    `after`."""
+    """Return the largest set of items that keep their order. Each item occurs once in `before` and in `after`."""
     return {
         each
         for stretch in diff_ranges(before, after, landmarks=True)
@@ -138,8 +134,7 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
 
 
 def _landmarks(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -> list[tuple[int, int]]:
-    """Return the longest series of items that are unique in both ranges and in the same order, as (index in a, index in
-    b)."""
+    """Return the longest series of items that are unique in both ranges and in the same order, as pairs of indexes."""
     counts_a, counts_b = Counter(a[i1:i2]), Counter(b[j1:j2])
     place = {b[j]: j for j in range(j1, j2) if counts_b[b[j]] == 1 and counts_a[b[j]] == 1}
     return _longest_increasing([(i, place[a[i]]) for i in range(i1, i2) if a[i] in place])

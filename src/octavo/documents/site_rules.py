@@ -267,8 +267,7 @@ class RedirectChain:
     steps: tuple[str, ...]
     """The first URL, and the target of each redirect."""
     end: ChainEnd
-    """`leads` if the chain ends at a URL that exists. `dead end` if the last target is no longer on the site. `loop` if
-    a URL repeats."""
+    """`leads` if the last URL exists. `dead end` if it is no longer on the site. `loop` if a URL repeats."""
 
     @property
     def description(self) -> str:

@@ -1,5 +1,4 @@
-"""The Markdown source of a page as a tree of blocks, for merging. Each character belongs to one block. Start reading at
-`read_page`."""
+"""The Markdown source of a page as a tree of blocks, for merging. Start reading at `read_page`."""
 
 from __future__ import annotations
 
@@ -244,8 +243,7 @@ def row_opening(row: str) -> str:
 
 
 def _ranges(tag_start: re.Pattern[str], text: str, start: int = 0) -> list[tuple[int, int]]:
-    """Return the ranges of elements with their tags, from `start` on. The search ends at an unclosed element, to keep
-    the time linear."""
+    """Return the ranges of elements with their tags, from `start` on, up to an unclosed element."""
     ranges: list[tuple[int, int]] = []
     lowered = text.lower()
     if len(lowered) != len(text):
@@ -486,8 +484,7 @@ def _html_table(text: str) -> SourceBlock:
 
 
 def _fence(line: str) -> re.Match[str] | None:
-    """Return a match for the code fence that opens on a line: group 1 is the fence, group 2 the text after it. None if
-    no fence opens."""
+    """Return a match for the fence that opens on a line: group 1 is the fence, group 2 the rest. None without fence."""
     found = _FENCE.match(line)
     return found if found and (found[1][0] == "~" or "`" not in found[2]) else None
 

@@ -71,8 +71,7 @@ class AppliedSuggestion(NamedTuple):
     """The page after applying a suggestion, or the reason why it was not applied."""
 
     kind: Literal["applied", "same", "changed"]
-    """`same` means that the page already has the suggested text. `changed` means that the block was edited or
-    deleted."""
+    """`same` means that the page already has the suggested text, `changed` that the block was edited or deleted."""
     text: str
 
 
@@ -226,8 +225,7 @@ class ThreadAnchors:
     """
 
     def __init__(self, document: Document = EMPTY_PAGE, *, is_complete: bool = True) -> None:
-        """`is_complete` is False while a part of the document is not loaded. Then a missing block does not count as
-        deleted."""
+        """`is_complete` is False while a part of the document is not loaded. Then no block counts as deleted."""
         self.document = document
         self.is_complete = is_complete
         self.is_searching = False
@@ -292,8 +290,7 @@ class ThreadAnchors:
         return "changed" if self._likely_key(thread) else "gone"
 
     def outdated_note(self, thread: Comment) -> str:
-        """Return the result of `block_change` as a sentence that introduces the original text. Empty if the block is
-        unchanged."""
+        """Return a sentence for `block_change` that introduces the original text. Empty if the block is unchanged."""
         match self.block_change(thread):
             case "changed":
                 return "Outdated: the block was edited. Its text was:"
@@ -400,8 +397,7 @@ class TwoVersionAnchors:
         return "changed" if self.new_key(thread) else "gone"
 
     def new_key(self, thread: Comment) -> str:
-        """Return the key of the thread's block in the new version, even if the block was edited. Empty if the block was
-        deleted."""
+        """Return the key of the thread's block in the new version, even if edited. Empty if the block was deleted."""
         return next(iter(self._new.by_likely_block([thread])))
 
     def added_texts(self) -> frozenset[str]:

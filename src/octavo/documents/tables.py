@@ -155,8 +155,7 @@ class HtmlTable:
             self._rows[-1].append(self._cell)
 
     def _read_nested(self, tag: HtmlTag) -> None:
-        """Add a tag of a nested table to the cell, which shows this table as text: a new line for each row, and a bar
-        before each cell."""
+        """Add a tag of a nested table, which the cell shows as text: a line for each row, a bar before each cell."""
         if self._cell is None:
             return
         if tag.name not in ("tr", "td", "th"):

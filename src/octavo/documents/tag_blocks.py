@@ -223,14 +223,12 @@ def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
 
 
 def _texts(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return the texts of the arguments that a tag has, by attribute. `names` maps attributes of blocks to
-    arguments."""
+    """Return the texts of the arguments that are set, by attribute. `names` maps attributes to arguments."""
     return {attribute: tag.arguments[argument] for attribute, argument in names.items() if tag.arguments.get(argument)}
 
 
 def _flags(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return the values of the boolean arguments that a tag has, by attribute. `names` maps attributes of blocks to
-    arguments."""
+    """Return the boolean arguments that are set, by attribute. `names` maps attributes to arguments."""
     return {
         attribute: tag.arguments.get(argument, "true").lower() not in ("false", "0", "no")
         for attribute, argument in names.items()
@@ -239,8 +237,7 @@ def _flags(tag: Tag, **names: str) -> dict[str, Any]:
 
 
 def _argument_or_word(tag: Tag, *names: str) -> str:
-    """Return the first of the arguments called `names` that a tag has, else its first word, as in older Markdown. Empty
-    if it has neither."""
+    """Return the first of the arguments `names`, else the first word, as in older Markdown. Empty if there is none."""
     return next((tag.arguments[name] for name in names if name in tag.arguments), tag.words[0] if tag.words else "")
 
 

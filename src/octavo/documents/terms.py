@@ -14,7 +14,6 @@ from octavo.documents import front_matter
 from octavo.documents.blocks import Block
 from octavo.documents.change_kinds import code_texts, link_targets, short_unit, word_set
 from octavo.documents.diff_model import (
-    CellChange,
     ChangedBlock,
     CodeChange,
     ContainerChange,
@@ -83,7 +82,7 @@ def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None)
     limits the result to changes of the blocks with these keys.
     """
     found: dict[tuple[str, str, bool], TermChange] = {}
-    for parts, block in _texts(entries, keys, is_wanted=keys is None):
+    for parts, block in _texts(entries, keys):
         lines = [parts.words] if isinstance(parts, TextChange) else [line.words for line in parts.lines]
         for words in lines:
             for term in _terms(words, is_code=block.kind == "code", is_heading=block.kind == "heading"):
@@ -95,45 +94,36 @@ def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None)
     return tuple(found.values())
 
 
-def _texts(
-    entries: Iterable[Entry], keys: Collection[str] | None, *, is_wanted: bool
-) -> Iterator[tuple[TextChange | CodeChange, Block]]:
-    """Yield the changed texts of entries with their old blocks. `is_wanted` is True inside a block of `keys`, or
-    without `keys`."""
+def _texts(entries: Iterable[Entry], keys: Collection[str] | None) -> Iterator[tuple[TextChange | CodeChange, Block]]:
+    """Yield the changed texts of entries with their old blocks. With `keys`, yield only texts inside these blocks."""
     for entry in entries:
         if isinstance(entry, (ChangedBlock, MovedBlock)):
-            is_inside = is_wanted or (keys is not None and (entry.old.key in keys or entry.new.key in keys))
-            yield from _texts_in(entry.parts, entry.old, keys, is_wanted=is_inside)
+            is_wanted = keys is None or entry.old.key in keys or entry.new.key in keys
+            yield from _texts_in(entry.parts, entry.old, None if is_wanted else keys)
         elif nested := getattr(entry, "entries", ()):
-            yield from _texts(nested, keys, is_wanted=is_wanted)
+            yield from _texts(nested, keys)
 
 
 def _texts_in(
-    parts: Parts, block: Block, keys: Collection[str] | None, *, is_wanted: bool
+    parts: Parts, block: Block, keys: Collection[str] | None
 ) -> Iterator[tuple[TextChange | CodeChange, Block]]:
     match parts:
         case TextChange() | CodeChange():
-            if is_wanted:
+            if keys is None:
                 yield parts, block
         case TableChange(rows=rows):
-            yield from _texts(rows, keys, is_wanted=is_wanted)
+            yield from _texts(rows, keys)
         case RowChange(cells=cells):
-            yield from _cell_texts(cells, block, keys, is_wanted=is_wanted)
+            for cell in cells:
+                cell_block = cell.old or cell.new or block
+                if cell.words is not None and (keys is None or cell_block.key in keys):
+                    yield cell.words, cell_block
         case ContainerChange(entries=entries, title=title):
-            if title is not None and is_wanted:
+            if title is not None and keys is None:
                 yield title, block
-            yield from _texts(entries, keys, is_wanted=is_wanted)
+            yield from _texts(entries, keys)
         case None:
             pass
-
-
-def _cell_texts(
-    cells: Iterable[CellChange], row: Block, keys: Collection[str] | None, *, is_wanted: bool
-) -> Iterator[tuple[TextChange, Block]]:
-    for cell in cells:
-        block = cell.old or cell.new or row
-        if cell.words is not None and (is_wanted or (keys is not None and block.key in keys)):
-            yield cell.words, block
 
 
 def _terms(words: Iterable[TextPart], *, is_code: bool, is_heading: bool) -> Iterator[TermChange]:
@@ -159,8 +149,7 @@ def _terms(words: Iterable[TextPart], *, is_code: bool, is_heading: bool) -> Ite
 
 
 def _is_term(text: str, *, is_code: bool) -> bool:
-    """Return whether a text can be a term: it is short, and at least one of its words is not a common word. Code must
-    be a single name."""
+    """Return whether a text can be a term: short, and not only common words. Code must be a single name."""
     if not 0 < len(text) <= MAX_TERM or len(text.split()) > MAX_WORDS or not any(map(str.isalnum, text)):
         return False
     if is_code:
@@ -206,8 +195,7 @@ def _whole_words(text: str, replacement: _Replacement, first: int, last: int) ->
 
 
 def _extended(text: str, replacement: _Replacement, start: int, end: int) -> _Replacement:
-    """Return the replacement extended to the range from `start` to `end`. The text added on each side stays
-    unchanged."""
+    """Return the replacement extended to a longer range. The text added on each side stays unchanged."""
     return replacement._replace(
         start=start, end=end, new=text[start : replacement.start] + replacement.new + text[replacement.end : end]
     )
@@ -294,8 +282,7 @@ def _singular(term: str) -> str | None:
 
 
 BARRIER = "\0"
-"""Stands for code, front matter, a URL, a tag or the end of a block. No term contains this character, so no match spans
-one of these."""
+"""Stands for code, front matter, a URL, a tag or the end of a block, so that no match spans one of these."""
 
 _FORMATS = "b|strong|i|em|u|mark|s|del|ins|sub|sup|span|font|small|big"
 _TOKEN = re.compile(

@@ -85,8 +85,7 @@ class ClosedTags:
                 self._closed[id(closed_tag)] = closed_tag
 
     def first_open(self, position: int) -> int | None:
-        """Return the index of the first token with a tag that may still get an end tag after `position`. None if there
-        is none."""
+        """Return the index of the first token whose tag may still get an end tag after `position`. None if none may."""
         candidates: list[int] = []
         for name, open_tags in self._open.items():
             if open_tags and self._last.get(name, -1) >= position:

@@ -130,8 +130,7 @@ class _ValueReader:
 
 
 def _is_shallow(text: str) -> bool:
-    """Return whether a text certainly has few nested levels. The fast reader is written in C, and crashes on deep
-    nesting."""
+    """Return whether a text certainly has few nested levels. The fast reader, written in C, crashes on many."""
     indentation = max((len(line) - len(line.lstrip(" \t-?:")) for line in text.splitlines()), default=0)
     return indentation + text.count("[") + text.count("{") <= _MAX_NESTING
 

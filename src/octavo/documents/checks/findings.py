@@ -1,5 +1,4 @@
-"""The findings and rules of checks. Checks a page alone, and collects its references and anchors for
-`references.py`."""
+"""The findings and rules of checks. Checks each page alone, and collects its references and anchors."""
 
 from __future__ import annotations
 
@@ -127,8 +126,7 @@ class RuleChoice:
     """Path patterns, each with the rules that are ignored in matching files."""
 
     def applies(self, finding: Finding) -> bool:
-        """Return whether to report a finding. True for every finding of a linter, because the linter's own settings
-        choose its rules."""
+        """Return whether to report a finding. True for findings of linters, whose settings choose their rules."""
         if finding.source != OWN_SOURCE:
             return True
         return finding.rule in self.rules and not any(
@@ -248,8 +246,7 @@ class SourcePlaces:
 
 
 def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
-    """Convert a column of the sanitized source to a column of `text`, the same line of the file with its invisible
-    characters."""
+    """Convert a column of the sanitized source to a column of `text`, the same line with invisible characters."""
     if sanitize(text) == text:
         return column
     find = bisect_left if is_end else bisect_right
@@ -258,8 +255,7 @@ def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
 
 
 def _occurrences(url: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of a URL in a text, but not of longer URLs. The text may escape characters, or write them as
-    entities."""
+    """Yield the ranges of a URL in a text, but not of longer URLs. Characters may be escaped or entities."""
     after = re.compile(_AFTER_URL)
     is_plain = not ("\\" in text or "&" in text or " " in url)
     pattern = "" if is_plain else "".join(map(_url_character_pattern, url))

@@ -73,8 +73,7 @@ class ReferenceCheck:
     includes: Mapping[str, CheckedPage] | None = None
     """Reusable content by the path of its file. None if it is unknown. Then no include counts as missing."""
     paths_outside_root: Collection[str] = frozenset()
-    """Paths of the files and folders outside the root of the pages, such as `../LICENSE`. Links to other parent folders
-    are not checked."""
+    """Paths of files and folders outside the root of the pages. Links to other parent folders are not checked."""
     page_paths: Collection[str] | None = None
     """Paths of all pages, from which similar paths are suggested. None if `pages` has all pages."""
     _anchors: dict[str, list[PageAnchors]] = field(default_factory=dict, compare=False, repr=False)
@@ -115,8 +114,7 @@ class ReferenceCheck:
                 yield url
 
     def external_findings(self, page: CheckedPage, problems: Mapping[str, str]) -> Iterator[Finding]:
-        """Yield the findings for links to websites. `problems` has the reason why a URL does not work, by URL
-        without fragment."""
+        """Yield the findings for links to websites. `problems` maps broken URLs, without fragment, to reasons."""
         places = page.places()
         for reference in page.references:
             url = self._external_url(page, reference)
@@ -247,8 +245,7 @@ class AddedFinding:
     """A finding on added words."""
 
     key: str
-    """Id of the finding. It stays the same until the message or the words of the block change. Equal findings get
-    different keys."""
+    """Id of the finding, which changes only with its message or the words of its block. It is unique on a page."""
     finding: Finding
     suggestion: str | None = None
     """The Markdown of the block with the problem fixed. None if there is no fix."""
@@ -267,8 +264,7 @@ class AddedFinding:
 def added_findings(
     page: CheckedPage, check: ReferenceCheck, added: AddedRanges, document: Document
 ) -> tuple[AddedFinding, ...]:
-    """Return the findings of the default rules on `added` words, in the order of the page. `document` is the parsed
-    page."""
+    """Return the findings of the default rules on `added` words, in page order. `document` is the parsed page."""
     rules = RuleChoice()
     own = [
         each for each in (*page.findings, *check.findings(page)) if rules.applies(each) and added.touches(each.place)

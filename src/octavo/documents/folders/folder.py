@@ -48,8 +48,7 @@ LEAVES_FOLDER, HIDDEN_NAME, RESERVED_NAME, TOO_LONG, SAME_PATH, THROUGH_LINK = (
 )
 """Reasons why a file is not written."""
 _FORBIDDEN_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\\\ud800-\udfff\u2400-\u2421\ufffd]")
-"""Characters that no path may contain: control characters, their visible replacements from `api/safety.py`, and the
-backslash."""
+"""Characters that no path may contain: control characters, their replacements in `api/safety.py`, and backslash."""
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])\s*(\.|$)", re.IGNORECASE)
 
 
@@ -91,8 +90,7 @@ class Folder:
     entries: list[Entry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     first_page: Path | None = None
-    """First page of the space, if the tree comes from the subfolders. None if there is none, or before the subfolders
-    are read."""
+    """First page of the space, if the tree comes from the subfolders. None if there is none, or before reading."""
     summary: Path | None = None
     """File of the table of contents. None if the tree comes from the subfolders."""
     unlisted: list[Path] = field(default_factory=list)
@@ -231,8 +229,7 @@ def include_targets(markdown: str) -> Iterator[str]:
 
 
 def slug_source(path: PurePath) -> str:
-    """Return the name from which the slug of a page is made: the name of its file, or of the folder for an index
-    page."""
+    """Return the name from which the slug of a page is made: of its file, or of the folder for an index page."""
     is_index = path.stem.lower() in ("readme", "index")
     return path.parent.name if is_index and path.parent.name else path.stem
 
@@ -302,9 +299,8 @@ _CODE_OR_LINK = re.compile(
     r"""|^[ \t>]{0,20}\[(?!\^)[^\[\]\n]{1,300}\]:[ \t]{0,9}(?:<([^<>\n]{1,1000})>|([^\s<]\S{0,999}))""",
     re.MULTILINE | re.IGNORECASE,
 )
-"""Code in a line, a Markdown or HTML link, or the definition of a reference link. URLs of more than 1000 characters are
-not matched, because they cannot be paths. The lookahead lists the first characters of all alternatives except the
-last: without it, a search takes twice as long, and blocks all other threads meanwhile."""
+"""Code in a line, a Markdown or HTML link, or the definition of a reference link. Longer URLs cannot be paths. The
+lookahead has the first characters of all alternatives except the last: without it, a search takes twice as long."""
 _ESCAPED_SIGN = re.compile(r"\\([!-/:-@\[-`{-~])")
 FENCED = re.compile(
     r"^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,20}(```+(?=[^`\n]*$)|~~~+)[^\n]*\n.*?(?:^[ \t>]{0,20}\1[`~]*[ \t]*$|\Z)",

@@ -118,8 +118,7 @@ def encode_like(text: str, data: bytes) -> bytes:
 
 
 def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") -> str:
-    """Return the text of a page's file. `cover` is the URL of its cover image, `existing` the current text of the
-    file."""
+    """Return the text of a page's file. `cover` is the URL of its cover, `existing` the current text of the file."""
     body, before = body.lstrip("\n"), PageFile(existing)
     values = dict(_front_matter_of(page, cover))
     heading = page_trees.first_heading(body)
@@ -158,8 +157,7 @@ def with_front_matter(lines: Sequence[str], body: str, gap: str) -> str:
 
 
 def _front_matter_of(page: Page, cover: str) -> Iterator[tuple[str, Any]]:
-    """Yield the front matter of a page, without default values. A page with a cover also has the position of the
-    cover."""
+    """Yield the front matter of a page, without default values. After a cover comes the position of the cover."""
     if page.description:
         yield "description", page.description
     for name, key in _FLAGS.items():
@@ -362,13 +360,11 @@ class FolderLayout:
         return {path: name for name, path in self.paths.items()}
 
     def leads_to(self, url: str, page: Page, target: str) -> bool:
-        """Return whether `url`, a link on a page in the form of the server, leads to the page or file
-        `target`."""
+        """Return whether `url`, a link on a page as the server writes it, leads to the page or file `target`."""
         return _target_id(links.resolve(url, link_base(page), self._server_links))[0] == target
 
     def page_file_text(self, page_id: str, markdown: str, existing: str = "") -> str:
-        """Return the text of the file of a page. `markdown` is the text on the server, `existing` the current
-        file."""
+        """Return the text of a page's file. `markdown` is the text on the server, `existing` the current file."""
         page = self.pages[page_id]
         cover = page.cover.get("ref") if isinstance(page.cover, dict) else None
         cover_url = self.url_of(cover, self.paths[page_id]) if isinstance(cover, dict) else ""

@@ -315,8 +315,7 @@ def _link_repeated_files(folder: Folder, root: list[Entry]) -> None:
 
 
 def _page_entry(folder: Folder, path: Path, entries: list[Entry]) -> Entry:
-    """Return the main entry of a page: one without anchor if possible, then one with the title of the page, else the
-    first."""
+    """Return the main entry of a page, if possible without anchor and with the title of the page."""
     candidates = [each for each in entries if not each.target] or entries
     if len(candidates) == 1 or not folder.has_file(path):
         return candidates[0]

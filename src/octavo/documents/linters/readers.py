@@ -157,8 +157,7 @@ def _sarif_message(message: Mapping[str, Any], rule: Mapping[str, Any]) -> str:
 
 
 def _sarif_replacement(result: Mapping[str, Any], region: Mapping[str, Any]) -> str | None:
-    """Return the text of the first fix, if it consists of one change that replaces exactly the region of the finding.
-    Otherwise None."""
+    """Return the text of the first fix, if its only change replaces exactly the region of the finding. Else None."""
     changes = [
         change
         for fix in _list(result.get("fixes"))[:1]
@@ -255,8 +254,7 @@ _RULE = re.compile(
 
 
 def read_reports(output: bytes, format_name: Format) -> tuple[tuple[Report, ...], bool]:
-    """Return the findings in the output of a linter, and whether there are more than `MAX_REPORTS`. Raises
-    UnreadableReport."""
+    """Return at most `MAX_REPORTS` findings of a linter, and whether there are more. Raises UnreadableReport."""
     if len(output) > MAX_OUTPUT:
         raise UnreadableReport(f"it is larger than {MAX_OUTPUT >> 20} MiB")
     if b"\0" in output:
@@ -296,28 +294,24 @@ def _read_lines(text: str) -> Iterator[Report]:
 
 
 def _read_checkstyle(text: str) -> Iterator[Report]:
-    reader = _CheckstyleReader()
     try:
-        reader.parse(text)
+        yield from _CheckstyleReader(text).reports
     except expat.ExpatError as error:
         raise UnreadableReport(f"it is not XML: {expat.ErrorString(error.code)}") from None
-    yield from reader.reports
 
 
 class _CheckstyleReader:
     """Reads Checkstyle XML. A document type is refused, because its entities can be very large."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str) -> None:
         self.reports: list[Report] = []
         self._path = ""
         self._depth = 0
-        self._parser = expat.ParserCreate()
-        self._parser.StartElementHandler = self._on_start
-        self._parser.EndElementHandler = self._on_end
-        self._parser.StartDoctypeDeclHandler = self._on_document_type
-
-    def parse(self, text: str) -> None:
-        self._parser.Parse(text, True)
+        parser = expat.ParserCreate()
+        parser.StartElementHandler = self._on_start
+        parser.EndElementHandler = self._on_end
+        parser.StartDoctypeDeclHandler = self._on_document_type
+        parser.Parse(text, True)
 
     def _on_document_type(self, *_: object) -> NoReturn:
         raise UnreadableReport("it has a document type")

@@ -96,8 +96,7 @@ def matching_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int
 
 
 def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> Iterator[Hunk]:
-    """Split a difference into hunks: one for each range of blocks that share words, and one for the blocks between two
-    such ranges."""
+    """Split a difference into hunks: for each range of blocks that share words, and for the blocks in between."""
     i, j = difference.i1, difference.j1
     end = Hunk(difference.i2, difference.i2, difference.j2, difference.j2)
     for related in [*_related_ranges(old, new, difference), end]:
@@ -208,8 +207,7 @@ def find_regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Reg
 def _are_one_region(
     first: list[_Change], second: list[_Change], siblings: Versions[Blocks], moved: MovedBlocks
 ) -> bool:
-    """Return whether two regions must be one: they overlap, or they touch and changes of different sides belong
-    together."""
+    """Return whether two regions must be one: they overlap, or touch with changes that belong together."""
     start, stop = min(each.hunk.i1 for each in second), max(each.hunk.i2 for each in first)
     if start != stop:
         return start < stop
@@ -265,8 +263,7 @@ _MIN_LETTERS = 3
 _MIN_WORDS = 4
 """Minimum number of words of a block that counts as moved and edited."""
 _MIN_ADDED_WORDS = 5
-"""Minimum number of words of a block that counts as added by both sides in different places. It does not apply to
-headings."""
+"""Minimum number of words of a block that counts as added by both sides in different places. Not for headings."""
 _MIN_MOVED_LIKENESS = 0.6
 """Minimum share of equal words for a block to count as moved and edited."""
 _MIN_REWRITTEN_LIKENESS = 0.1
@@ -315,8 +312,7 @@ class _Counterparts:
 
     @cached_property
     def places(self) -> dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]]:
-        """For each block of this side, its parent and its nearest earlier sibling in the base. None if the base has no
-        such block."""
+        """For each block of this side, its parent and its nearest earlier sibling in the base, or None."""
         places: dict[SourceBlock, tuple[SourceBlock | None, SourceBlock | None]] = {}
         for parent in self._side.walk():
             before: SourceBlock | None = None
@@ -361,8 +357,7 @@ class _Counterparts:
             i, j = hunk.i2, hunk.j2
 
     def _find_moves(self, deleted: list[SourceBlock], added: list[SourceBlock]) -> None:
-        """Find blocks that were deleted in one place and added in another. Equal blocks are paired first, then similar
-        blocks."""
+        """Find blocks that were deleted in one place and added in another: first equal blocks, then similar blocks."""
         counts, others = Counter(each.key for each in deleted), Counter(each.key for each in added)
         by_key = {each.key: each for each in added}
         arrived: set[SourceBlock] = set()

@@ -53,8 +53,7 @@ def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Confl
 
 
 def _merge_heading(texts: Versions[str]) -> str | None:
-    """Merge a `#` heading of which one side changed the level, and the other side some words. None for other
-    changes."""
+    """Merge a `#` heading of which one side changed the level, and the other side words. None for other changes."""
     levels = texts.map(lambda text: text[: len(text) - len(text.lstrip(" #"))])
     titles = texts.map(lambda text: text.lstrip(" #"))
     words = [WORD.findall(fold(title)) for title in titles]
@@ -146,8 +145,7 @@ def merge_words(base: str, main: str, request: str) -> str | None:
 
 
 WordSequence: TypeAlias = tuple[str, ...]
-"""Five adjacent words of a sentence. The sequences of a shorter sentence are the whole sentence, and each pair of
-adjacent words."""
+"""Five adjacent words of a sentence. For a shorter sentence: all its words, and each pair of adjacent words."""
 _SEQUENCE_LENGTH = 5
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"')\]]*\s+|[。！？]")
 _HTML_TAG = re.compile(r"<[^<>]*>")
@@ -260,8 +258,7 @@ def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | Non
 
 
 def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> bool:
-    """Return whether a column was replaced, and not only renamed: it has another name, and no cell text in common with
-    the base."""
+    """Return whether a column was replaced: it has another name, and no cell text in common with the base."""
     if _names(base)[old] == _names(table)[new] or _has_uneven_rows(base) or _has_uneven_rows(table):
         return False
     before, values_after = _values(base, old), _values(table, new)

@@ -27,8 +27,7 @@ NO_CONTEXT: Context = ("", "")
 
 @dataclass(frozen=True)
 class MergeChoice:
-    """The user's choice for a conflict: main, the change request, both, the merge word by word, or the user's own
-    text."""
+    """The user's choice for a conflict: main, the change request, both, the merge by words, or the user's own text."""
 
     kind: ChoiceKind
     text: str = ""
@@ -197,8 +196,7 @@ def conflicts_in(content: str | Conflict | MergedBlock) -> Iterator[Conflict]:
 
 
 def unwrap_moved_places(pieces: Sequence[MergedChild]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
-    """Yield the content of each piece, and the white space after it. A `MovedPlace` is replaced by its pieces or its
-    conflict."""
+    """Yield the content of each piece, and the white space after it. Replace each `MovedPlace` by its content."""
     for piece in pieces:
         if not isinstance(piece.content, MovedPlace):
             yield piece.content, piece.gap
@@ -243,8 +241,7 @@ class _Assembler:
         return [*result, Fragment(content.tail)]
 
     def _gaps(self, block: MergedBlock, children: list[tuple[str, bool]]) -> Iterator[str]:
-        """Yield the white space before the first child and after each child, with blank lines around conflict
-        markers."""
+        """Yield the white space before the first and after each child, with blank lines around conflict markers."""
         if not children:
             yield block.space_before_children if block.tail else ""
             return

@@ -166,7 +166,7 @@ class _PageMerge:
         return pieces
 
     def _merge_region(self, region: Versions[Blocks], context: Context, *, merges_inside: bool) -> list[MergedChild]:
-        """Merge a region by step 4 at the top of this module. Without `merges_inside`, changes of both sides become one
+        """Merge a region by step 4 at the top of this module. Without `merges_inside`, changes of both sides
         conflict."""
         keys = region.map(lambda blocks: [each.key for each in blocks])
         if keys.request == keys.base:
@@ -290,8 +290,7 @@ class _PageMerge:
         return gap.join(text for text, _ in remaining) if remaining else None
 
     def _text_of_side(self, blocks: Blocks, side: int) -> str | None:
-        """Return the text of blocks of one side. Conflicts in them are resolved for this side. None if no text is
-        left."""
+        """Return the text of one side's blocks, with conflicts resolved for this side. None if no text is left."""
         pieces = [MergedChild(self._merge_moves_in(block, side), gap_after(block)) for block in blocks]
         return text_of_side(MergedBlock("blocks", "", "", pieces, "", ""), SIDES[side]) or None
 
@@ -379,8 +378,8 @@ class _PageMerge:
         return MergedBlock("table", head, before if pieces or tail else "", pieces, "", tail)
 
     def _merge_moves_in(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
-        """Return a block of one side. If this side moved the block or blocks in it, the other side's changes to them
-        are merged in."""
+        """Return a block of one side. If this side moved parts of it, the other side's changes to them are merged
+        in."""
         if block.replaced_blocks is not None:
             return join_blocks(block.replaced_blocks)
         if block.move is not None:
@@ -537,7 +536,7 @@ def _merged_gap(last: Versions[SourceBlock | None]) -> str:
 
 
 def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBlock], str]) -> str:
-    """Return the white space before or after the children, which `read` returns. A version that has children is
+    """Return the white space before or after the children, which `read` returns. A version with children is
     preferred."""
     existing = block.map(lambda each: read(each) if each.children else None)
     found = next((each for each in (existing.preferred, *existing[1:], existing.base) if each is not None), None)
@@ -545,8 +544,7 @@ def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBloc
 
 
 def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
-    """Let one choice resolve all conflicts of the same moved text. If one place of the text is in conflict, all its
-    places are."""
+    """Let one choice resolve all conflicts of the same moved text. If one place is in conflict, all places are."""
     # The places of the text to which each block belongs. Blocks that were moved together share one list.
     places_of: dict[SourceBlock, list[Conflict | MovedPlace]] = {}
     for place in _conflicts_and_moved_places(root.pieces):

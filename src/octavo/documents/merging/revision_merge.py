@@ -35,8 +35,7 @@ class TreeVersion:
         return cls(pages, {page["id"]: page for page in page_trees.walk(pages)}, page_trees.parent_ids(pages))
 
     def children(self, kept: Container[str]) -> dict[str | None, list[str]]:
-        """Return the ids of the pages in `kept` by parent. Children of other pages belong to the nearest parent in
-        `kept`."""
+        """Return the ids of the pages in `kept` by parent: the nearest ancestor in `kept`, or None."""
         result: defaultdict[str | None, list[str]] = defaultdict(list)
 
         def visit(pages: Pages, parent: str | None) -> None:
@@ -336,8 +335,7 @@ class _RevisionMerger:
         return merged, conflicting
 
     def items(self, base: list[Json], main: list[Json], proposed: list[Json]) -> list[Json]:
-        """Merge files or reusable content. The result has main's order, with the new items of the change request at the
-        end."""
+        """Merge files or reusable content. New items of the change request come after main's items."""
         base_items, main_items, proposed_items = (
             {item["id"]: item for item in items} for items in (base, main, proposed)
         )
