@@ -281,8 +281,8 @@ class DiffNavigation:
 
     def go_to_thread(self, step: int, *, from_edge: bool = False) -> bool:
         """Go to the next open thread of the page, or to the previous one if `step` is -1. Return False without such a
-        thread. With `from_edge`, start at the beginning or the end of the page. A page that is still at its first
-        change also starts at the beginning, because a thread may be above the change."""
+        thread. `from_edge` starts at the edge of the page. At the first change of an opened page, earlier threads are
+        also found."""
         selected = self.cursor.selected_span() if not from_edge else None
         is_at_first_change = self._is_opened_at_change and self._is_unmoved
         if selected is not None and step > 0 and is_at_first_change and selected.block.kind != "thread":
@@ -356,9 +356,9 @@ class DiffNavigation:
         return self._change_among(self.contents.shown_diff.units, 0, unit_index, step)
 
     def _change_among(self, units: Sequence[DiffUnit], start: int, at: int, step: int) -> BlockSpan | None:
-        """Return all lines of the next change after `units[at]`, or of the previous one if `step` is -1. None without
-        such a change. Its block is of the new version if possible, because most comments are about that version.
-        `start` is the index of `units[0]` in the pane."""
+        """Return the first unit of the next change after `units[at]`, or of the previous one if `step` is -1. None
+        without such a change. A block of the new version is preferred. `start` is the unit index of `units[0]` in the
+        pane."""
         following = following_changes(units, at, step, by_risk=self.contents.visits_by_risk)
         spans = next(filter(None, (self.cursor.spans_of(start + index) for index in following)), None)
         if not spans:

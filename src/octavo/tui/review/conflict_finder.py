@@ -244,10 +244,9 @@ async def find_conflicts(
     server_revisions: MergeRevisions | None = None,
     resolved_pages: Collection[str] = (),
 ) -> OpenConflicts:
-    """Return the conflicts in the texts of the `changed` pages, and the conflicts outside texts. Raises ApiError.
-    `revisions` are the revisions of the merge. None if they are unknown. `server_revisions` are the revisions for which
-    the server reported conflicts. They are used if the base of `revisions` is unknown. Pages without conflict markers
-    are merged again, except `resolved_pages`."""
+    """Return the conflicts in the `changed` pages and outside texts. Raises ApiError. `revisions` are the revisions of
+    the merge. If they or their base are unknown, `server_revisions` are used, for which the server reported
+    conflicts. Pages without conflict markers are merged again, except `resolved_pages`."""
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changed.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]
