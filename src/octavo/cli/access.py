@@ -29,9 +29,7 @@ _load_folder = lazy("octavo.cli.sessions:load_folder")
 
 
 def read_settings() -> Settings:
-    """Return the settings for a command, and open the log. Write problems with the settings to standard error.
-
-    The app, `config`, `doctor` and `log` read the settings themselves."""
+    """Return the settings for a command, open the log, and write problems with the settings to standard error."""
     settings = read(os.environ)
     LOG.open(settings.state_folder)
     tell(*settings.problems)

@@ -117,8 +117,8 @@ def values_of(arguments: Sequence[str], files: Files) -> Values:
 
 
 def convert_typed_field(argument: str) -> str:
-    """Convert an argument of `-F`, such as `name=3`, to the positional form `name:=3`. Only the values true, false, null
-    and whole numbers of at most 18 digits are converted."""
+    """Convert an argument of `-F`, such as `name=3`, to the positional form `name:=3`. Only true, false, null and whole
+    numbers are converted."""
     name, sign, text = argument.partition("=")
     is_json = text in _CONSTANTS or _WHOLE_NUMBER.fullmatch(text)
     return f"{name}:={text}" if sign and is_json else argument
@@ -179,8 +179,8 @@ def _text_value(name: str, text: str, files: Files) -> str:
 
 
 def _set_field(fields: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    """Set the field at `path`, such as `["body", "markdown"]`. The values of a repeated path, and of a path that ends
-    with an empty name, become a list."""
+    """Set the field at `path`, such as `["body", "markdown"]`. Add to a list if the path is repeated or ends with
+    ""."""
     *outer, last = path
     is_item = last == "" and bool(outer)
     if is_item:
@@ -325,8 +325,7 @@ def encode_target(path: str, query: list[tuple[str, str]]) -> str:
 
 
 def _choice_hint(error: ValidationError, fields: dict[str, Any]) -> str:
-    """Return a sentence such as ` Did you mean open?` for a value that is not allowed. Empty for other errors, or if no
-    allowed value is similar."""
+    """Return ` Did you mean open?` for a value that is not allowed, if an allowed value is similar. Otherwise empty."""
     details = error.errors(include_url=False)
     first = details[0]
     value = fields.get(str(first["loc"][-1])) if first["loc"] else None
@@ -397,8 +396,8 @@ def _dry_run(settings: Settings, options: argparse.Namespace, request: RawReques
 async def _send(
     lazy_client: LazyClient, request: RawRequest, printer: _Printer, *, everything: bool
 ) -> ApiError | None:
-    """Send the request and print the response. Return the error of a failed request, else None. With `everything`,
-    print all items of a list, or after an error those read so far."""
+    """Send the request and print the response, with `everything` all pages of a list. Return the error of a failed
+    request."""
     items: list[Any] = []
     try:
         client = await lazy_client.client()

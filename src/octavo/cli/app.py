@@ -64,8 +64,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show_picture(settings: Settings, choice: SessionChoice, *, is_reset: bool) -> FirstPicture | None:
-    """Show the picture of the first screen from an earlier run, and return it. None if the app begins with the sign-in
-    screen or with a REF. With `is_reset`, only delete the picture."""
+    """Show and return the saved picture of the first screen, or with `is_reset` delete it. None if the app opens
+    another screen first."""
     if not choice.session_name or choice.ref:
         return None
     settings_text = (

@@ -31,15 +31,15 @@ PEOPLE_BY_ROLE = {
     "reader": "elin-brandt",
     "guest": "hiroshi-dahlgren",
 }
-"""Id of the person in the demo whose role you take with `--as`, from the highest role to the lowest. The people are in
-`server/demo/history.py`. A guest can only open spaces to which guests were given access."""
+"""Id of the person in the demo for each role of `--as`, from the highest role to the lowest. The people are in
+`server/demo/history.py`."""
 DEFAULT_ROLE = "creator"
 """Role in the demo without `--as`. A creator can review and merge, but not administer."""
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. With `only`, just the parser of that command is complete, so that the
-    modules of other commands are not loaded."""
+    """Return the parser of the command line. With `only`, just the parser of that command is complete. This saves the
+    imports of others."""
     top = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",
@@ -297,8 +297,8 @@ def add_command(
     *,
     add_help: bool = True,
 ) -> argparse.ArgumentParser:
-    """Add a command. The list of commands shows only `summary`. The help of the command also shows `details`, `examples`,
-    and the fields and exit codes of `command`."""
+    """Add a command. The list of commands shows only `summary`. The help of the command shows the other arguments
+    too."""
     description = fill(f"{summary[:1].upper()}{summary[1:]}. {details}".strip(), 80)
     parts = ["\n".join(("examples:", *(f"  {each}" for each in examples)))] if examples else []
     for kind, fields in fields_by_kind(command).items() if command is not None else ():

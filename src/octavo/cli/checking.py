@@ -53,10 +53,8 @@ _MISSING = (404, 410)
 
 
 def broken_urls(urls: Collection[str], fetcher: Fetcher, incomplete_notes: list[str]) -> dict[str, str]:
-    """Return the URLs that do not work, each with the reason. URLs of private networks are not requested.
-
-    Only the first `_MAX_CHECKED_URLS` URLs are checked. If there are more, a sentence is added to `incomplete_notes`.
-    """
+    """Return the URLs that do not work, each with the reason. Adds a sentence to `incomplete_notes` if there are too
+    many. URLs of private networks are skipped."""
     if len(urls) > _MAX_CHECKED_URLS:
         incomplete_notes.append(f"Only {_MAX_CHECKED_URLS:,} of {len(urls):,} links to websites were checked.")
     checked = list(urls)[:_MAX_CHECKED_URLS]
@@ -97,11 +95,8 @@ class CheckReport:
 def check_folder(
     path: Path, *, follows_urls: bool = False, on_file: Callable[[Sequence[Finding]], None] | None = None
 ) -> CheckReport:
-    """Return the findings in a folder. Raises OSError if the folder cannot be opened.
-
-    `on_file` is called with the findings of each file, in the order of paths. With `follows_urls`, links to websites are
-    checked too, after all files, and `on_file` does not get their findings.
-    """
+    """Return the findings in a folder. `on_file` gets the findings of each file, sorted by path, but not those about
+    websites. `follows_urls` is True to check links to websites. Raises OSError."""
     folder = read_folder(path)
     root = os.path.relpath(folder.root, folder.top)
     checked = _FolderReader(folder).read_all()
@@ -180,8 +175,8 @@ class _FolderReader:
         return includes
 
     def _belongs_in_summary(self, path: Path) -> bool:
-        """Return whether an unlisted page should be in `SUMMARY.md`. False for files about the repository, and for
-        pages in a folder with a summary or configuration of its own."""
+        """Return whether an unlisted page should be in `SUMMARY.md`. Files about the repository, and pages of a folder
+        with its own summary, should not."""
         folders = path.parts[:-1]
         if not folders and path.stem.lower() in _REPOSITORY_PAGES:
             return False
@@ -225,8 +220,8 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
 
 
 def _tree_paths(folder: Folder, entries: Iterable[Entry], parent: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the path of each page and group, and the path of its file. A group has no file, so its own path is
-    repeated. Pages whose file is missing are left out."""
+    """Yield the path of each page and group, and the path of its file, if it exists. A group has no file, so its path
+    is repeated."""
     for entry in entries:
         if entry.kind != "link":
             path = posixpath.join(parent, _slug(entry))
@@ -404,8 +399,8 @@ _COMMANDS = ("command", "commands", "linter", "linters", "hook", "run")
 
 
 def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | None = None) -> RuleChoice:
-    """Return the rules to check: `rules`, else those in the settings of `folder`, else the default rules. Ignored rules
-    are left out. Raises Failure if a name or the file is not valid."""
+    """Return `rules`, else the rules in the settings of `folder`, else the default rules, without ignored rules. Raises
+    Failure."""
     settings = _read_folder_settings(folder) if folder is not None else {}
     where = f" in {SETTINGS_FILE}"
     if NETWORK_RULE in _string_list(settings, "rules"):

@@ -57,7 +57,7 @@ def run(argv: Sequence[str]) -> int:
 
 def _decode(argument: str) -> str:
     """Return an argument as text, even if the locale is not UTF-8. The name of an existing file stays as it is. Raises
-    Failure if the argument is not UTF-8."""
+    Failure."""
     try:
         argument.encode()
     except UnicodeEncodeError:

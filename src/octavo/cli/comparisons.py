@@ -132,8 +132,8 @@ async def _changes_from_server(live: Live, at: ContentRef) -> tuple[ChangedPage,
 async def select_page(
     references: References, target: Target, items: tuple[ChangedPage, ...], name: str = ""
 ) -> tuple[ChangedPage, ...]:
-    """Return the changes of the page whose path, id or title is `name`, else of the page of `target`. Without a page,
-    return all changes. Raises ApiError, or Failure if there is no page `name`."""
+    """Return the changes of the page called `name`, else of the page of `target`, else all. Raises ApiError, or Failure
+    if there is no such page."""
     wanted = name.strip("/") or (target.page.id if target.page is not None else "")
     if not wanted:
         return items

@@ -23,8 +23,7 @@ _SAFE_REF = re.compile(r"[\w-]+(/\d+)?")
 
 
 def print_refs(words: Sequence[str]) -> int:
-    """Print the REFs in the cache that begin with the last word, for the command `octavo __complete`. With `--demo`,
-    use the cache of the demo, else that of the account. Sends no request, and does not import the operations."""
+    """Print the cached REFs that begin with the last of `words`, with `--demo` those of the demo. Sends no request."""
     prefix = words[-1] if words and not words[-1].startswith("-") else ""
     settings = read(os.environ)
     refs = (each for each in _refs(settings, _cache_namespace(settings, words)) if each.startswith(prefix))
@@ -117,8 +116,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def script(shell: str) -> str:
-    """Return the completion script for a shell. The script itself contains the names of commands, options and help
-    topics. To complete a REF, it runs `octavo __complete`, which reads the cache."""
+    """Return the completion script for a shell. The script runs `octavo __complete` for REFs, and contains all other
+    words."""
     import shtab  # lazy: not for REFs
 
     top = build_parser()

@@ -202,8 +202,8 @@ def read_file(name: str) -> str:
 
 
 def read_text(options: argparse.Namespace, action: str) -> str:
-    """Return the text of `-m` or `-F`, else the text that the user writes in the editor. After storing the text, call
-    `delete_editor_file`. Raises Failure if there is no text."""
+    """Return the text of `-m` or `-F`, else from the editor. The caller deletes the editor's file after storing the
+    text. Raises Failure without text."""
     text = text_option(options)
     if text is None:
         if not is_terminal(sys.stdin, sys.stdout):
@@ -261,8 +261,8 @@ async def send(session: Session, writes: Sequence[NewWrite], options: argparse.N
 
 
 async def add_and_send(session: Session, add: AddWrites, action: str, options: argparse.Namespace) -> list[OutboxEntry]:
-    """Add writes to the outbox with `add`, wait until the server has confirmed them, and return their entries. Raises
-    Failure if a write is refused or not confirmed in time. A write that is not confirmed stays in the outbox."""
+    """Add writes to the outbox with `add`, wait until the server confirms them, and return their entries. Raises
+    Failure if a write is refused or still unconfirmed."""
     done: dict[str, OutboxEntry] = {}
     changed = asyncio.Event()
 
@@ -314,8 +314,8 @@ def _raise_for(entry: OutboxEntry, action: str) -> None:
 
 
 async def tell_if_done_once(session: Session, options: argparse.Namespace) -> bool:
-    """Return whether a command with this `--once` key added writes in the last 7 days, and tell the user. First wait
-    until these writes are confirmed. Raises NotSaved, and Failure if a write is refused or not confirmed in time."""
+    """Return whether writes with this `--once` key were added in the last 7 days, and tell the user. Wait until these
+    writes are confirmed. Raises NotSaved or Failure."""
     if options.once is None:
         return False
     key = once_key(options.once)

@@ -145,8 +145,7 @@ def _check_keyring(home: signing_in.Home, access: Access) -> Check:
 
 
 async def _server_checks(settings: Settings, access: Access, key: SecretStr | None) -> list[Check]:
-    """Return the checks of the server, of this computer's clock, and of the API key. Checks that are impossible after a
-    failed check are left out."""
+    """Return the checks of the server, the clock and the API key, until one fails that the next checks need."""
     try:
         client = Client(access.origin, key, ca_file=settings.ca_file, deadline=REQUEST_SECONDS)
     except ValueError as error:
@@ -207,8 +206,8 @@ async def _key_check(client: Client) -> Check:
 
 
 def storage_checks(settings: Settings) -> Iterator[Check]:
-    """Yield the problems of Octavo's folders. If there are none, yield a check with the sizes of the folders. Then
-    yield the checks of the databases."""
+    """Yield the problems of Octavo's folders, or else one check with their sizes. Then yield the checks of the
+    databases."""
     folders = {
         "config": settings.config_folder,
         "data": settings.data_folder,
@@ -288,8 +287,8 @@ def _database_checks(folders: dict[str, Path]) -> Iterator[Check]:
 
 
 def write_bundle(path: Path, checks: Sequence[Check], settings: Settings) -> None:
-    """Write the file for a bug report: the checks, the names of the settings, and the log. Tell the user what the file
-    contains. Raises OSError, also if the file exists already."""
+    """Write the checks, the names of the settings and the log to a new file. Tell the user what the file contains.
+    Raises OSError."""
     names = sorted(read_each(os.environ)[1])
     entries = []
     with suppress(FileNotFoundError):

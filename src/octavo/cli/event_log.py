@@ -146,8 +146,8 @@ def _start_new_file(path: Path) -> None:
 
 
 def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Iterator[LogEntry]:
-    """Yield the entries of the log, oldest first, without unreadable lines. With `wait`, the iterator never ends: when
-    there are no more entries, it calls `wait` and looks for new ones. Raises OSError."""
+    """Yield the entries of the log, oldest first. With `wait`, never end: call `wait` until there are new entries.
+    Raises OSError."""
     path = folder / FILE
     with _open_if_exists(
         path

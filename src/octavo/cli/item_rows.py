@@ -59,15 +59,14 @@ _CHECK_NAMES = {
     "merge rules": "merge-rules",
     "merged text": "merged-text",
 }
-"""Names of merge checks in JSON and for `octavo merge --allow`, by label in the app. Any other check has its label as
-name, with hyphens for spaces."""
+"""Names of merge checks in JSON and for `--allow`, by label in the app. Others are the label with hyphens for
+spaces."""
 
 
 async def change_row(
     references: References, change_request: ChangeRequest, space: Space | None, wanted: AbstractSet[str]
 ) -> dict[str, Any]:
-    """Return the row of a change request. `space` is None if its space is unknown. Fields that cost a request are loaded
-    only if they are in `wanted`. Raises ApiError."""
+    """Return the row of a change request. Fields that cost a request are loaded only if `wanted`. Raises ApiError."""
     live = references.live
     space_id = space.id if space is not None else change_request.space or ""
     name = await references.name_of(space_id)
@@ -104,8 +103,8 @@ async def change_row(
 
 
 def check_rows(checks: Checks) -> list[dict[str, str]]:
-    """Return the rows of merge checks, with the names that `octavo merge --allow` takes. A check without a label belongs
-    to the check before it, and has the same name."""
+    """Return the rows of merge checks, named as for `octavo merge --allow`. A check without a label has the name of the
+    check before."""
     rows: list[dict[str, str]] = []
     for fact in checks.facts:
         label = fact.label or (rows[-1]["name"] if rows else "status")
@@ -272,8 +271,8 @@ async def thread_at(references: References, target: Target, thread_id: str) -> F
 
 
 async def _find_by_id(references: References, thread_id: str) -> FoundThread:
-    """Search for a thread by its id, in the cache and then on the server. Raises Failure if no space or change request
-    has the thread, and ApiError if some could not be searched."""
+    """Return the thread with an id from the cache or the server. Raises Failure if no thread was found, and ApiError if
+    a search failed."""
     live, discussions = references.live, await _find_discussions(references) if is_id(thread_id) else {}
     for at in discussions:
         cached = live.cache.get(open_threads_of(at))

@@ -71,8 +71,7 @@ class LazyPlatform:
 
 
 class LazyClient:
-    """A client that is created at the first request, after the first screen is painted. The client needs slow imports,
-    and a keyring may take seconds to respond."""
+    """A client that is created at the first request, because it needs slow imports and perhaps a slow keyring."""
 
     def __init__(
         self,

@@ -335,8 +335,8 @@ def _limit(arguments: Arguments) -> int:
 
 
 def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
-    """Return a result with as many items of the list `name` as fit into `MAX_RESULT_LENGTH`. If some do not fit, `next` is the
-    value of `key` of the first such item."""
+    """Return a result with the items of the list `name` that fit. If some do not fit, `next` is the field `key` of the
+    first."""
     left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, name: []})
     kept: list[Any] = []
     for item in row[name]:
@@ -348,8 +348,8 @@ def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[st
 
 
 def _limit_blocks(row: dict[str, Any], offset: int) -> dict[str, Any]:
-    """Return a change request with as many blocks as fit into `MAX_RESULT_LENGTH`, beginning with block `offset` of the first
-    page. If some do not fit, `next` and `nextOffset` have the page and the block where the next call begins."""
+    """Return a change request with the blocks that fit, from block `offset` of the first page. `next` and `nextOffset`
+    name the page and block after these."""
     left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, "pages": []})
     kept: list[dict[str, Any]] = []
     for page in row["pages"]:

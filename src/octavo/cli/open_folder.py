@@ -23,8 +23,7 @@ _index_folder = lazy("octavo.cli.platforms:index_folder")
 _fingerprint = lazy("octavo.documents.folders.folder:fingerprint")
 
 WAIT_FACTOR = 30
-"""Pause between two checks for changed files, as a multiple of the duration of a check. With this pause, the checks use
-about 3 % of one processor."""
+"""Pause between two checks for changed files, in durations of a check. Checks then use about 3 % of one processor."""
 RETRY_SECONDS = 60.0
 """Seconds before Octavo loads changed files again after a failure."""
 _MAX_TITLES = 100
@@ -54,8 +53,8 @@ class OpenFolder:
         self._index_thread: threading.Thread | None = None
 
     def first_titles(self) -> list[str]:
-        """Return the first titles of the table of contents, indented. They come from `SUMMARY.md`, else from the names
-        of the files and folders at the top. No page is read."""
+        """Return the first titles in `SUMMARY.md`, indented, else the names of files and folders at the top. No page is
+        read."""
         summary = self._folder / "SUMMARY.md"
         try:
             if summary.is_file():

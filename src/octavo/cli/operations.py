@@ -78,8 +78,8 @@ def describe(route: Route) -> Json:
 
 
 def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
-    """Return the name, location, type and limits of each parameter of a route, path parameters first. `openapi` is a document
-    with the operation, by default the document of all operations."""
+    """Return the name, location, type and limits of each parameter of a route. `openapi` is any document with its
+    operation."""
     openapi = openapi or document()
     schemas = openapi["components"]["schemas"]
     operation_schema = openapi["paths"][route.path][route.spec.method.lower()]
@@ -116,8 +116,7 @@ def _limits(shapes: list[Json]) -> Json:
 
 
 def table(operations: Collection[Spec], columns: int | None = None) -> str:
-    """Return the operations by area as text: name, summary, method, path and parameters. `columns` is the width of the
-    terminal. Without `columns`, lines are not wrapped."""
+    """Return the operations by area as text. `columns` is the width of the terminal. None leaves lines unwrapped."""
     lines: list[str] = []
     width = max(columns, MIN_COLUMNS) if columns else PIPE_COLUMNS
     for area in AREAS:

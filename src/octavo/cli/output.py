@@ -139,8 +139,8 @@ def _limit(text: str) -> int:
 
 
 class Output:
-    """Collects the rows of a command, and prints them in the form that the options select. A `with` statement prints
-    the rows at its end. After an error, it prints the rows that were added before."""
+    """Collects the rows of a command in a `with` statement, and prints them at its end in the form that the options
+    select."""
 
     def __init__(
         self, options: argparse.Namespace, fields: Sequence[Field], columns: Sequence[Column], *, empty: str = ""
@@ -345,8 +345,8 @@ def needs_ascii() -> bool:
 
 
 def compile_filter(options: argparse.Namespace) -> Callable[[Any], None] | None:
-    """Return a function that prints the results of `--jq` for a JSON value. None without `--jq`. Raises Failure if the
-    expression is wrong or jq is not installed."""
+    """Return a function that prints the `--jq` results for a JSON value. None without `--jq`. Raises Failure if jq
+    cannot run the expression."""
     if options.jq is None:
         return None
     try:
@@ -410,8 +410,8 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], style: Style) -> str:
 
 
 def _fitting_widths(widths: Sequence[int], limit: int) -> list[int]:
-    """Return the widths of the columns that fit on a terminal with `limit` columns. The last fitting column may be
-    narrower than in `widths`. Columns that do not fit are left out."""
+    """Return the widths of the columns that fit on `limit` terminal columns. The last may be narrower. Others are left
+    out."""
     fitting: list[int] = []
     for width in widths:
         left = limit - sum(fitting) - len(_GAP) * len(fitting)

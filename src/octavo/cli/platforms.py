@@ -59,11 +59,9 @@ def open_folder_platform(
     problems: list[str],
     on_progress: Callable[[int, int], object] | None = None,
 ) -> Platform:
-    """Open a folder of pages as a space, and load the files that are new or changed. Raises OSError.
-
-    Adds to `problems` a sentence for each file that was not loaded completely. Calls `on_progress` with the number of files
-    read so far and the number of all files. With `on_progress`, search finds the pages only after `index_folder`.
-    """
+    """Open a folder of pages as a space, and load new and changed files. Adds a sentence to `problems` for each file
+    with problems. `on_progress` gets the numbers of read and of all files; then `index_folder` must be called for
+    search. Raises OSError."""
     with _open_for_build(folder) as store:
         world = add_local_user(World(store), name)
         loaded = _load_folder(world, pages, organization=LOCAL_ORGANIZATION, author=LOCAL_USER, on_progress=on_progress)
@@ -73,8 +71,8 @@ def open_folder_platform(
 
 
 def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[int, int], object]) -> bool:
-    """Load the changed files of a folder as a new revision. Return False if no file was changed. Uses its own
-    connection to the database, because the platform handles requests meanwhile. Raises OSError."""
+    """Load the changed files of a folder as a new revision, while the platform handles requests. Return False if no
+    file was changed. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
         loaded = _load_folder(
             World(store), pages, organization=LOCAL_ORGANIZATION, author=LOCAL_USER, on_progress=on_progress

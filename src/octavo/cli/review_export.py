@@ -44,8 +44,8 @@ from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import block_source, find_suggestions
 
 Placed = Literal["exact", "words", "likely"]
-"""How a block was found: `exact` by its key, `words` by the quote, `likely` as the successor of the named block or as
-the most similar block."""
+"""How a block was found: `exact` by its key, `words` by the quote, `likely` as its successor or the most similar
+block."""
 Side = Literal["after", "before"]
 
 _MIN_QUOTE = 4
@@ -150,8 +150,8 @@ class _PageVersion:
                 yield from inner if inner and not is_row else (block,)
 
     def most_similar(self, quote: str) -> Block | None:
-        """Return the block with the words that are most similar to the quote. None if no block is similar enough, or if
-        two blocks are about equally similar."""
+        """Return the block with the words most similar to the quote. None if none is similar, or two are about equally
+        similar."""
         words = _normalize(quote)
         if len(words) < _MIN_SIMILAR_QUOTE_LENGTH or len(self._leaves) > _MAX_BLOCKS:
             return None
@@ -394,8 +394,7 @@ def _markdown_of(document: Document, block: Block | None) -> str | None:
 
 
 def _limit_pages(pages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
-    """Return the pages that fit into `MAX_SIZE`, and True if pages or blocks were left out. If not even the first page
-    fits, return this page with the blocks that fit."""
+    """Return the pages that fit into `MAX_SIZE`, at least a part of the first, and True if anything was left out."""
     kept: list[dict[str, Any]] = []
     left = MAX_SIZE
     for page in pages:

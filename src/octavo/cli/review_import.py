@@ -167,8 +167,8 @@ def _new_note(note: Note, page: Page, place: NotePlace) -> NewNote:
 
 
 def _comment_text(note: Note, place: NotePlace) -> str:
-    """Return the text of the comment for a note. If its block was deleted or may be wrong, the text quotes the block,
-    and the suggestion is a code block that nobody can apply."""
+    """Return the text of the comment for a note. If the block may be wrong, quote it and give the suggestion as a plain
+    code block."""
     is_sure = place.placed != "likely" and place.side == "after"
     parts = [note.text]
     if not is_sure and note.quote:
@@ -316,8 +316,8 @@ def read_report_file(content: bytes, format_name: Format, name: str) -> tuple[Re
 async def notes_of_reports(
     importing: NoteImport, reports: Sequence[Report], format_name: Format, source: str
 ) -> ReportNotes:
-    """Return a note for each finding on words that the change request added, and for each finding on an unknown page.
-    Raises ApiError, or Failure if there are too many notes."""
+    """Return a note for each finding on added words or on an unknown page. Raises ApiError, or Failure for too many
+    notes."""
     tree = await importing.page_tree()
     notes: list[Note] = []
     by_path: dict[str, list[Report]] = {}

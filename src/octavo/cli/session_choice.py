@@ -66,8 +66,8 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
 
 
 def folder_named(options: argparse.Namespace) -> Path | None:
-    """Return the folder that the argument of `octavo open` names. `./handbook` always names a folder, `handbook` only
-    if the folder exists. None for a REF, and with `--demo`."""
+    """Return the folder that `octavo open` names: `./handbook`, or `handbook` if that folder exists. None for a REF,
+    and with `--demo`."""
     target: str = options.target
     if not target or options.use_demo or target.endswith(":") or "://" in target:
         return None

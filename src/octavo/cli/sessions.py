@@ -85,8 +85,8 @@ def open_demo(
     role: str = "",
     read_only: str = "",
 ) -> Session:
-    """Return a session on the demo for the person with `role` (`PEOPLE_BY_ROLE`). Raises OSError or ValueError if the
-    demo cannot be opened, or cannot be reset because another process uses it."""
+    """Return a session on the demo for a `role` of `PEOPLE_BY_ROLE`. Raises OSError or ValueError if the demo cannot be
+    opened or reset."""
     folder = demo_folder(settings, large=large, role=role)
     if reset:
         _reset(settings, folder, large=large)
@@ -142,10 +142,8 @@ def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
 
 
 def open_folder(settings: Settings, path: Path, problems: list[str] | None = None, *, read_only: str = "") -> Session:
-    """Return a session on a folder of Markdown files. Raises ValueError with a message if it is not a folder.
-
-    While the files are loaded, a sentence is added to `problems` for each file that cannot be loaded completely.
-    """
+    """Return a session on a folder of Markdown files. Raises ValueError. Loading adds a sentence to `problems` for each
+    file with problems."""
     platform_folder, sentences = folder_of_pages(settings, path), [] if problems is None else problems
     opened, lazy_platform = load_folder(platform_folder, path, sentences)
 
@@ -175,8 +173,8 @@ def open_folder(settings: Settings, path: Path, problems: list[str] | None = Non
 
 
 def load_folder(folder: PlatformFolder, path: Path, problems: list[str]) -> tuple[OpenFolder, LazyPlatform]:
-    """Return a folder of Markdown files and its platform, which is built at the first request. Raises ValueError with a
-    message if `path` is not a folder. For `problems`, see `open_folder`."""
+    """Return a folder of Markdown files and its platform. For `problems`, see `open_folder`. Raises ValueError if
+    `path` is no folder."""
     if not path.is_dir():
         raise ValueError(no_folder_message(path))
     opened = OpenFolder(folder, path, login_name(), problems)
@@ -256,8 +254,8 @@ class LocalRemains(NamedTuple):
 
 
 def sign_out(settings: Settings, namespace: str, *earlier_names: str, drafts: bool) -> LocalRemains:
-    """Delete the cached data of an account, and return the numbers of drafts and changes that remain. With `drafts`,
-    delete drafts and other local data too, but never queued changes. Raises NotSaved."""
+    """Delete the cached data of an account, with `drafts` also its drafts. Queued changes stay. Return the numbers of
+    what remains. Raises NotSaved."""
     remaining_drafts = 0
     waiting: list[OutboxEntry] = []
     for name in (namespace, *earlier_names):
@@ -297,8 +295,8 @@ def _clear_caches(settings: Settings, namespace: str) -> None:
 
 
 def sign_in_methods(settings: Settings, origin: str, reason: str = "", read_only: str = "") -> SignInMethods:
-    """Return the sign-in methods for the server at `origin`. The sign-in screen shows `reason`. `read_only` is the message
-    for a refused write, or empty if writes are allowed."""
+    """Return the sign-in methods for the server at `origin`. The screen shows `reason`. `read_only` is the message for
+    a refused write, or empty."""
     return _SignIn(settings, origin, reason, read_only).methods()
 
 

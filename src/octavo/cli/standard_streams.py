@@ -47,8 +47,8 @@ class Failure(Exception):
     """A failed command: the message for standard error, which may be empty, and the exit code."""
 
     def __init__(self, message: str, code: int = FAILED, *, error: str = "") -> None:
-        """`message` has the form `Could not VERB OBJECT: cause. Next step.` `error` is the name of the error in JSON.
-        The default is the name for the exit code."""
+        """`message` has the form `Could not VERB OBJECT: cause. Next step.` `error` names the error in JSON. The
+        default comes from the exit code."""
         super().__init__(message)
         self.code, self.error = code, error or ERROR_NAMES.get(code, "")
 

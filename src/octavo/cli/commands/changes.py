@@ -146,7 +146,8 @@ class ChangeList:
             each for op in lists async for page in read_pages(self._live.send, op) for each in page.items
         ]
         output.total = None if is_filtered else len(change_requests)
-        for each in sorted(change_requests, key=_updated_at, reverse=True):
+        earliest = datetime.min.replace(tzinfo=UTC)
+        for each in sorted(change_requests, key=lambda each: each.updated_at or earliest, reverse=True):
             if each.outdated or not options.outdated:
                 yield each
 
@@ -172,10 +173,6 @@ class ChangeList:
         if reviewer is not None:
             rows = [row for row in rows if any(each["id"] == reviewer.id for each in row["reviewers"])]
         return all(output.add(row) for row in rows)
-
-
-def _updated_at(change_request: ChangeRequest) -> datetime:
-    return change_request.updated_at or datetime.min.replace(tzinfo=UTC)
 
 
 CHANGES = Command(
@@ -240,8 +237,8 @@ def _run_merge(options: argparse.Namespace) -> int:
 
 
 async def merge_one(session: Session, options: argparse.Namespace, target: Target) -> dict[str, Any]:
-    """Check and merge a change request, and return its row. With `--check`, do not merge. Raises ApiError, or Failure
-    if the change request was not merged."""
+    """Check a change request and, without `--check`, merge it. Return its row. Raises ApiError, or Failure if the merge
+    fails."""
     change_request = target.change_request
     if change_request is None:
         raise Failure(f"Could not merge {target.ref}: it is not a change request.", USAGE)

@@ -154,7 +154,7 @@ def _sarif_rule(source: str, rule: str) -> dict[str, Any]:
 
 
 def _sarif_result(finding: Finding, rules: Sequence[str]) -> dict[str, Any]:
-    file = {"uri": _sarif_uri(finding.path)}
+    file = {"uri": ("file://" if finding.path.startswith("/") else "") + quote(finding.path)}
     region = dict(zip(("startLine", "startColumn", "endLine", "endColumn"), finding.place, strict=True))
     result: dict[str, Any] = {
         "ruleId": finding.rule or finding.source,
@@ -167,10 +167,6 @@ def _sarif_result(finding: Finding, rules: Sequence[str]) -> dict[str, Any]:
         replacement = {"deletedRegion": region, "insertedContent": {"text": finding.suggestion}}
         result["fixes"] = [{"artifactChanges": [{"artifactLocation": file, "replacements": [replacement]}]}]
     return result
-
-
-def _sarif_uri(path: str) -> str:
-    return ("file://" if path.startswith("/") else "") + quote(path)
 
 
 def _compact(value: Any) -> str:

@@ -222,8 +222,7 @@ async def _find_place(references: References, target: Target, options: argparse.
 def print_written(
     session: Session, options: argparse.Namespace, target: Target, entry: OutboxEntry, *, thread: str
 ) -> None:
-    """Print a link to the page, change request or space that has the new comment or reply. If the server sends no link,
-    or is an embedded platform, print the REF of the thread."""
+    """Print the link to the place of a new comment or reply. Without a link on the web, print the REF of the thread."""
     ref = target.ref
     row: dict[str, Any] = {
         "id": entry.created_id,

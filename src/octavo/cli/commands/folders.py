@@ -164,10 +164,6 @@ STATUS_COLUMNS = (
 )
 
 
-def _declare_status(command: argparse.ArgumentParser) -> None:
-    add_output_options(command)
-
-
 def _run_status(options: argparse.Namespace) -> int:
     folder = find_pulled_folder()
     with file_failures("read the folder"):
@@ -180,7 +176,7 @@ def _run_status(options: argparse.Namespace) -> int:
 
 
 STATUS = Command(
-    declare=_declare_status,
+    declare=add_output_options,
     run=_run_status,
     details="M is edited, A new, D deleted, R renamed, ! in conflict. ? is a page that SUMMARY.md does not list, so it "
     "is not proposed.",

@@ -183,8 +183,7 @@ class InboxList:
         }
 
     async def _ref_or_entry_id(self, row: InboxRow, at: Discussion | None, request: ChangeRequest | None) -> str:
-        """Return the REF of a row. For a write that is not sent, return its id in `octavo outbox`. Empty if the row
-        belongs to no space."""
+        """Return the REF of a row, or the id of a write in `octavo outbox`. Empty if the row belongs to no space."""
         if isinstance(row.target, WriteRef):
             return row.target.entry_id
         if at is None:

@@ -187,8 +187,8 @@ class Search:
                 return self._row(space, "change-request", hit.title, hit.snippet, number=hit.number)
 
     async def _change_request_number(self, at: Discussion) -> int | None:
-        """Return the number of a thread's change request. None for a thread on main content. Also None with `--offline`, if
-        the change request is not cached."""
+        """Return the number of a thread's change request. None on main content, or if an `--offline` search does not
+        find the change request in the cache."""
         if not isinstance(at, ChangeRequestRef):
             return None
         change_request = await self._live.cached(Get(at=at))
@@ -232,14 +232,10 @@ class Search:
                 titles = [each.title for each in (await self._live.cached_or_fetch(ListPages(at=space.ref))).walk()]
             title_words |= {word for title in titles for word in re.findall(r"\w{3,}", fold(title))}
         words = fold(self._words).split()
-        meant = [_nearest_word(word, title_words) for word in words]
+        meant = [next(iter(get_close_matches(word, title_words, n=1, cutoff=0.7)), word) for word in words]
         if meant == words:
             return ""
         return f" Did you mean “{' '.join(meant)}”?"
-
-
-def _nearest_word(word: str, known_words: set[str]) -> str:
-    return next(iter(get_close_matches(word, known_words, n=1, cutoff=0.7)), word)
 
 
 def excerpt(text: str, words: str) -> str:
