@@ -36,8 +36,8 @@ class ExportChange:
 
 
 async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[list[ExportChange], tuple[Problem, ...]]:
-    """Return the changes that make a folder equal to the content of its space, and the pages and files that cannot be
-    written. Raises ApiError or OSError."""
+    """Return the changes that make a folder equal to its space, and what cannot be written. Raises ApiError or
+    OSError."""
     revision = await reader.revision()
     layout = FolderLayout.of_opened(revision, folder.space, read_folder(folder.top))
     pages = [page for page in revision.walk() if page.type == "document" and page.id in layout.paths]
@@ -114,8 +114,8 @@ def _summary_change(
 
 
 def _comparable_structure(entries: list[Entry], layout: FolderLayout, files: Collection[str]) -> list[tuple[Any, ...]]:
-    """Return the structure of a table of contents, for comparisons. A page without a file is identified by its title,
-    because its entry in the folder has neither ID nor path."""
+    """Return the structure of a table of contents, for comparisons. Entries without a file have no ID, so their title
+    counts."""
 
     def comparable_entry(entry: Entry) -> Entry:
         children = [comparable_entry(child) for child in entry.children]

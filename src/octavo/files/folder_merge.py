@@ -176,8 +176,8 @@ class FolderMerge:
             )
 
     def _server_entries(self, base: Entries) -> Entries:
-        """Return the table of contents of the space. An entry keeps its title of the last pull if its page has no new
-        title, and its short title if it has no new short title."""
+        """Return the table of contents of the space. Entries keep the title and short title of the last pull unless the
+        space has new ones."""
         base_by_id = {entry.id: entry for entry in walk_entries(base)}
         files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):
@@ -248,8 +248,8 @@ class FolderMerge:
             )
 
     def _merge_whole(self, wanted: WantedFile) -> None:
-        """Merge a file as a whole, such as an image. If folder and space changed the file, keep the local file, and
-        store the one of the space as a copy."""
+        """Merge a file as a whole, such as an image. If both sides changed the file, keep yours, and store the other as
+        a copy."""
         path, data = wanted.path, self._local_data(wanted)
         base = wanted.before.base_sha256 if wanted.before is not None else ""
         if wanted.kind == "variables":
@@ -369,9 +369,8 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
 
 
 async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
-    """Clear the proposal of a folder if its change request was merged, archived or deleted. After a merge, add the
-    proposed files to `folder.files`, and return the IDs of the merged pages. The caller stores the folder. Raises
-    ApiError."""
+    """Clear the proposal of a folder if its change request is neither open nor a draft. After a merge, update
+    `folder.files`, and return the IDs of the merged pages. The caller stores the folder. Raises ApiError."""
     name = folder.proposal.get("changeRequest")
     if not name:
         return frozenset()
@@ -397,8 +396,8 @@ async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revisio
 
 
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
-    """Return the layout of a revision in the folder, and the paths of its files in a new folder. A file moves with its
-    page, unless the user renamed the file, or the new path is taken or unsafe."""
+    """Return the layout of a revision in the folder, and the paths in a new folder. A file moves with its page if the
+    new path is free and you did not rename the file."""
     new_layout = FolderLayout.of(revision, folder.space)
     known_paths: dict[str, str] = {}
     files = {file.id for file in revision.files}

@@ -42,8 +42,8 @@ Entries = list[Entry]
 
 
 def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry]) -> None:
-    """Set the ID of each entry. A page gets the ID of its path in `ids`, else `NEW_PAGE` and its path. A group or link
-    gets the ID of the matching entry in `known`, else a new ID."""
+    """Set the ID of each entry: for a page by its path in `ids`, for a group or link from `known`. Others get a new
+    ID."""
     unmatched_entries: dict[str, list[Entry]] = {"group": [], "link": []}
     for entry in walk_entries(list(known)):
         if entry.kind in unmatched_entries:
@@ -80,8 +80,7 @@ def set_server_ids(base: Entries, local: Entries, server: Entries) -> None:
 
 
 def _take_id(entry: Entry, others: list[Entry], key_of: Callable[[Entry], object]) -> None:
-    """Move the ID of the first match in `others` to `entry`, and remove the match. A match has the same value of
-    `key_of`, which is not empty."""
+    """Move the ID of the first entry in `others` with the same `key_of` to `entry`. Remove that entry from `others`."""
     found = next((each for each in others if key_of(each) and key_of(each) == key_of(entry)), None)
     if found is not None:
         entry.id = found.id
@@ -101,8 +100,8 @@ def _comparable_entries(entries: Iterable[Entry], depth: int = 0) -> Iterator[tu
 
 
 def structure_of(entries: Iterable[Entry]) -> list[tuple[Any, ...]]:
-    """Return the depth, kind, ID and URL of each entry, and the titles of groups and links. Titles of pages are left out,
-    because they are also in the files of the pages."""
+    """Return the depth, kind, ID and URL of each entry, and the titles of groups and links. Titles of pages are in
+    their files."""
     return [
         (depth, kind, name, title if kind != "document" else "", target)
         for depth, kind, name, title, _, target, *_ in _comparable_entries(entries)
@@ -178,8 +177,7 @@ class TreeStep:
 
 
 def tree_steps(pages: Pages, order: PageOrder, new: Collection[str]) -> Iterator[TreeStep]:
-    """Yield the insertions and moves that turn a page tree into `order`. The step of a parent comes before the steps of
-    its children. Pages that are not in `order` are not moved."""
+    """Yield the insertions and moves that turn a page tree into `order`, parents first. Other pages are not moved."""
     children: dict[str | None, list[str]] = {None: []}
     parent_of = parent_ids(pages)
     for name, parent in parent_of.items():
@@ -351,8 +349,8 @@ _BULLET = re.compile(r"^([ \t]*)([*+-])(?= )", re.MULTILINE)
 
 
 def edited_summary(folder: PulledFolder, text: str, before: Entries, after: Entries) -> str | None:
-    """Return the text of `SUMMARY.md` with its entries changed from `before` to `after`. Other lines of the user, such
-    as empty groups, stay. None if that is not possible."""
+    """Return the text of `SUMMARY.md` with the entries `after` instead of `before`. Other lines of the user stay. None
+    if that is not possible."""
     old, new = (_with_bullets_of(text, write_summary(each)) for each in (before, after))
     merged = page_merge.merge(old, text, new)
     if merged.conflicts:
@@ -397,8 +395,8 @@ def _regular_files(top: Path) -> Iterator[str]:
 
 
 def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new path of each renamed file. The new file has the same text, position in the table of
-    contents or title, or mostly equal words."""
+    """Yield the old and the new path of each renamed file, which has the same text, position or title, or similar
+    words."""
     folder = files.folder
     missing = {
         file.path: file
@@ -427,9 +425,7 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
         return old.is_text and old_texts[old.path].title == new_texts[path].title != ""
 
     def similar_text(old: TrackedFile, path: str) -> bool:
-        if not old.is_text:
-            return False
-        return old_texts[old.path].is_similar(new_texts[path])
+        return old.is_text and old_texts[old.path].is_similar(new_texts[path])
 
     for is_same in (same_text, same_position, same_title, similar_text):
         for old in list(missing.values()):
@@ -472,8 +468,8 @@ class _TextTraits:
 
 
 def _positions(entries: Entries, parent_path: str = "") -> dict[str, tuple[str, str, str]]:
-    """Return the positions of the pages in the table of contents, by path. A position is the title of the page, the path of
-    the parent, and the path of the previous entry."""
+    """Return the position of each page in the table of contents, by path: the title, the parent path and the previous
+    path."""
     positions: dict[str, tuple[str, str, str]] = {}
     previous_path = ""
     for entry in entries:

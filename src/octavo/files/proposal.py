@@ -102,8 +102,8 @@ class Proposal:
         return self._request is not None and self.folder.proposal.get("changeRequest") == self._request.id
 
     async def _open_request(self) -> ChangeRequest | None:
-        """Return the change request of the last proposal, even of an interrupted one. None if there was no proposal.
-        Raises ApiError, and ProposalFailed if the change request was edited after a complete proposal."""
+        """Return the change request of the last proposal, even if interrupted. None if there is none. Raises ApiError,
+        or ProposalFailed if the change request was edited since."""
         name = self.folder.proposal.get("changeRequest")
         if not name:
             return await self._request_without_stored_id()
@@ -156,8 +156,8 @@ class Proposal:
             entry.id = new_ids.get(entry.id, entry.id)
 
     def _find_by_title(self, base: Revision) -> dict[str, str]:
-        """Return the IDs of pages that the change request has added since `base`, by the path of the new file with the
-        same title. Equal titles are matched in the order of the page tree."""
+        """Return the IDs of pages that the change request added to `base`, by the path of the new file with the same
+        title."""
         assert self._head is not None
         old = {page.id for page in base.walk()}
         added_pages: dict[str, list[str]] = {}
@@ -269,8 +269,8 @@ class _Sender:
     _current_insertions: list[TreeStep] = field(default_factory=list)
     _size: int = 0
     _pending: dict[str, str] = field(default_factory=dict)
-    """Texts with links to pages that do not exist yet, by the ID of the page with the text. After all edits, these
-    texts are sent again."""
+    """Texts with links to pages that do not exist yet, by the ID of the page with the text. At the end, these texts are
+    sent again."""
 
     async def send(self) -> None:
         await self._send_files()
@@ -355,8 +355,8 @@ class _Sender:
         return self.ids.get(step.parent, step.parent) if step.parent is not None else None
 
     def _prepare_text(self, plan_id: str, path: str, markdown: str) -> str:
-        """Return a text in which links to new pages and files have the IDs of the server. If a target has no ID yet,
-        add the text to `_pending`."""
+        """Return a text in which links to new pages and files have their IDs on the server. Without these IDs, add the
+        text to `_pending`."""
         targets = self.plan.targets
         targets.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
         targets.pending = set()

@@ -270,8 +270,8 @@ class ProposalPlanner:
             plan.new_files[path] = data
 
     def _find_sent_file(self, plan: ProposalPlan, path: str, size: int) -> str | None:
-        """Return the ID of the file that an interrupted proposal added to the change request, with the name of `path`
-        and the same size. None if there is no such file."""
+        """Return the ID of a file that an interrupted proposal has sent: same name as `path`, same size. None if there
+        is none."""
         others = {*(file.id for file in self.base.files), *(file.id for file in self.baseline.files.values())}
         others |= set(plan.sent_files.values())
         made = (file for file in self.head.files if file.id not in others)
@@ -306,7 +306,8 @@ class ProposalPlanner:
         before, local = self._versions(file, path)
         if before.text == local.text and before.title == local.title and before.path == local.path:
             return
-        has_new_text = has_text_change(before, local)
+        bodies = [normalize(PageFile(each.text).body) for each in (before, local)]
+        has_new_text = bodies[0] != bodies[1]
         server = await self.read_text(page) if has_new_text else None
         if has_new_text and server is None:
             plan.unsupported.append(f"{path} text, which the API does not return")
@@ -382,9 +383,8 @@ class FolderLinkTargets:
     new_paths: frozenset[str] = frozenset()
 
     def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str) -> str:
-        """Return the text of the file `path` with links that work on the server. A link that is also in
-        `server_markdown` gets its URL there, another one the ID of its target if needed. Links to new pages and files
-        stay, for `with_new_targets`."""
+        """Return the text of the file `path` with links for the server: the URL in `server_markdown`, else the ID of
+        the target. Links to new pages and files stay for `with_new_targets`."""
         new_urls: dict[str, str] = {}
         if page is not None:
             for url in link_urls(server_markdown):
@@ -399,8 +399,7 @@ class FolderLinkTargets:
         return _url_by_id("pages" if found in self.layout.pages else "files", found, url)
 
     def with_new_targets(self, path: str, markdown: str) -> str:
-        """Return `markdown` with the IDs of new pages and files in the links to them. A target that the server does not
-        have yet is added to `pending`."""
+        """Return `markdown` with IDs in its links to new pages and files. Adds targets without an ID to `pending`."""
         return rewrite_links(markdown, lambda url: self._new_url(url, path))
 
     def _new_url(self, url: str, path: str) -> str | None:
@@ -439,8 +438,8 @@ def joined_path(path: str, relative: str) -> str:
 def page_change(
     before: FileVersion, local: FileVersion, page: Page, server_text: str | None, targets: FolderLinkTargets
 ) -> PageChange:
-    """Return the changes from `before` to `local` that `page` does not have yet. `server_text` is the current Markdown of
-    `page`, or None if the Markdown of the file has not changed."""
+    """Return the changes from `before` to `local` that `page` does not have. `server_text` is the Markdown of `page`.
+    None if the text is unchanged."""
     change = PageChange()
     old_file, new_file = PageFile(before.text), PageFile(local.text)
     if server_text is not None:
@@ -457,11 +456,6 @@ def page_change(
     old_keys, new_keys = old_file.other_keys(), new_file.other_keys()
     change.unsupported += [key for key in {**old_keys, **new_keys} if old_keys.get(key) != new_keys.get(key)]
     return change
-
-
-def has_text_change(before: FileVersion, local: FileVersion) -> bool:
-    """Return whether the Markdown of two versions differs, apart from their front matter."""
-    return normalize(PageFile(before.text).body) != normalize(PageFile(local.text).body)
 
 
 def _merge_text(

@@ -57,8 +57,7 @@ class TrackedFile:
     base_sha256: str = ""
     """Hash of the text that was pulled (`text_digest`), or of the bytes of a file that is not text."""
     server_path: str = ""
-    """Path that a pull into an empty folder gives the file. Differs from `path` if the user renamed the file, or if the
-    path was taken."""
+    """Path that a new pull gives the file. Differs from `path` after a rename, or if the path was taken."""
 
     @property
     def is_text(self) -> bool:
@@ -201,8 +200,8 @@ class PulledFolder:
             return None
 
     def write(self, path: str, data: bytes) -> str:
-        """Write a file by replacing it with a complete temporary file. Return the reason if the path is not safe, else
-        an empty text. Raises OSError."""
+        """Write a complete temporary file, then replace the file. Return why the path is not safe, else an empty text.
+        Raises OSError."""
         if reason := why_unsafe(path):
             return reason
         if passes_link(self.pages, path):
@@ -345,8 +344,8 @@ class SpaceReader:
         return raw.markdown.text if raw.markdown is not None else None
 
     async def texts(self, pages: Iterable[Page], report: Callable[[int], object] = lambda done: None) -> dict[str, str]:
-        """Return the Markdown of pages by their IDs, without pages whose Markdown the server does not return. `report` gets
-        the number of texts read so far. Raises ApiError."""
+        """Return the Markdown of pages by ID, if the server returns it. `report` gets the number of texts read so far.
+        Raises ApiError."""
         texts: dict[str, str] = {}
 
         async def read(page: Page) -> None:

@@ -84,8 +84,8 @@ class Settings:
     problems: tuple[str, ...] = ()
     """A sentence for each invalid setting."""
     location: Callable[..., str] = field(default=lambda *names: ".".join(names), compare=False, repr=False)
-    """Returns where a setting is set, as the start of a message: its environment variable, or its file, line and name. The
-    arguments are the name of the setting, and for a section the names inside it."""
+    """Returns where a setting is set, for messages: an environment variable, or the file, line and name. The arguments
+    are the name, and the names inside a section."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ class SetValue:
 
 
 def in_words(error: Exception, *, is_own: bool = True) -> str:
-    """Return the message of an error. For an unusable file or folder, the message also says what to do. `is_own` is
-    False for a file or folder that the user named."""
+    """Return the message of an error. For a file or folder, the message also says what to do. `is_own` is False for a
+    path from the user."""
     if not isinstance(error, OSError) or error.errno is None or not error.strerror:
         return str(error)
     subject = f"Could not use {error.filename}: " if error.filename else ""
@@ -242,10 +242,8 @@ def _is_left_to_right_terminal(environ: Mapping[str, str]) -> bool:
 
 
 def _folders(environ: Mapping[str, str]) -> tuple[dict[str, Path], list[str]]:
-    """Return the folders, and a sentence for each variable with an invalid path.
-
-    The folders come from variables such as `OCTAVO_CONFIG_DIR`, else from the conventions of the system.
-    """
+    """Return the folders from variables such as `OCTAVO_CONFIG_DIR`, else from the system, and a sentence for each
+    invalid path."""
     chosen = {name: environ.get(f"OCTAVO_{name.upper()}_DIR", "") for name in _FOLDERS}
     if all(chosen.values()):
         return {name: Path(folder) for name, folder in chosen.items()}, []

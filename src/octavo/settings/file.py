@@ -38,8 +38,8 @@ class SettingsFile:
         self.values: Mapping[str, Any] = self._parse() if self.text else {}
 
     def line_of(self, *names: str) -> int:
-        """Return the line number of a setting, such as `line_of("keys", "app.quit")`. If the file does not have the
-        setting, return the line of its innermost table in the file, or 0."""
+        """Return the line of a setting, such as `line_of("keys", "app.quit")`, else of its innermost table. 0 if there
+        is neither."""
         if self._lines is None:
             self._lines = list(_statements(_lines_of(self.text)))
         for length in range(len(names), 0, -1):
@@ -84,8 +84,8 @@ class SettingsFile:
 
 
 def with_value(text: str, name: str, value: str) -> str:
-    """Return the text of a settings file with the TOML `value` for a setting outside all tables. Other lines stay.
-    Raises ValueError if the file or `value` is not valid TOML."""
+    """Return the text of a settings file with the TOML `value` for a setting outside all tables. Raises ValueError for
+    invalid TOML."""
     lines = _lines_of(text)
     if (found := _find_setting(lines, name)) is not None:
         first, end = found
@@ -98,8 +98,7 @@ def with_value(text: str, name: str, value: str) -> str:
 
 
 def without_value(text: str, name: str) -> str:
-    """Return the text of a settings file without a setting outside all tables. Other lines stay. Raises ValueError if
-    the file is not valid TOML."""
+    """Return the text of a settings file without a setting outside all tables. Raises ValueError for invalid TOML."""
     lines = _lines_of(text)
     if (found := _find_setting(lines, name)) is not None:
         first, end = found
@@ -170,11 +169,8 @@ def _is_header(line: str) -> bool:
 def _statements(
     lines: list[str], refused: list[tuple[int, str]] | None = None
 ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Yield each statement of a TOML file: the index of its first line, the index after its last line, and the names of
-    its tables and its setting.
-
-    `refused` gets the index of each line that is not a valid statement, and the reason.
-    """
+    """Yield the first line, the line after the last, and the names of each TOML statement. `refused` gets each invalid
+    line, and the reason."""
     start = 0
     table: tuple[str, ...] = ()
     while start < len(lines):
@@ -238,8 +234,8 @@ class InvalidValueError(ValueError):
 
 
 ReportIgnored = Callable[..., None]
-"""Function that reports an ignored part of a setting. It gets the reason, and the names from the setting to the part.
-The keyword `result` says what Octavo does instead."""
+"""Reports an ignored part of a setting. Called with the reason and the names of the part. `result` says what Octavo
+does instead."""
 
 
 def did_you_mean(word: str, names: Collection[str]) -> str:

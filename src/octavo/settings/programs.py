@@ -55,8 +55,8 @@ def _valid_sections(
     problems_in: Callable[[Section], Iterator[tuple[str, str]]],
     id_of_name: Callable[[str], str] = str,
 ) -> Iterator[Section]:
-    """Yield the valid sections of a kind, and report the others. `problems_in` yields the name of each invalid field of a
-    section, and why. Names with equal ids are invalid. Raises InvalidValueError if `value` is no list of sections."""
+    """Yield the valid sections, and report the others. `problems_in` yields each invalid field and why. Names need
+    different ids. Raises InvalidValueError."""
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise InvalidValueError(f"must be written as [[{kind}]], with two brackets")
     names: dict[str, str] = {}
