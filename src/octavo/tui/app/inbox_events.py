@@ -64,12 +64,11 @@ class InboxEventDetector:
 
     def __init__(self) -> None:
         self._known: set[tuple[str, str]] | None = None
-        """Key and stamp of each earlier row. A row that has changed has a new stamp. None until the inbox was complete
-        for the first time."""
+        """Key and stamp of each earlier row. A changed row has a new stamp. None until the inbox was complete once."""
 
     def new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
-        """Return the rows that are new or have changed, without rows of the user's own unsent texts. Empty until the
-        inbox was complete for the first time."""
+        """Return the rows that are new or changed, without the user's unsent texts. Empty until the inbox was complete
+        once."""
         stamps = {(each.key, each.stamp): each for each in rows}
         if self._known is None:
             self._known = set(stamps) if is_complete else None

@@ -86,8 +86,8 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         return snapshot.value.items if snapshot.value is not None else ()
 
     def _counts_text(self, organization: Organization) -> str:
-        """Return the numbers of spaces, change requests and threads of an organization as text. Threads in change requests
-        are counted only in the current organization, because the others are not loaded."""
+        """Return the numbers of spaces, change requests and threads of an organization as text. Only the current
+        organization counts threads of change requests."""
         snapshot: Snapshot[ListPage[Space]] = self.subscriptions.snapshot(f"spaces {organization.id}")
         if snapshot.value is None:
             return f"Could not load the spaces: {snapshot.error}" if snapshot.error is not None else "…"
@@ -183,11 +183,8 @@ _COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (
     (BlameScreen, "content", "page.blame"),
     (BrowserScreen, "admin", ""),
 )
-"""The screens and panes whose commands the palette lists. Each comes with the mode of its view, and the ID of the command
-that opens it there. The ID is empty if the view always shows the pane.
-
-If several classes share a command, the palette uses the first class. Dialogs are left out, because they need an item.
-"""
+"""Screens and panes whose commands the palette lists, with the mode of their view, and the ID of the command that opens
+them there, if any. The first class with a command is used. Dialogs need an item, so they are left out."""
 
 _CHECK_INTERVAL = 0.02
 """Seconds between two checks whether a command has opened its screen. There are at most `_MOST_CHECKS`."""
@@ -269,8 +266,7 @@ def _start(app: Shell, go_to: Callable[..., Coroutine[Any, Any, None]], *parts: 
 
 
 async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:
-    """Go to a view and run the command `id` there. If the command belongs to another screen, `opener` is the ID of the
-    command that opens this screen first."""
+    """Go to a view and run the command `id`, after the command `opener` if that opens the screen of `id`."""
     view = await _to_view(app, mode)
     if opener and await _run(app, opener):
         for _ in range(_MOST_CHECKS):
@@ -282,8 +278,7 @@ async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:
 
 
 async def _go_to_table(app: Shell, mode: str, parent_table: str, table: str, id: str) -> None:
-    """Go to a table of Sites or Admin, then run the command `id` if it is not empty. If `parent_table` is not empty, the
-    table belongs to the selected item of `parent_table`."""
+    """Go to a table of Sites or Admin, or of the selected item in `parent_table`. Then run the command `id`, if any."""
     view = cast("BrowserScreen", await _to_view(app, mode))
     if not view.levels:
         app.explain("Could not open the list: no organization is loaded. Press r to retry.")

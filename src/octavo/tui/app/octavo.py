@@ -206,10 +206,9 @@ class Octavo(Shell):
         check_interval: float | None = CHECK_INTERVAL,
         find_first_route: Callable[[Session], Awaitable[Route]] | None = None,
     ) -> None:
-        """`start` is the mode of the first view. If empty, `first_view` decides. `picture` is the picture of this view,
-        which is updated for the next start. After the first paint, the app goes to the route that `find_first_route`
-        returns. This function may raise ApiError, or ValueError with a message. `check_interval` is the number of
-        seconds between two checks whether a refresh is due. With None, the caller starts each refresh."""
+        """`start` is the mode of the first view, by default that of `first_view`. `picture` is the picture of this view
+        for the next start. `find_first_route` returns the route after the first paint, or raises ApiError or
+        ValueError. `check_interval` is the number of seconds between two refresh checks, None for no checks."""
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__(settings, sign_in_methods, session)
         self._type_ahead = TypeAhead(self, super().on_event)

@@ -31,13 +31,13 @@ from octavo.tui.terminal.textual_internals import message_pumps, watchers_of
 PAUSE = 1.5
 """Seconds without a key after which a collection does not delay the user."""
 LONG_PAUSE = 30.0
-"""Seconds without a key after which a collection may take longer. Then it also frees widgets that were still in use at
-the last collection, and freezes the remaining objects, which later collections ignore."""
+"""Seconds without a key after which a collection may take longer. It then also frees what was still in use at the last
+collection, and freezes the rest."""
 AFTER_KEY = 0.05
 """Seconds from a key until its effect is painted. A collection also starts this long after `wake`."""
 NEW_BLOCKS = 35_000
-"""Number of new memory blocks after which the next collection does not wait for a pause: about 3 MB or 15 000 objects.
-Counting blocks is faster than counting objects."""
+"""Number of new memory blocks, about 3 MB, after which a collection does not wait for a pause. Faster to count than
+objects."""
 _YOUNG_THRESHOLD = 500
 """Number of new objects after which `gc` collects the youngest generation."""
 _MIDDLE_THRESHOLD = 20
@@ -68,8 +68,8 @@ class Garbage:
         self._has_survivors = False
         """True if objects that the last full collection did not free are not frozen yet."""
         self._caches: list[_lru_cache_wrapper[Any]] = []
-        """Function caches of Textual and Rich. They are cleared before a full collection: their small entries lie between
-        the objects of closed screens, so that the memory around them could not be returned to the system."""
+        """Function caches of Textual and Rich, cleared before a full collection. Their small entries would keep the
+        memory of closed screens from the system."""
 
     def start(self) -> None:
         """Start collections in pauses. Objects that exist now are frozen: collections ignore them."""
@@ -80,10 +80,8 @@ class Garbage:
         self._is_started = True
 
     def enable(self) -> None:
-        """Freeze all objects that exist now, and let Python collect new objects.
-
-        Without the freeze, the first collections would delay keys by a tenth of a second each.
-        """
+        """Freeze all objects, and let Python collect new ones. Otherwise the first collections would delay keys by a
+        tenth of a second."""
         gc.freeze()
         gc.set_threshold(_YOUNG_THRESHOLD, _MIDDLE_THRESHOLD, _FULL_THRESHOLD)
         gc.enable()
@@ -135,9 +133,8 @@ class Garbage:
             pump.check_idle()
 
     def collect(self, *, is_long_pause: bool = False) -> None:
-        """Collect young garbage. In a long pause, or if widgets were removed or memory has grown, run a full
-        collection. In a long pause, this includes frozen objects if widgets were removed, and the remaining objects are
-        frozen at the end."""
+        """Collect young garbage, or all garbage in a long pause, after a removal of widgets, or if memory has grown. A
+        long pause freezes the rest, and after removals also collects frozen garbage."""
         gc.collect(1)
         if self._removed or is_long_pause or self._has_grown():
             for cache in self._caches:
@@ -191,11 +188,8 @@ class Workers(WorkerManager):
 
 
 class Teardown:
-    """Ends the workers and subscriptions of a screen or widget as soon as its removal starts.
-
-    Textual cancels workers only after the children are removed. It drops the subscribers of a signal, and the watchers of a
-    reactive attribute, only at the next change.
-    """
+    """Ends the workers and subscriptions of a screen or widget as soon as its removal starts. Textual ends them
+    later."""
 
     def __init__(self, app: App[Any], signals: Sequence[Signal[Any]]) -> None:
         """`signals` are the signals of the app, from which removed widgets are unsubscribed."""

@@ -258,8 +258,8 @@ def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
 
 
 async def recover_drafts(app: Shell) -> None:
-    """Save the unsent files as drafts, and notify the user of the other files. The files of pages stay, because they are
-    read when the user edits the page again."""
+    """Save the unsent files as drafts, except files of pages, which the next edit of the page reads. Notify the user of
+    other files."""
     unused = []
     for file in unsent_files(app):
         result = read_back(file.path)
@@ -283,8 +283,8 @@ async def recover_drafts(app: Shell) -> None:
 
 
 def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
-    """Save the text of a file as a draft, delete the file, and notify the user. If saving fails, keep the file and show
-    the error. Return False without a change if there is a newer draft with another text."""
+    """Save a file as a draft, delete the file, and notify the user of the result. Return False if there is a newer
+    draft instead."""
     try:
         if not file.is_unsaved_draft:
             _save_draft(app, file.note, text)
@@ -299,8 +299,8 @@ def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
 
 
 def write_unsaved(session: Session, state_folder: Path) -> str:
-    """Write the drafts that could not be saved to files, and return sentences about them. The files are in the state
-    folder, from which the next start recovers them, or in the folder for temporary files."""
+    """Write unsaved drafts to files in the state folder, which the next start recovers, or in the temporary folder.
+    Return sentences about the files."""
     own, other = state_folder / "editing", Path(tempfile.gettempdir())
     unsaved, written = session.drafts.unsaved(), {own: 0, other: 0}
     for draft in unsaved:

@@ -147,8 +147,7 @@ def _go_to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
 
 
 async def _switch_to_content(shell: Shell, route: ToPage | None = None) -> ContentScreen:
-    """Switch to Content, close the screens on top of it, and return its screen. The screen opens the page of `route`,
-    or keeps its page if `route` is None."""
+    """Switch to Content, close screens on top of it, and return its screen, which opens the page of `route`, if any."""
     switched = shell.switch_mode("content")
     content = cast("ContentScreen", shell.screen_stack[0])
     content.spaces.wanted_route = route or content.spaces.wanted_route
@@ -275,8 +274,8 @@ class PictureRecorder:
         self._timer = screen.set_timer(DELAY, take_or_retry)
 
     def end(self) -> None:
-        """Store the position in the view. If the next start will not look like the saved picture, take a new picture. If
-        none can be taken, delete the saved picture."""
+        """Store the position in the view. Take a new picture if the next start will look different. If that fails,
+        delete the old picture."""
         if (screen := self._start_view) is not None:
             screen.save_position()
         if self._recorded != self._state_of_next_start() and not self._take_picture():
@@ -298,8 +297,8 @@ class PictureRecorder:
         return screen if is_whole(screen) and isinstance(screen, StartView) else None
 
     def _state_of_next_start(self) -> tuple[Any, ...]:
-        """Return the state that the next start will show: the organization, the theme, and the rows of the inbox or the
-        position in the open page. Empty without a session."""
+        """Return what the next start will show: organization, theme, and inbox rows or position in the page. Empty
+        without a session."""
         if not self._app.has_session:
             return ()
         session = self._app.session

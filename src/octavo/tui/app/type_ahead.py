@@ -35,8 +35,8 @@ hanging."""
 
 
 class TypedText:
-    """Text that the user is typing. If its input was removed or could not be opened, the rest of the text is ignored
-    until a pause. Otherwise letters would run commands of the screen below."""
+    """Text that the user is typing. If its input is lost, the rest is ignored until a pause, so that letters run no
+    commands of the screen below."""
 
     def __init__(self, app: HostApp[Any]) -> None:
         self._app = app
@@ -65,9 +65,8 @@ class TypedText:
         self._is_lost = self._has_input = False
 
     def must_drop(self, event: Key | Paste, *, may_close: bool = False) -> bool:
-        """Return whether a key or paste must be ignored, because it continues a text whose input was lost. Must be
-        called for each event, to follow the text. With `may_close`, the previous event may have closed the input on
-        purpose, so the event is not ignored."""
+        """Return whether to ignore a key or paste that continues a text whose input was lost. Call this for each event.
+        `may_close` is True if the last event may have closed the input on purpose."""
         if isinstance(event, Key) and not (event.is_printable or event.key in _TYPING_KEYS):
             self._reset()
             return False
@@ -86,11 +85,8 @@ class TypedText:
 
 
 class TypeAhead:
-    """A queue for input that arrives before its screen is ready.
-
-    Keys wait for the next screen. A click is dropped if the screen that the user saw is no longer visible. Textual would
-    send such input to the old screen, or to the new screen before it has widgets.
-    """
+    """A queue for input that arrives before its screen is ready. Keys wait for the next screen. Clicks are dropped if
+    the user saw another screen."""
 
     def __init__(self, app: HostApp[Any], dispatch: Callable[[Event], Awaitable[None]]) -> None:
         """`dispatch` is the `on_event` of Textual."""
@@ -159,8 +155,8 @@ class TypeAhead:
         return self._app.screen if self._app.screen_stack else None
 
     async def _handle_mouse(self, event: MouseEvent, *, may_change: bool = False) -> None:
-        """Dispatch a mouse event, or drop it if the user saw another screen. With `may_change`, clicks are queued,
-        because an earlier input may open another screen. Moves are dropped while input is queued."""
+        """Dispatch a mouse event, or drop it if the user saw another screen. With `may_change`, queue clicks, because
+        earlier input may open a screen. Drop moves while input is queued."""
         screen = self._screen
         if screen is None or not self._was_visible(screen, event):
             if isinstance(event, MouseUp):
@@ -180,8 +176,8 @@ class TypeAhead:
             await self._dispatch(event)
 
     def _was_visible(self, screen: Screen[Any], event: MouseEvent) -> bool:
-        """Return True if the user saw `screen` when a mouse event happened. In a double click, the user saw the screen of the
-        first press, even if another screen has opened since."""
+        """Return whether the user saw `screen` when a mouse event happened. For a double click, that is the screen of
+        the first press."""
         if not is_whole(screen) or not screen.outer_size.contains(*event.screen_offset):
             return False
         if event in self._screens and self._screens[event]() is not screen:
@@ -212,8 +208,8 @@ class TypeAhead:
             self._app.run_worker(self._wait_until_ready())
 
     async def _wait_until_ready(self) -> None:
-        """Wait until the last input is handled by its widget and the ancestors, by the current screen and by the app.
-        Then dispatch the queue. If a message loop hangs, drop all input before ctrl+q, so that the user can quit."""
+        """Wait until the widget of the last input, the screen and the app have handled that input, then dispatch the
+        queue. If a message loop hangs, drop all input before ctrl+q."""
         last, screen, ready = self._last_target() or self._last_screen(), self._screen, asyncio.Event()
         pumps: list[MessagePump] = [
             each for each in (last.ancestors_with_self if last else ()) if each is not self._app

@@ -295,9 +295,8 @@ def add_custom_commands(app: Shell) -> tuple[str, ...]:
 def usable_keys(
     settings: Settings, keys_of_user: Mapping[str, str], app: type[DOMNode]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the usable keys of each custom command by its name, and an error message for each other key. A key is
-    usable unless the app class `app`, a view of the command, or an earlier custom command uses the key. `keys_of_user`
-    has the keys that the user has set, by command ID."""
+    """Return the usable keys of each custom command by name, and an error message for each key that `app`, a view or an
+    earlier command uses. `keys_of_user` has the user's keys by command ID."""
     accepted: dict[str, str] = {}
     problems: list[str] = []
     custom_keys: dict[str, str] = {}
@@ -317,8 +316,8 @@ def usable_keys(
 
 
 def _built_in_keys(classes: Iterable[type[DOMNode]], keys_of_user: Mapping[str, str]) -> dict[str, str]:
-    """Return the keys that `classes` use, each with the ID or the description of its command. `keys_of_user` has the keys
-    that the user has set, by command ID."""
+    """Return the keys that `classes` use, each with the ID or description of its command. `keys_of_user` has the user's
+    keys by command ID."""
     bindings = [each for owner in classes for base in owner.__mro__ for each in own_bindings(base)]
     return {
         key: each.id or each.description or each.action

@@ -47,8 +47,8 @@ class _ResponseSlot:
 
 
 class Subscriptions:
-    """API responses that a screen or widget shows. Each named slot follows one operation. While `owner` is being
-    removed, no response is shown, because its child widgets are gone."""
+    """API responses that a screen or widget shows, one operation for each named slot. Nothing is shown while `owner` is
+    being removed."""
 
     def __init__(self, owner: Widget, connection: Connection) -> None:
         self._owner, self._connection = owner, connection
@@ -67,9 +67,9 @@ class Subscriptions:
         refetch: bool = True,
         min_items: int = 0,
     ) -> None:
-        """Call `show` with the response to `op`, now and after each change, until `slot` follows another operation or
-        None. Without `refetch`, a response that another widget follows is not fetched again. A list is loaded until it
-        has `min_items` items."""
+        """Call `show` with the response to `op`, now and after each change, until `slot` follows another operation.
+        `refetch` is False for a response that another widget keeps current. A list is loaded until it has `min_items`
+        items."""
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return
@@ -207,8 +207,8 @@ class Connection:
 
     @property
     def data_as_of(self) -> datetime | None:
-        """Time of the oldest response on the current screen. If the screen shows no response, the time at which the
-        account was loaded. None if nothing was loaded."""
+        """Time of the oldest response on the current screen, else the time at which the account was loaded. None if
+        nothing was loaded."""
         if self._session is None:
             return None
         visible = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)

@@ -50,10 +50,8 @@ def is_too_long_to_copy(text: str) -> bool:
 
 
 def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> None:
-    """Show the full URL of a link, and offer to open it in the browser. `text` is the label of the link.
-
-    If `problem` says why the browser could not open the link, offer only to copy it.
-    """
+    """Show the full URL of a link, and offer to open it in the browser. With a `problem` of the browser, offer to copy
+    the link."""
     target = links.external_target(url)
     if not isinstance(target, links.UrlLink):
         app.say("Could not open the link: only http, https, and mailto links are supported.", tone="care")

@@ -64,8 +64,7 @@ def safe_name(name: str) -> str:
 
 
 def destination(entered: str, name: str) -> Path:
-    """Return the path that the user entered. `~` is the home folder. If the path is an existing folder,
-    append `name`. Raises FileNotSaved if the path cannot be used."""
+    """Return the entered path. `~` is the home folder. For an existing folder, append `name`. Raises FileNotSaved."""
     if not entered or "\0" in entered:
         raise FileNotSaved("Enter a file name.")
     try:
@@ -84,12 +83,8 @@ def destination(entered: str, name: str) -> Path:
 
 
 async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = False) -> int:
-    """Write `chunks` to a file that only its owner can read, and return the number of bytes. The file appears or changes
-    only when all chunks are written.
-
-    Raises FileExists if the file exists and `replace` is False, FileNotSaved if the file cannot be written, and the
-    errors of `chunks`.
-    """
+    """Write all `chunks`, then create or replace a private file at `path`. Return its size. Raises FileExists without
+    `replace`, FileNotSaved, and the errors of `chunks`."""
     if not replace and await asyncio.to_thread(os.path.lexists, path):
         raise _exists_error(path)
     size, temporary = 0, path.with_name(f".octavo-{os.urandom(6).hex()}.part")
@@ -114,9 +109,8 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
 
 
 async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], bytes]]) -> int:
-    """Write `files`, pairs of path segments and content, to a new folder. Return the number of files. Path segments are
-    made safe, and no two files get the same path. The folder appears when all files are written. Raises FileExists,
-    FileNotSaved, and the errors of `files`."""
+    """Write all `files`, pairs of path segments and content, then create the folder. Return their number. Paths are
+    made safe and unique. Raises FileExists, FileNotSaved, and the errors of `files`."""
     if await asyncio.to_thread(os.path.lexists, path):
         raise _exists_error(path)
     path_counts: dict[tuple[str, ...], int] = {}
@@ -146,8 +140,8 @@ async def _run_to_completion(step: Callable[[], T]) -> T:
 
 
 def _unused_path(segments: tuple[str, ...], path_counts: dict[tuple[str, ...], int]) -> tuple[str, ...]:
-    """Return the path `segments`, with a number in its name if the path is used already. Case is ignored, as on some
-    file systems. `path_counts` counts the uses of each path."""
+    """Return the path `segments`, with a number in the name if the path is in use. Case is ignored. `path_counts`
+    counts the uses."""
     *folder, name = segments
     stem, dot, ending = name.partition(".")
     wanted = tuple(fold(step) for step in segments)
@@ -233,8 +227,8 @@ def save_file(app: Shell, file: File) -> None:
 
 
 def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[str, str] | None) -> None:
-    """Ask for the scope and the format of an export. `page` is the id and title of the current page. `title` is the title
-    of the space or change request."""
+    """Ask for the scope and the format of an export. `title` names the space or change request. `page` is the id and
+    title of the current page."""
     scope = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
     exports: dict[str, Export] = {}
     if page is not None:
@@ -395,8 +389,8 @@ _UPLOAD_HINTS = {
 def ask_for_file(
     app: Shell, title: str, kind: str, on_path: Callable[[str], None], *, path_text: str = "", problem: str = ""
 ) -> None:
-    """Ask for a local file and call `on_path` with the path as typed. `kind` is the kind of upload, or `text`. After a
-    rejected path, `path_text` is this path and `problem` the reason."""
+    """Ask for a local file, and call `on_path` with the path as typed. `problem` says why `path_text` was rejected
+    before."""
     folder = app.session.state.get_fact(_UPLOAD_FOLDER)
     initial = path_text or (isinstance(folder, str) and folder) or "~/"
 

@@ -56,11 +56,8 @@ class _Field(NamedTuple):
 def field_details(
     model: Model, excluded: Collection[str] = (), labels: Mapping[str, str] = MappingProxyType({})
 ) -> list[tuple[str, str]]:
-    """Return the label and value of each field of an API model. Fields without a value are omitted.
-
-    `labels` maps dotted paths to labels. Other fields get their short label, or their long label if two short labels
-    are equal.
-    """
+    """Return the label and value of each field that has a value. `labels` maps dotted paths to labels. Other labels are
+    short if that is unambiguous."""
     fields = list(_iter_fields(model, excluded))
     count = Counter(labels.get(each.path, each.short) for each in fields)
     return _as_text(

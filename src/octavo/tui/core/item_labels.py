@@ -126,11 +126,8 @@ MAX_COLLECTION_DEPTH = 40
 def space_nodes(
     collections: Sequence[Collection], spaces: Iterable[Space], offline_marks: Mapping[str, str] = MappingProxyType({})
 ) -> list[TreeNode]:
-    """Return the rows of collections with their content, then the rows of other spaces. `offline_marks` has the offline
-    status of spaces by id.
-
-    A collection that contains itself, or is nested too deep, moves to the top level.
-    """
+    """Return the rows of collections with their content, then of other spaces. Collections that are nested too deep, or
+    in themselves, move to the top level."""
     parents = {each.id: each.parent for each in collections}
     folders: defaultdict[str | None, list[Collection]] = defaultdict(list)
     spaces_of: defaultdict[str | None, list[Space]] = defaultdict(list)
@@ -188,8 +185,8 @@ def page_nodes(
 
 
 def adjacent_page(tree: PageTree, page: Page | None, step: int) -> Page | None:
-    """Return the next page if `step` is 1, or the previous page if `step` is -1. None at the end of the tree. If `page`
-    is None or not in the tree, return the first page."""
+    """Return the next page for `step` 1, the previous for -1. None at the end. If `page` is not in the tree, return the
+    first page."""
     pages = [each for each in tree.walk() if each.type == "document"]
     position = next((index for index, each in enumerate(pages) if page is not None and each.id == page.id), None)
     index = position + step if position is not None else 0

@@ -120,8 +120,8 @@ class NavigationHistory:
         return any(screen in step.stop.screens for step in (*self._behind, *self._ahead))
 
     def record(self, *, is_opened: bool = True) -> None:
-        """Add the current location to the history, and close all dialogs. Called before the app navigates. `is_opened` is
-        True if the user opens an item of the current location."""
+        """Add the current location to the history, and close all dialogs. `is_opened` is True if the user opens an item
+        of this location."""
         current = self._current_stop()
         if current is None or self._is_paused:
             return

@@ -133,8 +133,8 @@ class Session:
         await asyncio.gather(*(run_in_thread(each.close) for each in files))
 
     def finish_writing(self) -> None:
-        """Wait until everything is on disk, because the process ends. The files stay open: closing an SQLite file takes
-        milliseconds, because SQLite copies its newest rows."""
+        """Wait until everything is on disk, because the process ends. Not closing the SQLite files saves
+        milliseconds."""
         self.live.cache.flush()
         self.state.flush()
 
@@ -184,8 +184,8 @@ class SignInMethods(NamedTuple):
     switch_account: Callable[[str], SignInState]
     """Switches to another account, and connects to its server. The session is None if the API key is missing."""
     sign_out: Callable[[ServerAccount], Awaitable[Callable[[], SignInState]]]
-    """Deletes an account and its API key. Returns a function that deletes the cached pages and returns what to show
-    next. Call this function after the session of the account has ended."""
+    """Deletes an account and its API key. Returns a function to call after the end of the session: it deletes the
+    cached pages, and returns what to show next."""
 
 
 SignInState = tuple[SignInMethods, Session | None]
@@ -197,8 +197,8 @@ RETRY_SECONDS = 2.0
 
 
 class UnsentTexts:
-    """Index of the drafts and pending comments of a session, rebuilt when a text appears or disappears. Drafts that
-    could not be saved are saved again until that works."""
+    """Index of the drafts and pending comments of a session. Drafts that could not be saved are saved again until that
+    works."""
 
     def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
         """`on_change` is called before the subscribers of the signal `changed`."""
@@ -285,8 +285,8 @@ _COUNT_FACT = "count of the inbox"
 
 
 class InboxFeed:
-    """Loads the inbox of the current organization until the session ends. Loading starts when the user opens the inbox,
-    or after an earlier run with the first background refresh. Until then, `count` is the last known count."""
+    """Loads the inbox of the current organization. Starts when the user opens the inbox, or with the first background
+    refresh if an earlier run opened it. Until then, `count` is the last known count."""
 
     def __init__(self, app: HostApp[Any], on_comments_read: Callable[[str, ListPage[Comment]], None]) -> None:
         """`on_comments_read` is called with the id of a change request and its open comments when these are read."""

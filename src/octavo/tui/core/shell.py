@@ -29,8 +29,8 @@ class Shell(HostApp[int]):
     """The app as views see it. It shows one session at a time."""
 
     open_next: Callable[[], SignInState] | None
-    """Called after the app has ended. Returns the sign-in methods and the session for the next start of the app. Raises
-    OSError, ValueError or NotSaved. None if Octavo quits."""
+    """Returns the sign-in methods and the session for the next start of the app. None if Octavo quits. Raises OSError,
+    ValueError or NotSaved."""
     stylesheet: CachedStylesheet
     _is_switching_back = False
     """True while the app switches to a view that has a screen already."""
@@ -38,8 +38,8 @@ class Shell(HostApp[int]):
     # Methods of the complete app
 
     show_session: Callable[[Session, str], Coroutine[Any, Any, None]]
-    """Ends the current session, then shows another session. The second argument is the mode of the view to show. If it
-    is empty, the first view is shown."""
+    """Ends the current session, then shows another. The second argument is the mode of its view, or empty for the first
+    view."""
     go: Callable[[Route], None]
     show_view: Callable[[str], None]
     """Switches to a view by its mode, such as `changes`."""
@@ -49,7 +49,7 @@ class Shell(HostApp[int]):
     """Takes the picture for the next start. Views call it when they show another page or another state of the inbox."""
     why_not_apply: Callable[[Discussion | None, Comment, Comment | Reply, bool], str | None]
     """Returns the reason why the suggestion in a message of a thread cannot be applied, or None. The last argument is
-    True if the thread will be resolved too."""
+    True to resolve the thread too."""
     apply_suggestion: Callable[[Discussion, Comment, Comment | Reply, bool], None]
     """Applies the suggestion in a message of a thread to its page. If the last argument is True, also resolves the
     thread."""

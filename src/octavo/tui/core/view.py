@@ -387,8 +387,8 @@ class View(HasCommands, Screen[None]):
         *,
         refetch: bool = True,
     ) -> None:
-        """Call `show` with the response to `op`, now and whenever the response changes, until `slot` follows another
-        operation or None. Without `refetch`, a response that another widget follows is not fetched again."""
+        """Call `show` with the response to `op`, now and after each change, until `slot` follows another operation. See
+        `Subscriptions.follow`."""
         if op is not None and not self.shell.has_session:
             return  # A late callback was called after the end of the session.
         self.subscriptions.follow(slot, op, show, refetch=refetch)

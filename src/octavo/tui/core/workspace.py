@@ -262,8 +262,7 @@ class Workspace:
             action(organization)
 
     def follow_comment_counts(self) -> None:
-        """Follow the change requests of the organization, to count their open threads. Called after the first paint. A
-        second call for the same organization has no effect."""
+        """Follow the change requests of the organization after the first paint, to count their open threads."""
         self._counts_comments = True
         session, organization = self._session, self.organization
         if session is None or organization is None or organization == self._counted_organization:
@@ -283,15 +282,15 @@ class Workspace:
             self._publish_frame()
 
     def open_thread_count(self, change_request: ChangeRequest) -> int:
-        """Return the number of open threads of a change request. The server also counts the summaries of reviews. Their
-        number is subtracted once it is known."""
+        """Return the number of open threads of a change request: the server's number without the summaries of reviews,
+        as far as known."""
         return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
 
     def record_open_comments(
         self, change_request_id: str, comments: ListPage[Comment], counted: int | None = None
     ) -> None:
-        """Count the summaries of reviews among the open comments of a change request, if the list is complete.
-        `counted` is the server's number of open comments, if this workspace does not list the change request."""
+        """Count the summaries of reviews among the open comments of a change request. `counted` is the server's number,
+        for a change request that this workspace does not list."""
         if comments.next is not None:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
@@ -346,8 +345,8 @@ class Workspace:
         return self.me.id if self.me is not None else ""
 
     def why_no_space(self, space_id: str) -> str:
-        """Return the reason why a space is not in the list of spaces, as a sentence. Empty if the list contains the
-        space, or while the list is loading."""
+        """Return why a space is not in the loaded list of spaces, as a sentence. Empty if it is, or while the list is
+        loading."""
         if self.spaces.value is None or self.spaces.loading or self.space(space_id) is not None:
             return ""
         if self._session is not None and self._session.kind == "folder":
@@ -396,8 +395,8 @@ class Workspace:
         return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failed.items()}
 
     def sending_status(self, message_id: str) -> str:
-        """Return the status of an unsent message: `PENDING` for a pending comment, `NOT_SENT` or `MAY_BE_SENT` if the
-        user must decide, else `queued`. Empty if the server has the message."""
+        """Return the status of an unsent message: `PENDING`, `queued`, or `NOT_SENT` or `MAY_BE_SENT` if the user must
+        decide. Empty for a sent message."""
         entry = self._entry_creating(message_id)
         if entry is not None and entry.needs_user:
             return MAY_BE_SENT if entry.state == "unknown" else NOT_SENT

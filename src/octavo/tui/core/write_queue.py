@@ -56,8 +56,8 @@ class LocalChange(NamedTuple):
     """Makes the change. Returns False if it cannot be made, because a comment is no longer pending, or a note was decided
     before."""
     undo: Callable[[], Awaitable[object]] | None = None
-    """Undoes the change. Returns False if that is not possible, because its comments were edited or are no longer pending.
-    None if the change can never be undone."""
+    """Undoes the change. Returns False if its comments were edited or are not pending any more. None if the change
+    cannot be undone."""
     undo_message: str = ""
 
 
@@ -174,12 +174,8 @@ class WriteQueue:
         make_undo: Callable[[T], DirectUndo] | None = None,
         is_visible: bool = False,
     ) -> None:
-        """Send a write directly, and show its result. With `is_visible`, the screen shows the write already, so no progress
-        is shown.
-
-        `make_undo` returns the undo of the write. Without it, `no_undo_reason` is the sentence that `undo` shows.
-        `failure_hint` is added to the error message.
-        """
+        """Send a write directly, and show its result. `is_visible` is True if the screen already shows the write.
+        `make_undo` returns the undo, else `undo` shows `no_undo_reason`. `failure_hint` follows the error message."""
         app, running = self._app, _RunningWrite(action)
         if is_visible:
             async with self._lock:
@@ -237,10 +233,8 @@ class WriteQueue:
             app.say(message, seconds=max(self._undo_seconds, NOTICE_SECONDS), undo=True)
 
     def _history(self) -> list[_UndoStep]:
-        """Return the undo history of the session, which begins with the writes that earlier instances left unsent.
-
-        The list is changed in place, because `undo` uses it across an `await`.
-        """
+        """Return the undo history, beginning with writes that earlier instances left unsent. Changed in place, because
+        `undo` uses it across an `await`."""
         if self._steps is None:
             self._steps = list(self._session().outbox.unsent_groups)
         return self._steps
