@@ -191,8 +191,7 @@ def end_after_mention(text: str, end: int) -> int:
 def with_titles(
     text: str, title: Callable[[str], str | None], marks: Iterable[Range] = ()
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return `text` with page titles in place of mentions, and the new ranges of `marks`. A mention without a title becomes
-    the last part of its URL."""
+    """Return `text` with page titles, else the ends of URLs, in place of mentions, and the new ranges of `marks`."""
 
     def title_of_mention(found: re.Match[str]) -> str:
         address = _address(found[0])
@@ -208,8 +207,8 @@ FORMULA = re.compile(r"\$\$([^$]{1,1000})\$\$")
 def with_formulas(
     text: str, layout: Callable[[str], str], marks: Iterable[Range] = ()
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return `text` with the result of `layout` in place of each LaTeX formula, and the new ranges of `marks`. A mark
-    inside a formula then covers the whole formula."""
+    """Return `text` with the `layout` of each LaTeX formula, and the new ranges of `marks`. A mark in a formula covers
+    the whole formula."""
     return _replace(FORMULA, lambda found: layout(found[1]), text, marks)
 
 

@@ -423,9 +423,8 @@ async def read_pages(
     after: ListPage[Item] | None = None,
     identity: Callable[[Item], str | None] = own_id,
 ) -> AsyncGenerator[ListPage[Item], None]:
-    """Yield the pages of a list, by default from the first page. With `after`, start with the page that follows
-    `after`. An item that an earlier page has is left out. Raises PaginationError if the list does not end, and any
-    error of `send`."""
+    """Yield the pages of a list, from the first or the one after `after`, without repeated items. Raises
+    PaginationError if the list does not end, and any error of `send`."""
     last = after
 
     async def fetch(cursor: str | None) -> tuple[Sequence[Item], object]:
@@ -449,12 +448,9 @@ async def walk_pages(
     max_pages: int = MAX_PAGES,
     max_items: int = MAX_ITEMS,
 ) -> AsyncGenerator[list[Item], None]:
-    """Yield the new items of each page. Items without identity are always new. Raises PaginationError if the list does not
-    end.
-
-    `fetch(cursor)` returns the items and the next cursor, which is None at the end. `start` is the first cursor.
-    `earlier_items` has the items of earlier pages.
-    """
+    """Yield the new items of each page, with earlier pages in `earlier_items`. `fetch(cursor)` returns the items and
+    the next cursor, None at the end. Items without identity are new. Raises PaginationError if the list does not
+    end."""
     cursors: set[object] = set()
     seen = {identity(item) for item in earlier_items}
     count, pages, stale = len(earlier_items), 0, 0

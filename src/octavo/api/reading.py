@@ -18,8 +18,7 @@ T = TypeVar("T")
 
 
 class _Shape(NamedTuple):
-    """A step of an error path that is not in the JSON value: the name of a union member that pydantic tried. The error
-    applies only to this member."""
+    """A step of an error path that is not in the JSON value, but names the union member that pydantic tried."""
 
     name: int | str
 
@@ -40,11 +39,8 @@ _REMOVED = object()
 
 
 def read_in_part(codec: TypeAdapter[T], body: bytes, invalid: ValidationError) -> T:
-    """Return the readable part of `body`, whose validation failed with the error `invalid`. The attribute `unreadable` of
-    the result is the number of removed parts.
-
-    Raises ValueError if the body is not JSON, or if nothing is readable.
-    """
+    """Return the readable part of `body`, which failed validation with `invalid`. The attribute `unreadable` is the
+    number of removed parts. Raises ValueError if nothing is readable."""
     partial = _PartialValue(json_of(body))
     if invalid.error_count() > 1 or invalid.errors()[0]["type"] != "json_invalid":
         partial.remove(invalid)
@@ -58,11 +54,8 @@ def read_in_part(codec: TypeAdapter[T], body: bytes, invalid: ValidationError) -
 
 
 def json_of(body: bytes) -> Any:
-    """Return the JSON value of `body`. Invalid characters become U+FFFD, too long numbers null, and too deep values
-    `TOO_DEEP`. Raises ValueError.
-
-    A server that truncates text can split a character and leave half a surrogate pair.
-    """
+    """Return the JSON value of `body`, with U+FFFD for invalid characters, null for long numbers, and `TOO_DEEP` for
+    deep values. Raises ValueError."""
     try:
         return from_json(body)
     except ValueError:

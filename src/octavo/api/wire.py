@@ -161,9 +161,8 @@ def _decode_operation(route: Route, values: dict[str, str], query: str, body: di
 
 
 def _find_routes(path: str) -> list[tuple[Route, dict[str, str]]]:
-    """Return the routes that match a path, each with its values in the path. Routes with fewer parameters come first,
-    because /content/{anything} matches /content/pages too. Only imported areas are searched, because no path matches
-    routes of two areas."""
+    """Return the imported routes that match a path, with its values. Fewer parameters come first: /content/pages before
+    /content/{anything}."""
     matching_routes = [
         (route, {name: unquote(value) for name, value in match.groupdict().items()})
         for spec in tuple(SPECS.values())  # a copy, because another thread may import an area
@@ -305,9 +304,8 @@ def _plural(count: int, noun: str) -> str:
 
 
 def _field(error: ErrorDetails, given: Any) -> str:
-    """Return the wire path of a field, such as `position.before.space` or `changes[0].title`. The error path of
-    pydantic also has the names of types that it tried. These are not in `given` and left out, unlike the first name,
-    which may be a parameter, and the name of a missing field."""
+    """Return the wire path of a field, such as `position.before.space` or `changes[0].title`, without the types in
+    pydantic's error path."""
     steps, path, value = error["loc"], "", given
     for depth, step in enumerate(steps):
         is_in_body = isinstance(value, list) if isinstance(step, int) else isinstance(value, dict) and step in value
