@@ -53,7 +53,7 @@ class PulledSide:
 
     def status(self) -> list[str]:
         return [
-            f"{each.status} {each.before} -> {each.path}" if each.before else f"{each.status} {each.path}"
+            f"{each.status} {each.old_path} -> {each.path}" if each.old_path else f"{each.status} {each.path}"
             for each in LocalFiles.read(self.folder).changes()
         ]
 

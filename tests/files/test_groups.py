@@ -30,7 +30,12 @@ def pull(folder: PulledFolder, revision: Revision) -> str:
     layout = FolderLayout.of(revision, folder.space, {name: f"{name}.md" for name in NAMES})
     wanted = [
         WantedFile(
-            path := f"{name}.md", path, "page", name, f"# {layout.pages[name].title}\n", before=folder.files.get(path)
+            path := f"{name}.md",
+            path,
+            "page",
+            name,
+            f"# {layout.pages[name].title}\n",
+            last_pulled=folder.files.get(path),
         )
         for name in NAMES
     ]

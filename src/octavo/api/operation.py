@@ -132,7 +132,7 @@ class Operation(BaseModel, Generic[T]):
     if not TYPE_CHECKING:
 
         def __class_getitem__(cls, response_type: Any) -> GenericAlias:
-            # Only recorded, for `Spec.response_type`: creating a real generic model for each type would take long.
+            # Only record the type for `Spec.response_type`: a generic model for each type would take long.
             return GenericAlias(cls, (response_type,))
 
     def __init_subclass__(

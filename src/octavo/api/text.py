@@ -81,7 +81,7 @@ def string_form(
     return StringConstraints(pattern=pattern, min_length=min_length, max_length=max_length)
 
 
-# Reject `.` and `..`, because they mean another resource in a path, even if they are encoded.
+# Reject `.` and `..`: even encoded, they lead to another resource in a path.
 _ID = r"^(?:\.{3}|\.{0,2}[^./\x00-\x1f\x7f-\x9f])[^/\x00-\x1f\x7f-\x9f]*$"
 _MAX_ID_LENGTH = 256
 Id = Annotated[

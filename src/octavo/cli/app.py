@@ -47,8 +47,7 @@ def run(options: argparse.Namespace) -> int:
     choice = choose_session(settings, options)
     # The API key is read by now. A browser or an editor that the app starts must not inherit it.
     os.environ.pop("OCTAVO_API_KEY", None)
-    # These variables may have the size of the terminal at the start of the shell. Without them, the app asks the
-    # terminal.
+    # COLUMNS and LINES may have an old size of the terminal. Without them, the app asks the terminal.
     os.environ.pop("COLUMNS", None)
     os.environ.pop("LINES", None)
     picture = _show_picture(settings, choice, is_reset=options.reset)
@@ -66,12 +65,12 @@ def run(options: argparse.Namespace) -> int:
 def _show_picture(settings: Settings, choice: SessionChoice, *, is_reset: bool) -> FirstPicture | None:
     """Show and return the saved picture of the first screen, or with `is_reset` delete it. None if the app opens
     another screen first."""
-    if not choice.session_name or choice.ref:
+    if not choice.picture_name or choice.ref:
         return None
     settings_text = (
         f"{settings.theme} {settings.ascii} {settings.reorders_right_to_left} {settings.has_light_background}"
     )
-    picture = FirstPicture(settings.cache_folder, choice.session_name, settings_text)
+    picture = FirstPicture(settings.cache_folder, choice.picture_name, settings_text)
     if is_reset:
         picture.delete()
     else:

@@ -301,9 +301,9 @@ async def check_content(live: Live, target: Target, options: CheckOptions) -> Ch
 
 class _PageVersions(NamedTuple):
     page_id: str
-    before: str
+    old_text: str
     """Text before the change request. Empty if a space is checked."""
-    after: str
+    new_text: str
 
 
 async def _load_texts(live: Live, target: Target) -> tuple[ContentRef, list[_PageVersions]]:
@@ -320,7 +320,7 @@ async def _load_texts(live: Live, target: Target) -> tuple[ContentRef, list[_Pag
     texts = [_PageVersions(each.item.key, each.old_markdown, each.new_markdown) for each in changed]
     if wanted is not None and not texts:
         # The change request did not edit this page, so both texts are equal.
-        texts = [each._replace(before=each.after) for each in await _load_pages(live, versions.new, [wanted])]
+        texts = [each._replace(old_text=each.new_text) for each in await _load_pages(live, versions.new, [wanted])]
     return versions.new, texts
 
 
@@ -340,9 +340,9 @@ def _parse_pages(pages: dict[str, Page], texts: Sequence[_PageVersions], *, is_c
     for each in texts[:_MAX_CHECKED_PAGES]:
         page = pages.get(each.page_id)
         if page is not None:
-            added = added_ranges(each.before, each.after) if is_change else None
-            checked = read_page(page_path(page), each.after, link_base(page))
-            loaded.append(_PageToCheck(page, each.after, added, checked))
+            added = added_ranges(each.old_text, each.new_text) if is_change else None
+            checked = read_page(page_path(page), each.new_text, link_base(page))
+            loaded.append(_PageToCheck(page, each.new_text, added, checked))
     return loaded
 
 
@@ -357,7 +357,7 @@ async def _build_reference_check(
     pages = {page.id: page for page in revision.walk()}
     for each in await _load_pages(live, at, sorted(wanted)[:_MAX_LINKED_PAGES]):
         page = pages[each.page_id]
-        checked[page.id] = await asyncio.to_thread(read_page, page_path(page), each.after, link_base(page))
+        checked[page.id] = await asyncio.to_thread(read_page, page_path(page), each.new_text, link_base(page))
     return check
 
 

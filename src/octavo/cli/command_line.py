@@ -27,7 +27,7 @@ def run(argv: Sequence[str]) -> int:
             return int(import_module("octavo.cli.completion").print_refs(argv[1:]))
         try:
             if isinstance(sys.stdout, io.TextIOWrapper):
-                # Escape characters that the encoding of standard output does not have.
+                # Escape characters that standard output cannot encode.
                 sys.stdout.reconfigure(errors="backslashreplace")
             argv = [_decode(each) for each in argv]
             options = _parse_arguments(argv)

@@ -34,7 +34,7 @@ from octavo.data.database import is_damaged
 from octavo.lazy_import import EXTRAS, has_extra
 from octavo.local_time import localize
 from octavo.redaction import redact
-from octavo.settings import Settings, in_words, read_each
+from octavo.settings import Settings, in_words, read_with_values
 
 Status = Literal["ok", "warning", "error"]
 REQUEST_SECONDS = 10.0
@@ -215,7 +215,7 @@ def storage_checks(settings: Settings) -> Iterator[Check]:
         "cache": settings.cache_folder,
     }
     problems = [check for name, folder in folders.items() if (check := _folder_problem(name, folder))]
-    # A full disk or a read-only home is a problem of every folder. Report it once.
+    # Report a full disk or a read-only home once, not for each folder.
     yield from {each.text.partition(": ")[2]: each for each in reversed(problems)}.values()
     if not problems:
         yield _check_sizes(folders)
@@ -289,7 +289,7 @@ def _database_checks(folders: dict[str, Path]) -> Iterator[Check]:
 def write_bundle(path: Path, checks: Sequence[Check], settings: Settings) -> None:
     """Write the checks, the names of the settings and the log to a new file. Tell the user what the file contains.
     Raises OSError."""
-    names = sorted(read_each(os.environ)[1])
+    names = sorted(read_with_values(os.environ)[1])
     entries = []
     with suppress(FileNotFoundError):
         entries = list(read_log(settings.state_folder))

@@ -88,7 +88,7 @@ class EventLog:
     def add_request(self, activity: Activity) -> None:
         """Add a request that has ended."""
         failed = activity.status is None or activity.status >= 400
-        # An error with a status may quote the server's message, which may contain a title, so it is not logged.
+        # Do not log an error with a status: it may quote the server's message, which may contain a title.
         cause = activity.error if activity.status is None else ""
         self.add(
             "request",

@@ -246,7 +246,7 @@ async def find_named(references: References, text: str) -> Target | FoundThread:
         target = await references.target(text)
     except Failure as failure:
         ref = parse_ref(text) if "://" not in text else None
-        # A word that names no space may be the id of a thread. The search for it takes many requests.
+        # A word that names no space may be the id of a thread. Searching for a thread takes many requests.
         is_word = ref is not None and bool(ref.space) and ref.without_page == str(ref) and ref.number is None
         if failure.code != NOT_FOUND or "Did you mean" in str(failure) or not is_word:
             raise

@@ -19,7 +19,7 @@ async def serve(toolbox: Toolbox) -> None:
 
     async def call_tool(context: ServerRequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
         client = context.session.client_params
-        toolbox.source = sanitize_source_name(client.client_info.name) if client is not None else "unknown"
+        toolbox.caller_name = sanitize_source_name(client.client_info.name) if client is not None else "unknown"
         try:
             text, is_error = await toolbox.call(params.name, params.arguments or {}), False
         except ToolError as error:

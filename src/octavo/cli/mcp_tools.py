@@ -87,9 +87,8 @@ class Toolbox:
     def __init__(self, session: Session, spaces: tuple[str, ...], clock: Callable[[], float] = time.monotonic) -> None:
         """`spaces` are the ids of the only spaces that the tools read. Empty for all spaces of the user."""
         self.session, self._spaces, self._clock = session, spaces, clock
-        self.source = "unknown"
-        """Name of the program that calls the tools, from the handshake of the MCP connection. The arguments of a call
-        cannot change it."""
+        self.caller_name = "unknown"
+        """From the handshake of the MCP connection. The arguments of a call cannot change it."""
         self._calls: deque[float] = deque()
         self._proposed_count = 0
 
@@ -176,7 +175,7 @@ class Toolbox:
         target, at = await self.change_request(str(arguments["ref"]))
         place = {name: arguments[name] for name in ("page", "block", "quote", "revision") if arguments.get(name)}
         try:
-            parsed_note = parse_note({**place, **note, "source": self.source})
+            parsed_note = parse_note({**place, **note, "source": self.caller_name})
         except ValueError as error:
             raise ToolError(f"Could not propose the note: {error}") from None
         importing = NoteImport(self.session, target)
@@ -319,13 +318,13 @@ async def _propose_suggestion(toolbox: Toolbox, arguments: Arguments) -> dict[st
 async def _list_proposed(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     _, at = await toolbox.change_request(str(arguments["ref"]))
     paths = await page_paths(toolbox.session.live, at)
-    own_notes = [each for each in toolbox.session.proposed.at(at) if each.source == toolbox.source]
+    own_notes = [each for each in toolbox.session.proposed.at(at) if each.source == toolbox.caller_name]
     return _limit_items({"items": [proposed_row(each, paths) for each in own_notes]}, "items", key="id")
 
 
 async def _withdraw_note(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     _, at = await toolbox.change_request(str(arguments["ref"]))
-    if not await toolbox.session.proposed.withdraw(at, str(arguments["id"]), toolbox.source):
+    if not await toolbox.session.proposed.withdraw(at, str(arguments["id"]), toolbox.caller_name):
         raise ToolError("There is no such note of yours, or a person has decided about it.")
     return {"withdrawn": arguments["id"]}
 

@@ -4,7 +4,7 @@
 A command declares its fields and the columns of its table, and adds its rows to an `Output`:
 
     FIELDS = declare_fields("ref string, title string, updatedAt time?, url string?")
-    COLUMNS = (Column("ref", link="url"), Column("title", is_cut=True), Column("updatedAt"))
+    COLUMNS = (Column("ref", link="url"), Column("title", can_be_cut=True), Column("updatedAt"))
 
     def declare(command: argparse.ArgumentParser) -> None:
         add_output_options(command)
@@ -90,8 +90,7 @@ class Column:
     """Heading on a terminal. The default is the name of the field."""
     text: Callable[[Row], str] | None = None
     """Returns the text of the cell of a row. The default is the value of the field as text."""
-    is_cut: bool = False
-    """True for the column that is cut if the table is too wide for the terminal."""
+    can_be_cut: bool = False
     link: str = ""
     """Name of the field with the URL to which a cell links. Empty for no link."""
     colors: Mapping[str, str] = field(default_factory=dict)
@@ -393,7 +392,7 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], style: Style) -> str:
     widths = [max(map(cell_width, each)) for each in zip(titles, *cells, strict=True)]
     too_wide = sum(widths) + len(_GAP) * (len(widths) - 1) - style.columns
     for index, column in enumerate(columns):
-        if column.is_cut and too_wide > 0:
+        if column.can_be_cut and too_wide > 0:
             widths[index] = max(_MIN_CUT_WIDTH, widths[index] - too_wide)
     widths = _fitting_widths(widths, style.columns)
     lines = [_GAP.join(_pad_or_cut(title, width) for title, width in zip(titles, widths, strict=False)).rstrip()]

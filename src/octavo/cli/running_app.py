@@ -69,7 +69,7 @@ def _run(app: Octavo) -> None:
     if app.open_next is not None:
         runner.close()
     else:
-        gc.disable()  # The process ends now. Freeing the widgets and their tasks first would only delay this.
+        gc.disable()  # The process ends now. Freeing the widgets and their tasks would only delay the end.
 
 
 def _open_session(

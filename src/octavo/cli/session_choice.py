@@ -24,8 +24,8 @@ _account_names = lazy("octavo.client.profiles:AccountNames")
 class SessionChoice(NamedTuple):
     """The session to open first: an account on a server, a folder, the demo, or the sign-in screen."""
 
-    session_name: str
-    """Name of the saved picture of the first screen, unique on this machine. Empty for the sign-in screen."""
+    picture_name: str
+    """Name of the saved picture of the first screen. Empty for the sign-in screen."""
     origin: str = DEFAULT_ORIGIN
     """Server that gets the API key typed in the sign-in screen."""
     access: Access | None = None
@@ -43,8 +43,8 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
     """Return the session that the command line opens. Raises Failure."""
     ref, folder = options.target, options.pages_folder
     if options.command == "demo" or options.use_demo:
-        session_name = f"{'demo-large' if options.large else 'demo'} {options.role}".rstrip()
-        return SessionChoice(session_name, ref=ref, is_demo=True)
+        picture_name = f"{'demo-large' if options.large else 'demo'} {options.role}".rstrip()
+        return SessionChoice(picture_name, ref=ref, is_demo=True)
     if (named := folder_named(options)) is not None:
         ref, folder = "", named
     if folder is not None:

@@ -88,8 +88,8 @@ class WantedFile:
     text: str = ""
     data: bytes | None = None
     """Bytes of a file that is not text. None for a text file, or if the bytes have not changed since the last pull."""
-    before: TrackedFile | None = None
-    """The file in the last pull. None for a new file."""
+    last_pulled: TrackedFile | None = None
+    """None for a new file."""
 
 
 @dataclass
@@ -159,7 +159,7 @@ class FolderMerge:
             if not base_text or not local_changes.are_equal_contents(server, base):
                 base_text = write_summary(server)
         self._merged_ids = {entry.id for entry in walk_entries(merged)}
-        wanted = WantedFile(SUMMARY, SUMMARY, "summary", "", base_text, before=file)
+        wanted = WantedFile(SUMMARY, SUMMARY, "summary", "", base_text, last_pulled=file)
         self._track(wanted, self.folder.store_base(base_text))
         if data is None:
             self._put(SUMMARY, write_summary(merged).encode(), self.result.added)
@@ -197,7 +197,7 @@ class FolderMerge:
         edited = {file.id for file in self._files_deleted_in_space if self.local.is_changed(file)}
         for wanted in self.wanted:
             if wanted.id in missing and text_digest(wanted.text) != text_digest(
-                self._last_pulled_text(wanted.before) or ""
+                self._last_pulled_text(wanted.last_pulled) or ""
             ):
                 edited.add(wanted.id)
         merged = local_changes.merge_contents(base, local_entries, server, edited=edited)
@@ -209,7 +209,7 @@ class FolderMerge:
     # Files
 
     def _merge_text(self, wanted: WantedFile) -> None:
-        path, base = wanted.path, self._last_pulled_text(wanted.before)
+        path, base = wanted.path, self._last_pulled_text(wanted.last_pulled)
         data = self._local_data(wanted)
         self._track(wanted, self.folder.store_base(wanted.text))
         new_digest = text_digest(wanted.text)
@@ -251,7 +251,7 @@ class FolderMerge:
         """Merge a file as a whole, such as an image. If both sides changed the file, keep yours, and store the other as
         a copy."""
         path, data = wanted.path, self._local_data(wanted)
-        base = wanted.before.base_sha256 if wanted.before is not None else ""
+        base = wanted.last_pulled.base_sha256 if wanted.last_pulled is not None else ""
         if wanted.kind == "variables":
             new_data, digest, digest_of = wanted.text.encode(), self.folder.store_base(wanted.text), _digest_of_text
         elif wanted.data is None:
@@ -277,11 +277,11 @@ class FolderMerge:
     def _local_data(self, wanted: WantedFile) -> bytes | None:
         """Return the bytes of the file in the folder. None if there is no file. If the pull gives the file another
         path, record that."""
-        if wanted.before is None:
+        if wanted.last_pulled is None:
             # This path may still have the file of another page, which this pull moves or deletes.
             is_own = all(self.local.current_path(file) != wanted.path for file in self.folder.files.values())
             return self.folder.data(wanted.path) if is_own else None
-        current_path = self.local.current_path(wanted.before)
+        current_path = self.local.current_path(wanted.last_pulled)
         data = self.local.data.get(current_path)
         if data is not None and current_path != wanted.path:
             self.result.renamed.append((current_path, wanted.path))
@@ -436,7 +436,7 @@ class _SpaceFiles:
     folder: PulledFolder
     layout: FolderLayout
     server_paths: Mapping[str, str]
-    before: Revision | None
+    last_revision: Revision | None
     proposed: frozenset[str]
     """IDs of the pages that a merged proposal changed. Their texts are read again."""
     skipped: list[Problem] = field(default_factory=list)
@@ -470,17 +470,17 @@ class _SpaceFiles:
                 self.skipped.append(Problem(self.layout.paths[file.id], problem))
         if variables := self.layout.variables():
             path = VARIABLES.as_posix()
-            wanted.append(WantedFile(path, path, "variables", "", variables, before=self.folder.files.get(path)))
+            wanted.append(WantedFile(path, path, "variables", "", variables, last_pulled=self.folder.files.get(path)))
         return wanted
 
     def _is_unchanged(self, page: Page, file: TrackedFile | None) -> bool:
         """Return whether the text of a page and its links are surely unchanged since the last pull, so that the page is
         not read again."""
-        if file is None or self.before is None or page.document_id is None or page.id in self.proposed:
+        if file is None or self.last_revision is None or page.document_id is None or page.id in self.proposed:
             return False
         if self._has_moved_files:
             return False
-        before = self.before.find(page.id)
+        before = self.last_revision.find(page.id)
         return before is not None and _own_fields(before) == _own_fields(page)
 
     @cached_property
@@ -499,16 +499,20 @@ class _SpaceFiles:
             is_own = path not in self.folder.files
             before = text_of(self.folder.data(path) or b"") if is_own else ""
         text = self.layout.page_file_text(page.id, markdown, before) if markdown is not None else before
-        return WantedFile(path, self.server_paths.get(page.id, path), "page", page.id, text, before=file)
+        return WantedFile(path, self.server_paths.get(page.id, path), "page", page.id, text, last_pulled=file)
 
     async def _file(self, file: File, tracked: TrackedFile | None, reader: SpaceReader) -> WantedFile | None:
         path = self.layout.paths[file.id]
-        before = next((each for each in self.before.files if each.id == file.id), None) if self.before else None
+        before = (
+            next((each for each in self.last_revision.files if each.id == file.id), None)
+            if self.last_revision
+            else None
+        )
         is_same = tracked is not None and before is not None and _identity(before) == _identity(file)
         data = None if is_same else await reader.file(file)
         if data is None and not is_same:
             return None
-        return WantedFile(path, self.server_paths.get(file.id, path), "file", file.id, data=data, before=tracked)
+        return WantedFile(path, self.server_paths.get(file.id, path), "file", file.id, data=data, last_pulled=tracked)
 
 
 def _own_fields(page: Page) -> Page:

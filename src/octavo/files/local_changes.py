@@ -231,7 +231,7 @@ class FileChange:
     status: Status
     path: str
     kind: FileKind
-    before: str = ""
+    old_path: str = ""
     """Path of a renamed file in the last pull. Empty for other files."""
 
 

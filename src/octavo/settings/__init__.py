@@ -117,10 +117,10 @@ def in_words(error: Exception, *, is_own: bool = True) -> str:
 
 def read(environ: Mapping[str, str]) -> Settings:
     """Read the settings from `config.toml` and the environment. Variables override the file."""
-    return read_each(environ)[0]
+    return read_with_values(environ)[0]
 
 
-def read_each(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str, SetValue]]:
+def read_with_values(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str, SetValue]]:
     """Return the settings, and the valid values that the user set, by the name of the setting."""
     folders, problems = _folders(environ)
     file = SettingsFile(folders["config"] / FILE)

@@ -67,7 +67,7 @@ _COLUMNS = (
     Column("profile", text=lambda row: row["profile"] or "-"),
     Column("origin"),
     Column("user"),
-    Column("store", "API KEY", text=lambda row: STORE_NAMES[row["store"]], is_cut=True),
+    Column("store", "API KEY", text=lambda row: STORE_NAMES[row["store"]], can_be_cut=True),
     Column("status", colors=_COLORS),
     Column("readOnly", "", text=lambda row: "read-only" if row["readOnly"] else ""),
 )

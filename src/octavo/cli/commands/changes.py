@@ -65,7 +65,7 @@ _COLORS = {
 }
 CHANGES_COLUMNS = (
     Column("number", "#", text=lambda row: f"#{row['number']}", link="url"),
-    Column("subject", is_cut=True),
+    Column("subject", can_be_cut=True),
     Column("status", colors=_COLORS),
     Column("review", colors=_COLORS),
     Column("author", "from"),

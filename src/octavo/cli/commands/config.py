@@ -16,7 +16,7 @@ from octavo.cli.output import Column, Output, add_output_options, declare_fields
 from octavo.cli.standard_streams import USAGE, Failure, is_terminal, tell, write_out
 from octavo.lazy_import import lazy, load
 from octavo.private_files import write_private
-from octavo.settings import Settings, SetValue, in_words, read_each
+from octavo.settings import Settings, SetValue, in_words, read_with_values
 from octavo.settings.file import FILE, InvalidValueError, did_you_mean, quoted, toml_of, with_value, without_value
 from octavo.settings.table import BY_NAME, TABLE, Setting
 from octavo.untrusted_input import read_toml_text
@@ -36,7 +36,7 @@ FIELDS = declare_fields(
     "name string, value object?, source string, default string, type string",
     extra="choices string[], about string",
 )
-_COLUMNS = (Column("name"), Column("value", text=lambda row: row["shown"], is_cut=True), Column("source"))
+_COLUMNS = (Column("name"), Column("value", text=lambda row: row["shown"], can_be_cut=True), Column("source"))
 
 
 def _declare(command: argparse.ArgumentParser) -> None:
@@ -61,7 +61,7 @@ def _declare(command: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    settings, set_values = read_each(os.environ)
+    settings, set_values = read_with_values(os.environ)
     path = settings.config_folder / FILE
     match options.action:
         case "path":
@@ -219,7 +219,7 @@ def _edit(settings: Settings, path: Path) -> int:
         )
     if isinstance(result, load("octavo.tui.terminal.external_editor:NotEdited")):
         raise Failure(f"{result.sentence} Your text is in {result.kept}." if result.kept else result.sentence)
-    problems = read_each(os.environ)[0].problems
+    problems = read_with_values(os.environ)[0].problems
     tell(*problems)
     return USAGE if problems else 0
 

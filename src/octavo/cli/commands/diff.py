@@ -55,13 +55,13 @@ def folder_texts(argument: str | None) -> list[PageTexts] | None:
                 return None
             if path not in {*local.data, *folder.files, *local.unlisted}:
                 return None
-            changes = [each for each in changes if path in (each.path, each.before)]
+            changes = [each for each in changes if path in (each.path, each.old_path)]
         return [_texts_of_file(local, each) for each in changes]
 
 
 def _texts_of_file(local: LocalFiles, change: FileChange) -> PageTexts:
     folder = local.folder
-    old_path = change.before or next(
+    old_path = change.old_path or next(
         (file.path for file in folder.files.values() if local.current_path(file) == change.path), ""
     )
     file = folder.files.get(old_path)
@@ -70,7 +70,7 @@ def _texts_of_file(local: LocalFiles, change: FileChange) -> PageTexts:
     title = PageFile(after or before).title
     page = PageReference(id="file", title=title, path=change.path)
     kind = Change(type=_CHANGES.get(change.status, "page_edited"))
-    return PageTexts(ChangedPage(change.path, title, (kind,), page), before, after, change.before)
+    return PageTexts(ChangedPage(change.path, title, (kind,), page), before, after, change.old_path)
 
 
 FIELDS = tuple(

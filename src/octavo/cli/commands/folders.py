@@ -170,7 +170,7 @@ def _run_status(options: argparse.Namespace) -> int:
         changes = LocalFiles.read(folder).changes()
     with Output(options, STATUS_FIELDS, STATUS_COLUMNS, empty="No changes since the last pull.") as output:
         for each in changes:
-            row = {"status": each.status, "path": each.path, "before": each.before or None, "kind": each.kind}
+            row = {"status": each.status, "path": each.path, "before": each.old_path or None, "kind": each.kind}
             output.add({**row, "meaning": STATUS_WORDS[each.status]})
     return 0
 

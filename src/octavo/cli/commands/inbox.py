@@ -64,7 +64,7 @@ _COLORS = {
 COLUMNS = (
     Column("ref", link="url"),
     Column("why", text=lambda row: _LABELS[row["reasons"][0]], colors=_COLORS),
-    Column("title", is_cut=True),
+    Column("title", can_be_cut=True),
     Column("author", "from"),
     Column("updatedAt", "updated"),
 )

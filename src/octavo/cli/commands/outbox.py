@@ -36,7 +36,7 @@ COLUMNS = (
     Column("state", colors=_COLORS),
     Column("action"),
     Column("place"),
-    Column("text", is_cut=True),
+    Column("text", can_be_cut=True),
     Column("createdAt", "written"),
 )
 

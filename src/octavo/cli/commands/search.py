@@ -40,7 +40,7 @@ _format_inline = lazy("octavo.tui.render.formulas:format_inline")
 FIELDS = declare_fields(
     "ref string, kind string, title string, space object, path string?, snippet string, score number, url string?"
 )
-COLUMNS = (Column("ref", link="url"), Column("title"), Column("snippet", is_cut=True))
+COLUMNS = (Column("ref", link="url"), Column("title"), Column("snippet", can_be_cut=True))
 _KINDS: dict[str, tuple[HitKind, ...]] = {"pages": ("page",), "comments": ("thread",), "changes": ("change request",)}
 _STATUSES: tuple[Status, ...] = ("open", "draft", "merged", "archived")
 _MAX_SNIPPET = 160
@@ -243,7 +243,7 @@ def excerpt(text: str, words: str) -> str:
     flat = " ".join(text.split())
     folded = fold(flat)
     starts = [at for word in fold(words).split() if (at := folded.find(word)) >= 0]
-    # A letter such as “ß” is two letters when it is folded, so convert the position in `folded` to that in `flat`.
+    # Folding can lengthen a text: “ß” becomes “ss”. Convert the position in `folded` to one in `flat`.
     folded_ends = list(accumulate(len(fold(letter)) for letter in flat))
     first = max(0, bisect_right(folded_ends, min(starts, default=0)) - _MAX_SNIPPET // 3)
     part = flat[first : first + _MAX_SNIPPET]

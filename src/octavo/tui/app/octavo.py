@@ -87,7 +87,7 @@ def _try_to_save_drafts(app: Octavo) -> None:
 
 async def _end_work(app: Octavo) -> None:
     """Send the writes that wait for their undo delay, and cancel all background work."""
-    app.session.connect()  # The app may end before the files of a folder are read.
+    app.session.connect()  # Let queued writes be sent: the app may end before the files of a folder are read.
     await app.writes.flush()
     workers = tuple(app.workers)
     app.workers.cancel_all()
@@ -461,7 +461,7 @@ class Octavo(Shell):
         if not self.ends_process:
             await self._end_session()
         elif self._session is not None:
-            # The widgets still use the session. `run_app` ends it after their last message.
+            # The widgets still use the session. `run_app` ends the session later.
             self.background_refresh.end()
             await _end_work(self)
             await self._session.disconnect()

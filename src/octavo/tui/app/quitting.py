@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from octavo.api.operation import SpaceRef
 from octavo.data.drafts import KIND_NAMES
 from octavo.data.state_db import NotSaved
-from octavo.tui.core.dialog_draft import DialogDraft, save_error
+from octavo.tui.core.dialog_draft import DialogDraft, save_or_get_error
 from octavo.tui.core.external_links import copy_text, is_too_long_to_copy
 from octavo.tui.core.file_dialogs import Export, ask_for_path
 from octavo.tui.core.routes import ToChangeRequest
@@ -225,7 +225,7 @@ def open_in_editor(app: Shell, file: UnsentFile) -> None:
 
     def save_text(text: str) -> str:
         if draft_key:
-            return save_error(partial(_save_draft, app, file.note), text)
+            return save_or_get_error(partial(_save_draft, app, file.note), text)
         if is_too_long_to_copy(text):
             return f"Could not copy the draft: it is too long for the terminal's clipboard. It is still in {file.path}."
         return ""

@@ -38,7 +38,7 @@ SIGN_IN: Commands[SignInScreen] = Commands(
                 is_available=lambda _, view: bool(view.shell.sign_in_methods.previous_label),
                 title_now=lambda _, view: f"Back to {view.shell.sign_in_methods.previous_label}"),
         Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), priority=True),
-        # In an input, `?` is typed as a character, so the help has another key there.
+        # f1, because `?` is typed into the input.
         Command("help", "f1", "Help", "Show help for this screen", run=lambda app, _: app.show_help(), is_available=lambda _, view: isinstance(view.focused, Input)),
     ),
 )  # fmt: skip

@@ -249,7 +249,7 @@ class TypeAhead:
                 await self._handle_mouse(event)
             else:
                 copy = Key(event.key, event.character) if isinstance(event, Key) else Paste(event.text)
-                copy.time = event.time  # If the copy is queued again, its time sorts it before newer input.
+                copy.time = event.time  # sorts the copy before newer input if it is queued again
                 await self._dispatch(copy)
         if self._queue:
             self._enqueue()

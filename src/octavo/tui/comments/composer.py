@@ -27,7 +27,7 @@ from octavo.tui.comments.autocomplete import (
     mention_markdown,
     with_names,
 )
-from octavo.tui.core.dialog_draft import DialogDraft, save_error
+from octavo.tui.core.dialog_draft import DialogDraft, save_or_get_error
 from octavo.tui.core.session import RETRY_SECONDS
 from octavo.tui.reader.page_view import preview
 from octavo.tui.render.threads import quote_excerpt
@@ -385,7 +385,7 @@ class Composer(Dialog[str | None]):
 
     def _save_edited_text(self, text: str) -> str:
         # Save before the file is deleted, so that a crash cannot lose the text.
-        return save_error(self._draft.save_now, _normalize_lines(text))
+        return save_or_get_error(self._draft.save_now, _normalize_lines(text))
 
     def mention_member(self) -> None:
         """Insert an `@`. At the start of a word, ask for the member to mention."""

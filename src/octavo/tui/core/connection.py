@@ -100,7 +100,7 @@ class Subscriptions:
         if internals.is_being_removed(self._owner):
             return
         self._connection.update()
-        slot.snapshot = with_age(snapshot)
+        slot.snapshot = with_age_in_error(snapshot)
         show(slot.snapshot)
 
     def follow_whole(
@@ -147,7 +147,7 @@ class Subscriptions:
         self._dependencies = ()
 
 
-def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
+def with_age_in_error(snapshot: Snapshot[T]) -> Snapshot[T]:
     """Return a snapshot whose error says how old the data is. If the server could be reached, return the snapshot
     unchanged."""
     if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):

@@ -62,7 +62,7 @@ class DialogDraft:
     def autosave_now(self, text: str) -> None:
         """Save `text` before this method returns, because the app quits. Show an error as `autosave` does."""
         is_reported = self.key in self._drafts.late_keys()
-        if (error := save_error(self.save_now, text)) and not is_reported:
+        if (error := save_or_get_error(self.save_now, text)) and not is_reported:
             self._app.say(error, tone="failed")
 
     def delete(self) -> None:
@@ -80,7 +80,7 @@ class DialogDraft:
                 self._app.say(str(error), tone="failed")
 
 
-def save_error(save: Callable[[str], None], text: str) -> str:
+def save_or_get_error(save: Callable[[str], None], text: str) -> str:
     """Call `save` with `text`. Return the message of the error if that fails, else an empty string."""
     try:
         save(text)

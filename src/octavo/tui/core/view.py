@@ -356,7 +356,7 @@ class View(HasCommands, Screen[None]):
             await super().on_event(event)
 
     def compose(self) -> ComposeResult:
-        self.show_location(self.MODE.capitalize())  # Until the view knows its location.
+        self.show_location(self.MODE.capitalize())  # Shown until the view knows its location.
         yield TopBar(self.MODE)
         yield from self.body()
         yield TourStrip()

@@ -312,7 +312,7 @@ class WriteQueue:
         outcome = await self._send_with_progress(undo.action, undo.send())
         error, was_sent = outcome.error, outcome.refusal is not None
         if error is not None and classify_failure(error, was_sent=was_sent) == "waiting":
-            self._add_step(undo)  # The undo was not sent, so the next press of `u` tries it again.
+            self._add_step(undo)  # The undo was not sent, so the next press of `u` tries the undo again.
         is_done = outcome.kind == "done" and not outcome.message
         self._app.say(undo.message if is_done else outcome.message, tone="done" if is_done else "failed")
 

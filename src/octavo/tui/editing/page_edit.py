@@ -33,7 +33,7 @@ from octavo.documents.blocks import Block
 from octavo.documents.source_reader import find_markers, parse
 from octavo.documents.suggestions import ThreadAnchors, find_suggestions, with_conflict_markers
 from octavo.tui.comments.thread_actions import thread_label
-from octavo.tui.core.dialog_draft import DialogDraft, save_error
+from octavo.tui.core.dialog_draft import DialogDraft, save_or_get_error
 from octavo.tui.core.permissions import (
     why_no_editing,
     why_not_in_change_request,
@@ -208,7 +208,7 @@ class PageEdit:
 
         def save_text(new_text: str) -> str:
             new_text = restore_line_endings(text.text, new_text)
-            return save_error(draft.save_now, new_text) if new_text.strip() and new_text != text.text else ""
+            return save_or_get_error(draft.save_now, new_text) if new_text.strip() and new_text != text.text else ""
 
         name = key.file_name(self.app.session)
         note = FileNote(self.title, key.stored_key, self.app.session.state.namespace)

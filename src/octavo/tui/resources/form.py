@@ -12,7 +12,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.events import DescendantFocus
 from textual.widgets import Input, Static, TextArea
 
-from octavo.tui.core.dialog_draft import save_error
+from octavo.tui.core.dialog_draft import save_or_get_error
 from octavo.tui.core.file_dialogs import ask_for_file
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.resources.form_inputs import FieldRow, FormPickers
@@ -294,7 +294,7 @@ class FormDialog(Dialog[None]):
             shell.settings.state_folder / "editing",
             name="form",
             suffix=".yaml",
-            save_text=lambda text: save_error(state.editor_draft.save_now, text),
+            save_text=lambda text: save_or_get_error(state.editor_draft.save_now, text),
             note=note,
             line=state.yaml_error_line,
         )

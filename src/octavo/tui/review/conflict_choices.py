@@ -16,7 +16,7 @@ from octavo.data.writes.content_writes import edit, page_source
 from octavo.documents.diff_model import AttributeChange
 from octavo.documents.merging.merged_page import ChoiceKind, Conflict, MergeChoice
 from octavo.documents.source_reader import find_markers
-from octavo.tui.core.dialog_draft import DialogDraft, save_error
+from octavo.tui.core.dialog_draft import DialogDraft, save_or_get_error
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.editing import target_request
@@ -103,7 +103,7 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
 
     def save_text(edited_text: str) -> str:
         new_text = edited_text.strip("\r\n")
-        return save_error(draft.save_now, new_text) if new_text != initial else ""
+        return save_or_get_error(draft.save_now, new_text) if new_text != initial else ""
 
     note = FileNote("Conflict resolution", draft.key, app.session.state.namespace)
     result = edit_text(app, f"{initial}\n", editor_folder(app), name="conflict", save_text=save_text, note=note)
