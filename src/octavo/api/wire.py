@@ -161,8 +161,8 @@ def _decode_operation(route: Route, values: dict[str, str], query: str, body: di
 
 
 def _find_routes(path: str) -> list[tuple[Route, dict[str, str]]]:
-    """Return the imported routes that match a path, with its values. Fewer parameters come first: /content/pages before
-    /content/{anything}."""
+    """Return the imported routes that match a path, each with the values in the path. Fewer parameters come first:
+    /content/pages before /content/{anything}."""
     matching_routes = [
         (route, {name: unquote(value) for name, value in match.groupdict().items()})
         for spec in tuple(SPECS.values())  # a copy, because another thread may import an area

@@ -267,8 +267,8 @@ def _not_run(spec: Spec, cause: str) -> Failure:
 
 
 def _longest_route(spec: Spec, fields: dict[str, Any]) -> Route:
-    """Return the route with the most path parameters, if all are in `fields`. Raises Failure if there is no such
-    route."""
+    """Return the route with the most path parameters, among routes whose path parameters are all in `fields`. Raises
+    Failure if there is no such route."""
     matching = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
     if matching:
         return max(matching, key=lambda route: len(_in_path(route)))

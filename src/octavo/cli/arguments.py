@@ -38,8 +38,8 @@ DEFAULT_ROLE = "creator"
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. With `only`, just the parser of that command is complete. This saves the
-    imports of others."""
+    """Return the parser of the command line. With `only`, just the parser of that command is complete, so that other
+    commands are not imported."""
     top = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",

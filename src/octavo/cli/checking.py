@@ -53,8 +53,8 @@ _MISSING = (404, 410)
 
 
 def broken_urls(urls: Collection[str], fetcher: Fetcher, incomplete_notes: list[str]) -> dict[str, str]:
-    """Return the URLs that do not work, each with the reason. Adds a sentence to `incomplete_notes` if there are too
-    many. URLs of private networks are skipped."""
+    """Return the URLs that do not work, each with the reason. Adds a sentence to `incomplete_notes` if only the first
+    `_MAX_CHECKED_URLS` were checked. URLs of private networks are skipped."""
     if len(urls) > _MAX_CHECKED_URLS:
         incomplete_notes.append(f"Only {_MAX_CHECKED_URLS:,} of {len(urls):,} links to websites were checked.")
     checked = list(urls)[:_MAX_CHECKED_URLS]

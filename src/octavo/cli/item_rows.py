@@ -59,8 +59,8 @@ _CHECK_NAMES = {
     "merge rules": "merge-rules",
     "merged text": "merged-text",
 }
-"""Names of merge checks in JSON and for `--allow`, by label in the app. Others are the label with hyphens for
-spaces."""
+"""Names of merge checks in JSON and for `--allow`, by label in the app. Other checks are named like their label, with
+hyphens for spaces."""
 
 
 async def change_row(

@@ -88,7 +88,8 @@ class Toolbox:
         """`spaces` are the ids of the only spaces that the tools read. Empty for all spaces of the user."""
         self.session, self._spaces, self._clock = session, spaces, clock
         self.caller_name = "unknown"
-        """From the handshake of the MCP connection. The arguments of a call cannot change it."""
+        """Name of the calling program, from the handshake of the MCP connection. The arguments of a call cannot change
+        it."""
         self._calls: deque[float] = deque()
         self._proposed_count = 0
 

@@ -60,8 +60,8 @@ def open_folder_platform(
     on_progress: Callable[[int, int], object] | None = None,
 ) -> Platform:
     """Open a folder of pages as a space, and load new and changed files. Adds a sentence to `problems` for each file
-    with problems. `on_progress` gets the numbers of read and of all files; then `index_folder` must be called for
-    search. Raises OSError."""
+    with problems. `on_progress` gets the number of read files and of all files. If it is set, call `index_folder`
+    afterwards for search. Raises OSError."""
     with _open_for_build(folder) as store:
         world = add_local_user(World(store), name)
         loaded = _load_folder(world, pages, organization=LOCAL_ORGANIZATION, author=LOCAL_USER, on_progress=on_progress)

@@ -104,7 +104,7 @@ class InboxList:
         """Print the rows, or watch them. Raises ApiError or Failure."""
         self._space = await self._references.chosen_space()
         self._space_titles = {each.id: each.title for each in await self._references.spaces()}
-        # Rows depend on the user. If the API key is rejected, loading the user fails with the reason.
+        # The rows depend on the user. If the API key is rejected, loading the user raises the reason.
         self._session.outbox.set_account(await self._session.live.fetch(Me()), is_confirmed=True)
         loader = InboxLoader(self._session.live, self._session.drafts, await self._references.organization())
         changed = asyncio.Event()

@@ -125,9 +125,7 @@ class BackgroundRefresh:
     def on_terminal_hidden(self) -> None:
         """Stop refreshes, because the terminal has lost the focus. If there are hooks or notifications, refreshes
         continue."""
-        if self._hooks is not None:
-            return
-        if self._session is not None:
+        if self._hooks is None and self._session is not None:
             self._session.live.syncer.set_hidden(True)
 
     def on_terminal_shown(self) -> None:

@@ -268,18 +268,11 @@ async def recover_drafts(app: Shell) -> None:
             if is_file_of_page or _recover_draft(app, file, result.text):
                 continue
         unused.append(file)
-    if len(unused) == 1:
-        app.say(
-            f"Your draft “{unused[0].note.title}” was not sent. Press ! to open it.",
-            tone="care",
-            seconds=NOTICE_SECONDS,
-        )
-    elif unused:
-        app.say(
-            f"{len(unused)} drafts from your editor were not sent. Press ! to open them.",
-            tone="care",
-            seconds=NOTICE_SECONDS,
-        )
+    if unused:
+        message = f"{len(unused)} drafts from your editor were not sent. Press ! to open them."
+        if len(unused) == 1:
+            message = f"Your draft “{unused[0].note.title}” was not sent. Press ! to open it."
+        app.say(message, tone="care", seconds=NOTICE_SECONDS)
 
 
 def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:

@@ -109,8 +109,8 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
 
 
 async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], bytes]]) -> int:
-    """Write all `files`, pairs of path segments and content, then create the folder. Return their number. Paths are
-    made safe and unique. Raises FileExists, FileNotSaved, and the errors of `files`."""
+    """Write all `files`, pairs of path segments and content, then create the folder. Return the number of files. Paths
+    are made safe and unique. Raises FileExists, FileNotSaved, and the errors of `files`."""
     if await asyncio.to_thread(os.path.lexists, path):
         raise _exists_error(path)
     path_counts: dict[tuple[str, ...], int] = {}
