@@ -214,11 +214,15 @@ def edited_twins(files: dict[str, str], chance: random.Random) -> dict[str, str]
     return dict(edited)
 
 
-def check_twins(seed: int) -> None:
-    chance = random.Random(seed)
+def three_twins(chance: random.Random) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Return the names and files of operations in the base, in main and in the change request."""
     names = ("list", "list-all", "read", "write", "lock", "lock-all")[chance.randrange(5) :]
     base = dict.fromkeys(names, "boats.yaml")
-    main, request = edited_twins(base, chance), edited_twins(base, chance)
+    return base, edited_twins(base, chance), edited_twins(base, chance)
+
+
+def check_twins(seed: int) -> None:
+    base, main, request = three_twins(random.Random(seed))
     texts = ThreeTexts(*map(twin_page, (base, main, request)))
     note(str(texts))
     merged = merge(texts.base, texts.main, texts.request)
@@ -231,6 +235,25 @@ def check_twins(seed: int) -> None:
         assert deleted.isdisjoint(found), "a deletion is undone"
         assert (side.keys() - base.keys()) | (base.keys() & main.keys() & request.keys()) <= {*found}, "lost"
     check_markup(merged.text())
+
+
+def check_twins_with_choices(seed: int) -> None:
+    """Check that no operation is in the merged page twice, whichever sides are chosen."""
+    chance = random.Random(seed)
+    texts = ThreeTexts(*map(twin_page, three_twins(chance)))
+    note(str(texts))
+    merged = merge(texts.base, texts.main, texts.request)
+    for _ in range(4):
+        choices = {name: MergeChoice(chance.choice(SIDES[:2])) for name, _ in merged.named_conflicts}
+        note(str(choices))
+        operations = merged.text(choices).split("\n\n")
+        assert len(operations) == len(set(operations)), "doubled"
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_no_choice_of_sides_repeats_a_block(seed: int) -> None:
+    check_twins_with_choices(seed)
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)

@@ -262,7 +262,7 @@ _MIN_LETTERS = 3
 """Minimum number of letters of a block that counts as moved. It does not apply to headings."""
 _MIN_WORDS = 4
 """Minimum number of words of a block that counts as moved and edited."""
-_MIN_ADDED_WORDS = 5
+MIN_ADDED_WORDS = 5
 """Minimum number of words of a block that counts as added by both sides in different places. Not for headings."""
 _MIN_MOVED_LIKENESS = 0.6
 """Minimum share of equal words for a block to count as moved and edited."""
@@ -299,6 +299,10 @@ class _Counterparts:
         self._dissimilar_pairs: list[tuple[SourceBlock, SourceBlock]] = []
         """Pairs of blocks in the same place with few equal words. They are counterparts if neither was moved."""
         self._side = side
+        in_base, in_side = (Counter(each.key for each in tree.walk()) for tree in (base, side))
+        self._unique_keys = {key for key, count in in_base.items() if count == in_side[key] == 1}
+        """Keys of the blocks that occur once in the base and once on this side. If such a block has no equal block in its
+        place, it was moved."""
         self._parents = {child: each for tree in (base, side) for each in tree.walk() for child in each.children or ()}
         self._pair(base, side)
         paired = {*self.unmoved, *self.unmoved.values()}
@@ -335,7 +339,9 @@ class _Counterparts:
                 self._pair(one, other)
             before, after = old_children[hunk.i1 : hunk.i2], new_children[hunk.j1 : hunk.j2]
             if hunk.is_edit and before[0].name == after[0].name:
-                if word_similarity(before[0], after[0]) > _MIN_REWRITTEN_LIKENESS or before[0].kind in _NEVER_MOVED:
+                is_moved = not self._unique_keys.isdisjoint((before[0].key, after[0].key))
+                is_similar = word_similarity(before[0], after[0]) > _MIN_REWRITTEN_LIKENESS and not is_moved
+                if is_similar or before[0].kind in _NEVER_MOVED:
                     self._pair(before[0], after[0])
                 else:
                     self._dissimilar_pairs.append((before[0], after[0]))
@@ -397,7 +403,7 @@ class _Counterparts:
         """Return whether a block is new on this side, and long enough to be recognized on the other side."""
         if block.kind in _NEVER_MOVED or block.kind in ROWS_AND_ITEMS or block in self._base_of:
             return False
-        return (bool(block.level) or len(block.words) >= _MIN_ADDED_WORDS) and block not in self._arrived
+        return (bool(block.level) or len(block.words) >= MIN_ADDED_WORDS) and block not in self._arrived
 
     def has_moved_into(self, addition: _Addition) -> bool:
         return any(each in self._arrived for block in addition.blocks for each in block.walk())

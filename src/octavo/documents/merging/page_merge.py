@@ -20,7 +20,7 @@ Git merges files by lines; this module merges pages by blocks. Start with `merge
      block.
    - Any other region is one conflict, with the whole text of each side.
 5. One choice resolves all conflicts of the same moved text (`_join_conflicts_of_moved_text`). Text that both sides added
-   in different places counts as moved text.
+   in different places counts as moved text, and so does a block that the sides have in different conflicts.
 6. Resolve all conflicts for main, then all for the change request, and check both results (`miscounted_sequences` in
    leaf_merge.py). If words are lost or repeated, merge again: make one conflict from the first to the last region with
    these words, or of all regions if none has them. If the check fails again, follow no moves, and make one conflict of
@@ -30,13 +30,14 @@ Git merges files by lines; this module merges pages by blocks. Start with `merge
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, groupby
 from typing import TypeAlias, TypeVar
 
 from octavo.documents.merging import leaf_merge
 from octavo.documents.merging.block_alignment import (
+    MIN_ADDED_WORDS,
     NO_MOVES,
     MovedBlocks,
     Region,
@@ -59,6 +60,7 @@ from octavo.documents.merging.merged_page import (
 )
 from octavo.documents.source_blocks import (
     ROWS_AND_ITEMS,
+    WORD,
     Blocks,
     Move,
     SourceBlock,
@@ -133,6 +135,8 @@ class _PageMerge:
 
     def merge_page(self, base: SourceBlock, is_joined: _IsJoined | None = None) -> MergedPage:
         root = self._merge_children(Versions(base, self._main, self._request), NO_CONTEXT, is_joined)
+        _join_conflicts_of_moved_text(root)
+        _mark_blocks_of_two_conflicts(root)
         _join_conflicts_of_moved_text(root)
         return MergedPage(root)
 
@@ -541,6 +545,34 @@ def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBloc
     existing = block.map(lambda each: read(each) if each.children else None)
     found = next((each for each in (existing.preferred, *existing[1:], existing.base) if each is not None), None)
     return block.map(read).preferred if found is None else found
+
+
+def _mark_blocks_of_two_conflicts(root: MergedBlock) -> None:
+    """Mark each block as moved that main has in one conflict and the change request in another. Otherwise, the page would
+    have the block twice or not at all if the user chose a different side for each conflict."""
+    conflicts = list(conflicts_in(root))
+    if len(conflicts) < 2:
+        return
+    in_main = _blocks_in_conflicts((each, each.main) for each in conflicts)
+    in_request = _blocks_in_conflicts((each, each.request) for each in conflicts)
+    for key in in_main.keys() & in_request.keys():
+        (conflict, block), (other, _) = in_main[key], in_request[key]
+        if conflict is not other:
+            conflict.moved_blocks |= {block}
+            other.moved_blocks |= {block}
+
+
+def _blocks_in_conflicts(texts: Iterable[tuple[Conflict, str | None]]) -> dict[str, tuple[Conflict, SourceBlock]]:
+    """Return the blocks in the texts of conflicts, with their conflicts. The keys are the tags of containers, and the keys
+    of other blocks. Short blocks, and blocks that occur twice, are left out."""
+    found: defaultdict[str, list[tuple[Conflict, SourceBlock]]] = defaultdict(list)
+    for conflict, text in texts:
+        for block in read_page(text or "").walk():
+            # If a conflict is about a tag only, its text is a block of the kind `tag`.
+            is_tag = block.kind in ("container", "tag")
+            if len(WORD.findall(block.head) if is_tag else block.words) >= MIN_ADDED_WORDS:
+                found[block.head.strip() if is_tag else block.key].append((conflict, block))
+    return {key: each[0] for key, each in found.items() if len(each) == 1}
 
 
 def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
