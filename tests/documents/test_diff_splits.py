@@ -41,6 +41,20 @@ CASES = {
             "    The [-keeper][+man] of the light counts the ships and writes them down in a book.",
         ],
     ),
+    "split with many new words": (
+        f"{FIRST} He writes them down each day. {THIRD}",
+        f"{FIRST[:-1]}, and of the gulls that wait on the rocks for the tide to turn.\n\n**How he counts**: he sits on the"
+        f" wall and draws a line for each mast between the islands. {THIRD}",
+        [
+            "% 1 paragraph split into 2",
+            "  ~ paragraph",
+            "    The first paragraph is about the harbour and all the ships that come here in the summer[+, and of the gulls"
+            " that wait on the rocks for the tide to turn].",
+            "  ~ paragraph",
+            "    [-He writes them down ][+How he counts][+: he sits on the wall and draws a line for ]each [-day][+mast"
+            " between the islands]. In the winter nobody comes here, so the light burns for the gulls.",
+        ],
+    ),
     "joined and edited": (
         f"{FIRST}\n\n{SECOND}",
         f"{FIRST[:-1]}, and {SECOND[0].lower()}{SECOND[1:]}",

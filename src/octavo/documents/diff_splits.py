@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -20,6 +20,9 @@ _MIN_SHARE_OF_PART = 0.5
 """Minimum share of the words of a split part that the undivided text must have."""
 _MIN_SHARE_KEPT = 0.9
 """Minimum share of the words of the longer version that the other version has too."""
+_MIN_EQUAL_LENGTH = 25
+"""Minimum number of letters at the beginning and at the end of a text that was split in two. If these are equal, most
+words between them may differ. The same applies to two texts that were joined."""
 _MIN_WORDS = 4
 """A part with fewer words must have all of them in the undivided text."""
 _FIRST_WIDE_LETTER = "\u0e00"
@@ -53,6 +56,10 @@ class _Side:
         """Return the range of `texts` in a range of `nodes`."""
         start, stop = (bisect_left(self.texts, node, key=itemgetter(0)) for node in (nodes.start, nodes.stop))
         return range(start, stop)
+
+    def words_of(self, texts: range) -> list[str]:
+        """Return the words of these texts. `texts` has indexes in `self.texts`."""
+        return [word.token.text for word in self.words if word.text_index in texts]
 
 
 def _words(at: int, text: Node) -> Iterator[_Word]:
@@ -153,10 +160,21 @@ def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[
         kept = sum(count for (i, j), count in shared.items() if i in old_texts and j in new_texts)
         totals = [sum(side.counts[at] for at in texts) for side, texts in ((old, old_texts), (new, new_texts))]
         is_short = min(*(old.counts[i] for i in old_texts), *(new.counts[j] for j in new_texts)) < _MIN_WORDS
-        if kept >= (1 if is_short else _MIN_SHARE_KEPT) * max(totals):
+        if kept >= (1 if is_short else _MIN_SHARE_KEPT) * max(totals) or (
+            len(old_texts) + len(new_texts) == 3 and _have_equal_ends(old.words_of(old_texts), new.words_of(new_texts))
+        ):
             found.append((kept / max(totals), old_texts, new_texts))
     found.sort(key=lambda each: (-each[0], abs(2 * each[1].start - len(old.texts))))
     return [(old_texts, new_texts) for _, old_texts, new_texts in found]
+
+
+def _have_equal_ends(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Return whether two texts begin and end with the same words."""
+    return all(
+        sum(len(word) for word, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*sides, strict=False)))
+        >= _MIN_EQUAL_LENGTH
+        for sides in ((old, new), (old[::-1], new[::-1]))
+    )
 
 
 def _with_whole_nodes(
