@@ -384,6 +384,22 @@ def test_page_with_another_text_is_rewritten() -> None:
     assert not diff_of("One. Two.", "Three. Four.").size.is_rewritten
 
 
+def test_links_are_paired_by_target_if_their_names_differ() -> None:
+    old = "* [Recommendation Alert Discussion](talk.md)\n* [Recommendation Analytics](count.md)\n* [Recommendation Chart](a.md)"
+    new = "* [Alert Action](act.md)\n* [Alert Analytics](count.md)\n* [Alert Discussion](talk.md)\n* [Recommendation Chart](a.md)"
+    assert lines(diff_of(old, new)) == [
+        "~ list",
+        "  + item Alert Action",
+        "  + item Alert Analytics",
+        "  ~ item",
+        "    ~ paragraph",
+        "      [-Recommendation ]Alert Discussion",
+        "  - item Recommendation Analytics",
+        "  = 1",
+    ]
+    assert lines(diff_of("* [3.0.0-alpha](3.md)", "* [6.0.0-rc](6.md)"))[-1] == "      [-3][+6][l.0.0-][-alpha][+rc]"
+
+
 def test_items_of_a_long_list_are_paired_correctly() -> None:
     old = "".join(f"* item {number} says where quay {number * 7} is\n" for number in range(600))
     found = diff_of(old, old.replace("says", "tells"))

@@ -22,6 +22,10 @@ _MIN_HEADING_SIMILARITY = 0.6
 """Minimum similarity of headings without a common word: short texts have many letters in common by chance. Also the
 similarity of headings if one begins with all words of the other."""
 
+_MIN_LINK_SIMILARITY = 0.6
+"""Minimum similarity of a block that is only a link to a block with another target, if its own target is on both
+sides."""
+
 _MIN_ROW_SIMILARITY = 0.5
 """Minimum similarity of two rows without an equal cell."""
 
@@ -281,6 +285,14 @@ def similarity(old: Node, new: Node) -> float:
     return max(score, _CONTAINER_SIMILARITY) if is_same_container else score - penalty
 
 
+def _only_link(node: Node) -> str | None:
+    """Return the target of a block that contains only a link. None for other blocks."""
+    while len(node.children) == 1:
+        node = node.children[0]
+    links = {run.link for run in node.block.runs} if not node.children else set()
+    return links.pop() if len(links) == 1 else None
+
+
 def _has_image(node: Node) -> bool:
     return node.kind == "figure" or any(run.kind == "image" for run in node.block.runs)
 
@@ -344,6 +356,8 @@ def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tupl
 def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[dict[int, float]]:
     """Return the values of similar blocks for `best_pairs`. Long blocks have higher values. A block of `moved` is
     paired only with an equal block. In a large gap, only blocks at similar positions are compared."""
+    old_links, new_links = ([_only_link(node) for node in side] for side in (old, new))
+    kept_links = {*old_links}.intersection(new_links) - {None}
     reach = len(new)
     if len(old) * len(new) > _MAX_COMPARED:
         reach = max(4, _MAX_COMPARED // (2 * len(old)))
@@ -358,6 +372,9 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]
                 continue
             else:
                 value = similarity(old_node, new[j])
+                links = old_links[i], new_links[j]
+                if value < _MIN_LINK_SIMILARITY and links[0] != links[1] and not kept_links.isdisjoint(links):
+                    continue
             if value >= MIN_SIMILARITY:
                 row[j] = value**2 * (1 + min(old_node.size, 200) / 400)
         values.append(row)
