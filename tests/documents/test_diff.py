@@ -400,6 +400,12 @@ def test_links_are_paired_by_target_if_their_names_differ() -> None:
     assert lines(diff_of("* [3.0.0-alpha](3.md)", "* [6.0.0-rc](6.md)"))[-1] == "      [-3][+6][l.0.0-][-alpha][+rc]"
 
 
+def test_line_of_code_with_another_indentation_is_one_change() -> None:
+    entry = only_change("```\na {\n        }\n}\n```", "```\na {\n\t}\n}\n```")
+    assert isinstance(entry.parts, CodeChange)
+    assert [line.op for line in entry.parts.lines] == ["equal", "change", "equal"]
+
+
 def test_items_of_a_long_list_are_paired_correctly() -> None:
     old = "".join(f"* item {number} says where quay {number * 7} is\n" for number in range(600))
     found = diff_of(old, old.replace("says", "tells"))

@@ -342,6 +342,14 @@ def test_changed_white_space_in_an_empty_line_of_code_is_named() -> None:
     assert row("invisible characters", found).split("characters: ")[1] == "2 spaces → space"
 
 
+@pytest.mark.parametrize("split", [False, True])
+def test_changed_white_space_of_code_is_named_below_its_line(split: bool) -> None:
+    found = rows("```\n    long line\nwait 5\n```\n", "```\n\tlong line\nwait 7\n```\n", split=split)
+    changed = next(index for index, each in enumerate(found) if "long" in each)
+    assert "tab" in found[changed + 1]
+    assert "wait 5" in found[changed + 2]
+
+
 def test_words_of_a_link_that_shows_its_page_are_no_invisible_characters() -> None:
     before, after = (f'See [{name}]({url} "mention") first.\n' for name, url in (("Tides", "t/"), ("Tides.md", "t.md")))
     found = rows(before, after)

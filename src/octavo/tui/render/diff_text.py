@@ -188,8 +188,12 @@ def _render_line(
     if line.op == "equal":
         return [SidePair(side(" ", 0), side(" ", 1), is_same=True)]
     if line.op == "change" and _displayed_text(line.old) == _displayed_text(line.new):
-        settings = render_setting_changes([invisible_change(line.words)], "", styles, side_widths, blocks[1])
-        return [SidePair(side("~", 0), side("~", 1), is_same=True), *settings]
+        part = SidePair(side("~", 0), side("~", 1), is_same=True)
+        for setting in render_setting_changes([invisible_change(line.words)], "", styles, side_widths, blocks[1]):
+            # In the same pair, so that the lines of the next change stay below the setting.
+            part.old += setting.old if side_widths.is_split else []
+            part.new += setting.new if side_widths.is_split else [*setting.old, *setting.new]
+        return [part]
     part = SidePair()
     if line.op in ("delete", "change"):
         part.old = side("-", 0)
