@@ -17,7 +17,7 @@ from octavo.client import profiles, signing_in
 from octavo.client.client import Client
 from octavo.client.credentials import Keyring, StoreTimeout, StoreUnavailable
 from octavo.client.profiles import Profile, Profiles, resolve
-from octavo.client.signing_in import Home, check, login, logout, status, switch, token_of
+from octavo.client.signing_in import ProfileStore, check, login, logout, status, switch, token_of
 from octavo.server.app import Platform
 from tests.client.conftest import Connect
 from tests.client.keyring_backends import HERE, Locked, Memory, Prompting, Waiting
@@ -55,15 +55,15 @@ def memory() -> Iterator[Memory]:
 
 
 @pytest.fixture
-def home(tmp_path: Path, memory: Memory) -> Home:
-    return Home.of(tmp_path / "config", tmp_path / "data", Keyring(trusted=HERE))
+def home(tmp_path: Path, memory: Memory) -> ProfileStore:
+    return ProfileStore.of(tmp_path / "config", tmp_path / "data", Keyring(trusted=HERE))
 
 
 SignIn = Callable[..., Awaitable[signing_in.SignedIn]]
 
 
 @pytest.fixture
-def sign_in(home: Home, platform: Platform, connect: Connect) -> SignIn:
+def sign_in(home: ProfileStore, platform: Platform, connect: Connect) -> SignIn:
     async def sign_in_as(person: str = "mia", origin: str = ORIGIN, **options: Any) -> signing_in.SignedIn:
         def make_client(where: str, key: SecretStr) -> Client:
             return connect(where, key, transport=platform)
@@ -104,14 +104,16 @@ async def test_user_without_an_organization_is_told_so(connect: Connect, platfor
     assert identity.facts[1] == "This API key does not give access to any organization."
 
 
-async def test_rejected_key_is_not_stored(sign_in: SignIn, home: Home, memory: Memory) -> None:
+async def test_rejected_key_is_not_stored(sign_in: SignIn, home: ProfileStore, memory: Memory) -> None:
     with pytest.raises(Unauthorized, match="did not accept your API key"):
         await sign_in("nobody")
     assert not home.profiles.exists()
     assert memory.kept == {}
 
 
-async def test_sign_in_stores_the_key_and_creates_a_profile(sign_in: SignIn, home: Home, memory: Memory) -> None:
+async def test_sign_in_stores_the_key_and_creates_a_profile(
+    sign_in: SignIn, home: ProfileStore, memory: Memory
+) -> None:
     signed = await sign_in()
     key = key_of("mia")
     assert signed.notice == ""
@@ -124,7 +126,7 @@ async def test_sign_in_stores_the_key_and_creates_a_profile(sign_in: SignIn, hom
     assert token_of(home, access) == key
 
 
-async def test_same_account_keeps_its_profile_and_another_gets_a_new_one(sign_in: SignIn, home: Home) -> None:
+async def test_same_account_keeps_its_profile_and_another_gets_a_new_one(sign_in: SignIn, home: ProfileStore) -> None:
     assert [(await sign_in(person)).profile.name for person in ("mia", "ada", "mia")] == [
         "default",
         "default-2",
@@ -138,7 +140,7 @@ async def test_same_account_keeps_its_profile_and_another_gets_a_new_one(sign_in
         await sign_in("ada", name="../x")
 
 
-async def test_key_without_a_keyring_is_for_this_session(sign_in: SignIn, home: Home, tmp_path: Path) -> None:
+async def test_key_without_a_keyring_is_for_this_session(sign_in: SignIn, home: ProfileStore, tmp_path: Path) -> None:
     keyring.set_keyring(keyring.backends.fail.Keyring())  # type: ignore[no-untyped-call]  # the library has no types
     signed = await sign_in()
     assert signed.profile.store == "session"
@@ -149,7 +151,9 @@ async def test_key_without_a_keyring_is_for_this_session(sign_in: SignIn, home: 
     assert token_of(home, resolve(home.read(), {})) is None
 
 
-async def test_blocked_keyring_is_not_replaced(sign_in: SignIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_blocked_keyring_is_not_replaced(
+    sign_in: SignIn, home: ProfileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     backend = Waiting()
     keyring.set_keyring(backend)
     monkeypatch.setattr(Keyring, "with_longer_timeout", lambda self: Keyring(trusted=HERE, timeout=0.05))
@@ -159,7 +163,7 @@ async def test_blocked_keyring_is_not_replaced(sign_in: SignIn, home: Home, monk
     backend.answered.set()
 
 
-async def test_key_file_is_used_on_request(sign_in: SignIn, home: Home, memory: Memory, tmp_path: Path) -> None:
+async def test_key_file_is_used_on_request(sign_in: SignIn, home: ProfileStore, memory: Memory, tmp_path: Path) -> None:
     assert (await sign_in(insecure_storage=True)).profile.store == "file"
     assert memory.calls == []
     assert token_of(home, resolve(home.read(), {})) == key_of("mia")
@@ -167,7 +171,9 @@ async def test_key_file_is_used_on_request(sign_in: SignIn, home: Home, memory: 
     assert list((tmp_path / "data" / "keys").iterdir()) == []
 
 
-async def test_sign_out_deletes_the_key_and_then_the_profile(sign_in: SignIn, home: Home, memory: Memory) -> None:
+async def test_sign_out_deletes_the_key_and_then_the_profile(
+    sign_in: SignIn, home: ProfileStore, memory: Memory
+) -> None:
     await sign_in("mia")
     await sign_in("ada")
     out = logout(home)
@@ -178,7 +184,9 @@ async def test_sign_out_deletes_the_key_and_then_the_profile(sign_in: SignIn, ho
         logout(home)
 
 
-async def test_sign_out_without_the_keyring_says_where_the_key_is(sign_in: SignIn, home: Home, memory: Memory) -> None:
+async def test_sign_out_without_the_keyring_says_where_the_key_is(
+    sign_in: SignIn, home: ProfileStore, memory: Memory
+) -> None:
     await sign_in("mia")
     keyring.set_keyring(Locked())
     out = logout(home)
@@ -191,7 +199,7 @@ async def test_sign_out_without_the_keyring_says_where_the_key_is(sign_in: SignI
 
 
 async def test_sign_in_names_an_earlier_key_that_stays_in_the_keyring(
-    sign_in: SignIn, home: Home, memory: Memory
+    sign_in: SignIn, home: ProfileStore, memory: Memory
 ) -> None:
     await sign_in("ada")
     locked = Locked()
@@ -213,7 +221,9 @@ async def test_sign_in_to_another_store_deletes_the_earlier_key(sign_in: SignIn,
     assert not memory.kept
 
 
-async def test_profiles_added_while_the_keyring_asks_are_kept(sign_in: SignIn, home: Home, memory: Memory) -> None:
+async def test_profiles_added_while_the_keyring_asks_are_kept(
+    sign_in: SignIn, home: ProfileStore, memory: Memory
+) -> None:
     names = iter(("first", "second"))
 
     def add_profile() -> None:
@@ -227,13 +237,13 @@ async def test_profiles_added_while_the_keyring_asks_are_kept(sign_in: SignIn, h
     assert set(home.read().entries) == {"first", "second"}
 
 
-async def test_profile_without_a_user_belongs_to_the_one_who_signs_in(sign_in: SignIn, home: Home) -> None:
+async def test_profile_without_a_user_belongs_to_the_one_who_signs_in(sign_in: SignIn, home: ProfileStore) -> None:
     home.write(Profiles("work", {"work": Profile("work", ORIGIN, "session")}))
     await sign_in("mia", name="work")
     assert home.read().entries["work"].user_id == "mia"
 
 
-def test_sign_out_without_a_current_profile_lists_the_profiles(home: Home) -> None:
+def test_sign_out_without_a_current_profile_lists_the_profiles(home: ProfileStore) -> None:
     with pytest.raises(ValueError, match="You are not signed in"):
         logout(home)
     home.write(Profiles("", {"work": Profile("work", ORIGIN, "session")}))
@@ -241,7 +251,7 @@ def test_sign_out_without_a_current_profile_lists_the_profiles(home: Home) -> No
         logout(home)
 
 
-async def test_switch_changes_the_current_profile(sign_in: SignIn, home: Home) -> None:
+async def test_switch_changes_the_current_profile(sign_in: SignIn, home: ProfileStore) -> None:
     await sign_in("mia")
     await sign_in("ada")
     assert switch(home, "default").user_id == "mia"
@@ -250,7 +260,7 @@ async def test_switch_changes_the_current_profile(sign_in: SignIn, home: Home) -
         switch(home, "x")
 
 
-async def test_status_shows_the_store_and_a_masked_key(sign_in: SignIn, home: Home, memory: Memory) -> None:
+async def test_status_shows_the_store_and_a_masked_key(sign_in: SignIn, home: ProfileStore, memory: Memory) -> None:
     await sign_in("mia")
     await sign_in("ada", insecure_storage=True)
     first, second = status(home, resolve(home.read(), {}))
@@ -271,14 +281,14 @@ async def test_status_shows_the_store_and_a_masked_key(sign_in: SignIn, home: Ho
     assert (used.profile, used.origin, used.source, used.ending) == (None, "https://there.example", "env", "_sam")
 
 
-async def test_replaced_key_in_the_keyring_is_not_used(sign_in: SignIn, home: Home, memory: Memory) -> None:
+async def test_replaced_key_in_the_keyring_is_not_used(sign_in: SignIn, home: ProfileStore, memory: Memory) -> None:
     await sign_in("mia")
     memory.kept[f"octavo:{ORIGIN}", "default"] = key_of("ada").get_secret_value()
     with pytest.raises(StoreUnavailable, match="is not the API key that you signed in with"):
         token_of(home, resolve(home.read(), {}))
 
 
-def test_no_account_is_signed_in_at_first(home: Home) -> None:
+def test_no_account_is_signed_in_at_first(home: ProfileStore) -> None:
     (only,) = status(home, resolve(home.read(), {}))
     assert (only.origin, only.problem) == (
         "https://api.gitbook.com",
@@ -288,7 +298,7 @@ def test_no_account_is_signed_in_at_first(home: Home) -> None:
 
 
 async def test_two_profiles_of_one_server_keep_their_own_keys(
-    sign_in: SignIn, home: Home, connect: Connect, platform: Platform
+    sign_in: SignIn, home: ProfileStore, connect: Connect, platform: Platform
 ) -> None:
     await sign_in("mia")
     await sign_in("ada")
@@ -299,7 +309,7 @@ async def test_two_profiles_of_one_server_keep_their_own_keys(
             assert (await client(users.Me())).id == person
 
 
-def test_sign_in_works_with_a_damaged_profile_file(home: Home) -> None:
+def test_sign_in_works_with_a_damaged_profile_file(home: ProfileStore) -> None:
     home.profiles.parent.mkdir(parents=True)
     home.profiles.write_text("[[[")
     assert home.read().problem

@@ -73,7 +73,7 @@ class SignedInComputer:
         self._stage, self.platform, self.origin = stage, platform, origin
         self.settings = stage.settings()
         self.sign_in_methods = sessions.sign_in_methods(self.settings, origin)
-        self.home = signing_in.Home.of(self.settings.config_folder, self.settings.data_folder)
+        self.home = signing_in.ProfileStore.of(self.settings.config_folder, self.settings.data_folder)
 
     async def add(self, name: str, person: str, key: str) -> None:
         """Sign in with an API key of a user."""

@@ -36,14 +36,14 @@ def read_settings() -> Settings:
     return settings
 
 
-def home_of(settings: Settings) -> signing_in.Home:
+def profile_store_of(settings: Settings) -> signing_in.ProfileStore:
     """Return the stores of profiles and API keys on this machine."""
-    return signing_in.Home.of(settings.config_folder, settings.data_folder)
+    return signing_in.ProfileStore.of(settings.config_folder, settings.data_folder)
 
 
 def resolve_access(settings: Settings, options: argparse.Namespace) -> Access:
     """Return the account that the options or the environment select. Raises ValueError, whose message is for the user."""
-    saved = home_of(settings).read()
+    saved = profile_store_of(settings).read()
     return profiles.resolve(saved, os.environ, profile=options.profile, base_url=options.base_url)
 
 
@@ -52,7 +52,7 @@ def read_account_and_key(settings: Settings, options: argparse.Namespace) -> tup
     read."""
     try:
         access = resolve_access(settings, options)
-        key = signing_in.token_of(home_of(settings).with_longer_timeout(tell), access)
+        key = signing_in.token_of(profile_store_of(settings).with_longer_timeout(tell), access)
     except StoreUnavailable as error:
         error_code = "keyring-locked" if isinstance(error, StoreTimeout) else "keyring-unreachable"
         raise Failure(str(error), NOT_SIGNED_IN, error=error_code) from error

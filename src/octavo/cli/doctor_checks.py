@@ -22,7 +22,7 @@ from pydantic import SecretStr
 
 from octavo.api import system, users
 from octavo.api.errors import ApiError, RateLimited, Rejected, Unauthorized
-from octavo.cli.access import home_of
+from octavo.cli.access import profile_store_of
 from octavo.cli.event_log import read_log
 from octavo.cli.standard_streams import tell
 from octavo.client import profiles, signing_in
@@ -71,8 +71,8 @@ def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[
     yield _check_settings(settings)
     yield _check_linters(settings)
     yield _check_extras()
-    home = home_of(settings)
-    saved = home.read()
+    profile_store = profile_store_of(settings)
+    saved = profile_store.read()
     if saved.problem:
         yield failed_check("Profiles", saved.problem)
     try:
@@ -83,7 +83,7 @@ def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[
     if not saved.problem:
         count = "1 profile" if len(saved.entries) == 1 else f"{len(saved.entries)} profiles"
         yield Check("Profiles", "ok", f"{count}; in use: {access.name if access.profile else 'none'}")
-    key, checks = _read_key(home, access)
+    key, checks = _read_key(profile_store, access)
     yield from checks
     if options.offline:
         yield Check("Server", "ok", f"{access.origin} was not checked, because of --offline")
@@ -116,28 +116,28 @@ def _check_extras() -> Check:
     return Check("Extras", "ok", f"installed: {installed}{others}")
 
 
-def _read_key(home: signing_in.Home, access: Access) -> tuple[SecretStr | None, list[Check]]:
+def _read_key(profile_store: signing_in.ProfileStore, access: Access) -> tuple[SecretStr | None, list[Check]]:
     """Return the API key, and the checks of the keyring and of this key. None if the key is missing or cannot be
     read."""
     try:
-        key = signing_in.token_of(home, access)
+        key = signing_in.token_of(profile_store, access)
     except StoreUnavailable as error:
         name = "Keyring" if access.source == "keyring" else "API key"
         return None, [failed_check(name, error.cause, error.step)]
-    checks = [_check_keyring(home, access)]
+    checks = [_check_keyring(profile_store, access)]
     if key is None:
         status: Status = "warning" if access.profile is None else "error"
         checks.append(failed_check("API key", signing_in.no_token_reason(access), status=status))
     return key, checks
 
 
-def _check_keyring(home: signing_in.Home, access: Access) -> Check:
+def _check_keyring(profile_store: signing_in.ProfileStore, access: Access) -> Check:
     if access.source == "env":
         return Check("Keyring", "ok", f"not used, because {profiles.KEY_VARIABLE} is set")
     if access.source == "file":
         return Check("Keyring", "ok", "not used, because the API key is in a private file")
     try:
-        return Check("Keyring", "ok", f"{home.keyring.title()} can be used")
+        return Check("Keyring", "ok", f"{profile_store.keyring.title()} can be used")
     except StoreUnavailable as error:
         fix = f"{error.step.rstrip('.')}, or set {profiles.KEY_VARIABLE}" if error.step else ""
         # Only a warning, because no API key is stored in the keyring yet.

@@ -31,7 +31,7 @@ from octavo.data.queries import (
     change_requests_of,
     open_threads_of,
     replies_of,
-    requested_of,
+    requested_reviewers_of,
     reviews_of,
 )
 from octavo.documents.source_reader import parse
@@ -116,7 +116,7 @@ def check_rows(checks: Checks) -> list[dict[str, str]]:
 async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> list[dict[str, Any]]:
     """Return a row with `id`, `name`, `status` and `outdated` for each reviewer of a change request, then for each
     requested reviewer. Raises ApiError."""
-    reviews, requested = await asyncio.gather(live.fetch(reviews_of(at)), live.fetch(requested_of(at)))
+    reviews, requested = await asyncio.gather(live.fetch(reviews_of(at)), live.fetch(requested_reviewers_of(at)))
     rows = [
         {
             "id": each.reviewer.id,

@@ -40,7 +40,7 @@ from octavo.tui.core.session import DemoRoles, ServerAccount, Session, SignInMet
 
 if TYPE_CHECKING:
     from octavo.client.profiles import Access
-    from octavo.client.signing_in import Home, SignedIn, SignedOut
+    from octavo.client.signing_in import ProfileStore, SignedIn, SignedOut
     from octavo.server.app import Platform
 
 # lazy: the client, which the first screen does not need
@@ -186,8 +186,8 @@ def open_server(settings: Settings, access: Access, *, key: SecretStr | None = N
     accounts, origin = _account_names(settings.state_folder), access.origin
 
     def read_key(report: Callable[[str], None]) -> SecretStr:
-        home = _home_of(settings)
-        stored_key: SecretStr | None = key or _token_of(home.with_longer_timeout(report), access)
+        profile_store = _profile_store_of(settings)
+        stored_key: SecretStr | None = key or _token_of(profile_store.with_longer_timeout(report), access)
         if stored_key is None:
             raise Unauthorized(_no_token_reason(access))
         return stored_key
@@ -215,9 +215,11 @@ def open_server(settings: Settings, access: Access, *, key: SecretStr | None = N
     return replace(session, account=account, reopen=reopen)
 
 
-def _home_of(settings: Settings) -> Home:
-    home: Home = load("octavo.client.signing_in:Home").of(settings.config_folder, settings.data_folder)
-    return home
+def _profile_store_of(settings: Settings) -> ProfileStore:
+    profile_store: ProfileStore = load("octavo.client.signing_in:ProfileStore").of(
+        settings.config_folder, settings.data_folder
+    )
+    return profile_store
 
 
 def settle_seconds(origin: str) -> float:
@@ -334,7 +336,9 @@ class _SignIn:
         from octavo.client.credentials import StoreTimeout, StoreUnavailable  # lazy: not needed by the demo
 
         try:
-            return f"{STORED_IN_KEYRING} ({await run_in_thread(self._home.keyring.title)}). {SENT_TO_SERVER_ONLY}"
+            return (
+                f"{STORED_IN_KEYRING} ({await run_in_thread(self._profile_store.keyring.title)}). {SENT_TO_SERVER_ONLY}"
+            )
         except StoreTimeout:
             return f"{STORED_IN_KEYRING}, once the keyring is unlocked. {SENT_TO_SERVER_ONLY}"
         except StoreUnavailable as error:
@@ -346,7 +350,7 @@ class _SignIn:
 
         secret = _parse_token(key)
         try:
-            signed_in: SignedIn = await _login(self._home, self.origin, secret)
+            signed_in: SignedIn = await _login(self._profile_store, self.origin, secret)
         except (StoreUnavailable, OSError) as error:
             raise ValueError(in_words(error)) from error
         facts = [("ok", each) for each in signed_in.identity.facts]
@@ -375,7 +379,7 @@ class _SignIn:
         )
 
     def accounts(self) -> Sequence[ServerAccount]:
-        profiles = self._home.read().entries.values()
+        profiles = self._profile_store.read().entries.values()
         return [ServerAccount(each.name, each.origin, host_of(each.origin), each.user_name) for each in profiles]
 
     def methods_for_new_key(self, reason: str, previous: Session) -> SignInMethods:
@@ -386,14 +390,16 @@ class _SignIn:
         ).methods()
 
     def switch_account(self, name: str) -> SignInState:
-        _switch(self._home, name)
-        access = _resolve_profile(self._home.read(), {}, profile=name)
+        _switch(self._profile_store, name)
+        access = _resolve_profile(self._profile_store.read(), {}, profile=name)
         if access.source in ("session", "none"):
             return replace(self, origin=access.origin, reason=_no_token_reason(access)).methods(), None
         return self.methods(), open_server(self.settings, access, read_only=self.read_only or access.why_read_only)
 
     async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:
-        signed_out: SignedOut = await run_in_thread(lambda: _logout(self._home.with_longer_timeout(), account.name))
+        signed_out: SignedOut = await run_in_thread(
+            lambda: _logout(self._profile_store.with_longer_timeout(), account.name)
+        )
 
         def delete_cached_data() -> SignInState:
             accounts = _account_names(self.settings.state_folder)
@@ -414,8 +420,8 @@ class _SignIn:
         return delete_cached_data
 
     @property
-    def _home(self) -> Home:
-        return _home_of(self.settings)
+    def _profile_store(self) -> ProfileStore:
+        return _profile_store_of(self.settings)
 
 
 def _build_session(

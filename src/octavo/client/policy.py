@@ -54,7 +54,7 @@ class Unsendable(LocalFailure):
 
 
 class TruncatedResponse(BadResponse):
-    """The response ended before its end."""
+    """The response is incomplete."""
 
 
 @dataclass(frozen=True)

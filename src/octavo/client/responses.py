@@ -180,7 +180,7 @@ LIST_CAP = 8 * MIB
 PAGE_CAP = 16 * MIB
 ERROR_CAP = 64 * 1024
 LARGE_BODY_BYTES = 2 * MIB
-"""A larger body is a large body. A client reads only one large body at a time, because parsing needs a multiple of its
+"""A body of more bytes is large. A client reads only one large body at a time, because parsing needs a multiple of its
 size in memory."""
 _DECOMPRESSION_STEP = MIB
 """Number of bytes that are decompressed before other tasks may run."""

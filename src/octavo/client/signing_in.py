@@ -43,7 +43,7 @@ class Identity:
 
 
 @dataclass(frozen=True)
-class Home:
+class ProfileStore:
     """The profiles file and the token stores."""
 
     profiles: Path
@@ -51,10 +51,10 @@ class Home:
     files: KeyFiles
 
     @classmethod
-    def of(cls, config_folder: Path, data_folder: Path, keyring: Keyring | None = None) -> Home:
+    def of(cls, config_folder: Path, data_folder: Path, keyring: Keyring | None = None) -> ProfileStore:
         return cls(config_folder / profiles.FILE, keyring or Keyring(), KeyFiles(data_folder / "keys"))
 
-    def with_longer_timeout(self, report: Callable[[str], object] | None = None) -> Home:
+    def with_longer_timeout(self, report: Callable[[str], object] | None = None) -> ProfileStore:
         """Return a copy whose keyring waits longer, so that the user can enter the password of the keyring."""
         return replace(self, keyring=self.keyring.with_longer_timeout(report))
 
@@ -131,7 +131,7 @@ async def check(client: Client) -> Identity:
 
 
 async def login(
-    home: Home,
+    profile_store: ProfileStore,
     origin: str,
     token: SecretStr,
     *,
@@ -154,7 +154,7 @@ async def login(
         identity = await check(client)
     finally:
         await client.aclose()
-    saved = await run_in_thread(home.read)
+    saved = await run_in_thread(profile_store.read)
     chosen = _free_name(saved, origin, identity.user) if name is None else profiles.check_name(name)
     before = saved.entries.get(chosen)
     if before is not None and (before.origin != origin or before.user_id not in ("", identity.user.id)):
@@ -162,7 +162,9 @@ async def login(
         raise ValueError(
             f"Profile {chosen} belongs to {who} at {host_of(before.origin)}. Choose another name, or sign out of that profile first."
         )
-    store, notice = await run_in_thread(lambda: _store_token(home, origin, chosen, token, insecure=insecure_storage))
+    store, notice = await run_in_thread(
+        lambda: _store_token(profile_store, origin, chosen, token, insecure=insecure_storage)
+    )
     profile = Profile(
         chosen,
         origin,
@@ -173,52 +175,52 @@ async def login(
         read_only=before is not None and before.read_only,
     )
     # Another process may have changed the profiles while the keyring waited for its password, so they are read again.
-    await run_in_thread(lambda: home.write(home.read().with_current(profile)))
+    await run_in_thread(lambda: profile_store.write(profile_store.read().with_current(profile)))
     deletion_problem = ""
     if before is not None and before.store != store:
-        deletion_problem = await run_in_thread(lambda: _delete_token(home, before))
+        deletion_problem = await run_in_thread(lambda: _delete_token(profile_store, before))
     return SignedIn(profile, identity, notice, deletion_problem)
 
 
-def logout(home: Home, name: str | None = None) -> SignedOut:
+def logout(profile_store: ProfileStore, name: str | None = None) -> SignedOut:
     """Remove a profile and delete its token. `name` is by default the current profile. `SignedOut.deletion_problem`
     says why the token was not deleted.
 
     Raises ValueError if there is no such profile, and OSError if the profiles cannot be written.
     """
-    saved = home.read()
+    saved = profile_store.read()
     profile = _existing_profile(saved, name or saved.current)
-    deletion_problem = _delete_token(home, profile)
-    remaining = home.read().without(profile.name)
-    home.write(remaining)
+    deletion_problem = _delete_token(profile_store, profile)
+    remaining = profile_store.read().without(profile.name)
+    profile_store.write(remaining)
     return SignedOut(profile, remaining.current, deletion_problem)
 
 
-def switch(home: Home, name: str) -> Profile:
+def switch(profile_store: ProfileStore, name: str) -> Profile:
     """Make another profile current. Raises ValueError if there is no such profile."""
-    saved = home.read()
+    saved = profile_store.read()
     profile = _existing_profile(saved, name)
-    home.write(saved.with_current(profile))
+    profile_store.write(saved.with_current(profile))
     return profile
 
 
-def status(home: Home, access: Access) -> list[Status]:
+def status(profile_store: ProfileStore, access: Access) -> list[Status]:
     """Return the status of all profiles, the current profile first. It shows at most the last four characters of a
     token."""
-    saved = home.read()
+    saved = profile_store.read()
     others = [entry for entry in saved.entries.values() if entry != access.profile]
-    return [_status(home, access, is_current=True)] + [
-        _status(home, Access(other.origin, other, other.store), is_current=False) for other in others
+    return [_status(profile_store, access, is_current=True)] + [
+        _status(profile_store, Access(other.origin, other, other.store), is_current=False) for other in others
     ]
 
 
-def token_of(home: Home, access: Access) -> SecretStr | None:
+def token_of(profile_store: ProfileStore, access: Access) -> SecretStr | None:
     """Return the token for `access`. None if there is none. Raises StoreUnavailable if the token cannot be read, or if
     it is not the token with which the user signed in."""
     token = access.token
     if token is None and access.problem:
         raise StoreUnavailable(access.problem)
-    if token is None and access.profile is not None and (store := home.store_of(access.profile)):
+    if token is None and access.profile is not None and (store := profile_store.store_of(access.profile)):
         try:
             token = store.get(access.origin, access.profile.name)
         except StoreUnavailable as error:
@@ -290,14 +292,14 @@ def _free_name(saved: Profiles, origin: str, user: User) -> str:
 
 
 def _store_token(
-    home: Home, origin: str, name: str, token: SecretStr, *, insecure: bool
+    profile_store: ProfileStore, origin: str, name: str, token: SecretStr, *, insecure: bool
 ) -> tuple[profiles.StoreName, str]:
     """Store a token, and return its store. Also return sentences that say why it was not stored, or an empty text."""
     if insecure:
-        home.files.put(origin, name, token)
+        profile_store.files.put(origin, name, token)
         return "file", ""
     try:
-        home.keyring.with_longer_timeout().put(origin, name, token)
+        profile_store.keyring.with_longer_timeout().put(origin, name, token)
     except StoreTimeout:
         raise
     except StoreUnavailable as error:
@@ -310,10 +312,10 @@ def why_not_stored(error: StoreUnavailable) -> str:
     return KEY_NOT_STORED.format(cause=error.cause, step=_as_clause(error.step or "use a computer that has a keyring."))
 
 
-def _delete_token(home: Home, profile: Profile) -> str:
+def _delete_token(profile_store: ProfileStore, profile: Profile) -> str:
     """Delete the token of a profile. Return sentences that say why it could not be deleted, and how to delete it, or an
     empty text."""
-    store = home.store_of(profile)
+    store = profile_store.store_of(profile)
     try:
         if store is not None:
             store.delete(profile.origin, profile.name)
@@ -333,11 +335,11 @@ def _existing_profile(saved: Profiles, name: str) -> Profile:
     raise ValueError(saved.problem or (choose if names else "You are not signed in. Run: octavo auth login"))
 
 
-def _status(home: Home, access: Access, *, is_current: bool) -> Status:
+def _status(profile_store: ProfileStore, access: Access, *, is_current: bool) -> Status:
     problem = ""
     token = None
     try:
-        token = token_of(home, access)
+        token = token_of(profile_store, access)
     except StoreUnavailable as error:
         problem = str(error)
     if token is None and not problem:

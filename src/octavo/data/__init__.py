@@ -14,7 +14,6 @@ Terms
     Poll                    A run of the Poller: fetches the lists, then the responses of views, then updates the inbox
     Inbox update            A run of the InboxLoader. Its kind is `LISTS_CHANGED`, `POLL`, `REFRESH` or `START`
     Pass                    A run of the Syncer over all wants of an owner. An inbox update has up to three passes
-    Instance                A running Octavo process. Several instances may use the files of the same profile
 
 Reads
     live.py                 cached responses in memory, with subscriptions

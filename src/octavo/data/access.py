@@ -99,8 +99,9 @@ class Availability:
         return None
 
     async def _is_only_list_missing(self, op: Operation[Any]) -> bool:
-        """Return whether a list is missing although its parent exists, such as a space without `comments`. A server
-        that has the operation would return an empty list. Always False for operations that are not lists."""
+        """After status 404 for a list, return whether its parent exists, such as the space of `comments`. If so, the
+        server does not have the operation: otherwise it would return an empty list. False for operations that are not
+        lists."""
         parent_route, _, last = path_template(op).rpartition("/")
         if not isinstance(op, Listing) or last.startswith("{") or "{" not in parent_route:
             return False

@@ -108,7 +108,7 @@ def _set_journal_mode(db: sqlite3.Connection, mode: str) -> str:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Return whether another program was using the file."""
+    """Return whether the error means that another program is using the file."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
@@ -192,7 +192,7 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def submit(self, work: Transaction[R]) -> Future[R]:
-        """Run `work` in its own transaction, after all transactions that were submitted before."""
+        """Run `work` in its own transaction, after all earlier transactions. Return the future of its result."""
         future: Future[R] = Future()
         self._queue.put((work, future))
         if self._thread is None:
@@ -240,7 +240,7 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 MAX_SKIPPED_ROWS = 5000
-"""Maximum number of unreadable rows in a table after which recovery of the table ends."""
+"""After this number of unreadable rows, the other rows of the table are not recovered."""
 
 
 def table_names(db: sqlite3.Connection) -> list[str]:

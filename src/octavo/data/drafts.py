@@ -264,7 +264,7 @@ def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -
 def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[StoredDraft]) -> None:
     """Undo `delete_drafts`. Newer versions are kept.
 
-    A restored version gets a new writer, so that its old writer cannot overwrite it unseen.
+    A restored version gets a new writer, so that its old writer cannot overwrite it before the user has seen it.
     """
     insert = (
         "INSERT OR IGNORE INTO drafts (place, writer, text, revision, saved_at, namespace) VALUES (?, ?, ?, ?, ?, ?)"
@@ -302,7 +302,7 @@ def _delete_version_of(db: sqlite3.Connection, namespace: str, key: str, writer:
 
 
 def _delete_seen(db: sqlite3.Connection, namespace: str, key: str, seen: tuple[str, int] | None) -> None:
-    """Delete the version that the user has seen, unless its process has changed it since."""
+    """Delete the version that the user has seen, unless the process that wrote it has changed it since."""
     if seen is not None:
         delete = "DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ? AND revision = ?"
         db.execute(delete, (namespace, key, *seen))

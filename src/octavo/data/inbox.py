@@ -109,7 +109,7 @@ class InboxRow:
     context: str
     """Space, page and users, as one line of text."""
     moment: datetime | None
-    """Time of the event that is the first reason. None if unknown."""
+    """Time of the event behind `reason`. None if unknown."""
     space_id: str
     """Id of the space. Empty if the row belongs to no space."""
     target: RowTarget

@@ -53,8 +53,10 @@ from octavo.data.sync_queue import Rank
 from octavo.data.syncer import LoadFailure
 from octavo.data.writes.machine import OutboxEntry
 
-BUILD_INTERVAL_LOADING, BUILD_INTERVAL = 0.25, 3.0
-"""Minimum seconds between two builds of the rows while an update is running, and otherwise."""
+BUILD_INTERVAL_LOADING = 0.25
+"""Minimum seconds between two builds of the rows while an update is running."""
+BUILD_INTERVAL = 3.0
+"""Minimum seconds between two builds of the rows while no update is running."""
 CACHED_ROWS_TIMEOUT = 3.0
 """Seconds to wait for the lists before rows are built from cached responses."""
 _UPDATES = (LISTS_CHANGED, POLL, REFRESH, START)

@@ -104,11 +104,11 @@ class InboxMarks:
         return tuple(sorted(done_marks, key=lambda done_mark: done_mark.marked_at, reverse=True))
 
     async def mark_done(self, *rows: InboxRow) -> None:
-        """Mark rows as done, which hides them until their next change. Raises NotSaved if no row was marked."""
+        """Mark rows as done, which hides them until their next change. Raises NotSaved. Then no row is marked."""
         await self._mark("done", rows)
 
     async def snooze(self, *rows: InboxRow, until: datetime | None) -> None:
-        """Hide rows until a time, or until their next change if `until` is None. Raises NotSaved if no row was
+        """Hide rows until a time, or until their next change if `until` is None. Raises NotSaved. Then no row is
         snoozed."""
         await self._mark("snoozed", rows, until)
 

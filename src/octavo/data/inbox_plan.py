@@ -41,7 +41,7 @@ from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.data.inbox import is_mine, is_undecided, ref_of
 from octavo.data.inbox_responses import InboxResponses
-from octavo.data.queries import PAGE_LIMIT, open_threads_of, replies_of, requested_of, reviews_of
+from octavo.data.queries import PAGE_LIMIT, open_threads_of, replies_of, requested_reviewers_of, reviews_of
 from octavo.data.sync_queue import Rank, Version, Want, is_due, recheck
 from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.suggestions import mention_suffix
@@ -124,7 +124,7 @@ class ListedPlaces:
         if (
             isinstance(at, ChangeRequestRef)
             and isinstance(listed, ChangeRequest)
-            and op in (reviews_of(at), requested_of(at))
+            and op in (reviews_of(at), requested_reviewers_of(at))
         ):
             return reviews_stamp(listed)
         return place_stamp
@@ -154,7 +154,7 @@ class Priority(IntEnum):
 OWNER = "inbox"
 MAX_LIST_ITEMS = 10_000
 MAX_UNCERTAIN_THREADS = 200
-"""Maximum number of threads that do not concern the user whose replies get rank NEEDED in an update."""
+"""Maximum number of threads of others whose replies get rank NEEDED in an update."""
 MAX_RECHECKED_PAGES = 5
 """Number of pages after which an update rechecks no more lists of threads."""
 TEAMS_MAX_AGE = timedelta(hours=1)
@@ -515,7 +515,7 @@ def _operation_and_url(kind: type[Listing[Any]], at: Discussion, thread: str) ->
     if kind is comments.ListReplies:
         op = replies_of(at, thread)
     elif isinstance(at, ChangeRequestRef) and kind is not comments.List:
-        op = reviews_of(at) if kind is reviews.List else requested_of(at)
+        op = reviews_of(at) if kind is reviews.List else requested_reviewers_of(at)
     else:
         op = open_threads_of(at)
     return op, encode(op).url

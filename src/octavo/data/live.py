@@ -109,12 +109,12 @@ class Live:
         self.send: Send = self.availability
         self.outbox = outbox
         self.can_revert_pages = True
-        """False if the server has refused to revert a page of a space where the user can edit."""
+        """False after the server has made an edit but refused to revert a page."""
         self.has_draft_status = True
         """False if responses have shown that the server has no draft status for change requests."""
         self.specification_version = 0
-        """Increased when the server parses an OpenAPI specification again. A page that was rendered with a lower version
-        may be outdated."""
+        """Number that increases when the server parses an OpenAPI specification again. A page that was rendered with a
+        lower number may be outdated."""
         self.unreadable_items: Observers[[Operation[Any], int]] = Observers()
         """Called with an operation and the number of unreadable items in its response."""
         self.cache = cache

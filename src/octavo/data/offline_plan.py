@@ -34,7 +34,7 @@ from octavo.data.queries import (
     change_requests_of,
     open_threads_of,
     replies_of,
-    requested_of,
+    requested_reviewers_of,
     reviews_of,
 )
 from octavo.data.response_cache import ResponseCache, never_changes
@@ -190,7 +190,7 @@ def wants_of_change_request(at: ChangeRequestRef, listed: ChangeRequest, owner: 
         yield _want(owner, op, revision, f"the changes in {name}", needs_value=True)
     yield _want(owner, content.ListPages(at=at), revision, f"the page tree in {name}")
     yield _want(owner, reviews_of(at), inbox_plan.reviews_stamp(listed), f"the reviews of {name}")
-    yield _want(owner, requested_of(at), inbox_plan.reviews_stamp(listed), f"the reviewers of {name}")
+    yield _want(owner, requested_reviewers_of(at), inbox_plan.reviews_stamp(listed), f"the reviewers of {name}")
     yield _want(owner, change_requests.ListContributors(at=at), stamp, f"the contributors to {name}")
     yield _threads(owner, at, stamp, f"the threads in {name}")
     if listed.comments:

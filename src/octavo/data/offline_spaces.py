@@ -330,7 +330,7 @@ class OfflineSpaces:
         if before != space:
             self.changed.notify()
 
-    # Other instances
+    # Other Octavo processes
 
     async def _try_become_downloader(self) -> bool:
         """Try to get the lock. Return False if another process has it. Return True if locks do not work in this
@@ -376,7 +376,7 @@ class OfflineSpaces:
         self._store_count += 1  # a running `_reload` starts again
         if not self._is_reloading:
             self._is_reloading = True
-            self._tasks.start(self._reload(), name="offline spaces of other instances")
+            self._tasks.start(self._reload(), name="offline spaces of other processes")
 
     async def _reload(self) -> None:
         try:

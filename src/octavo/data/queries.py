@@ -58,7 +58,7 @@ def reviews_of(at: ChangeRequestRef) -> reviews.List:
     return op
 
 
-def requested_of(at: ChangeRequestRef) -> reviews.ListRequested:
+def requested_reviewers_of(at: ChangeRequestRef) -> reviews.ListRequested:
     """Return the operation that lists the requested reviewers of a change request."""
     op: reviews.ListRequested = _list_requested(at=at, limit=PAGE_LIMIT)
     return op

@@ -82,9 +82,9 @@ CREATE TABLE IF NOT EXISTS filling (done INTEGER NOT NULL, after INTEGER NOT NUL
 INSERT INTO filling SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM filling);
 """
 MAX_LETTERS = 64_000_000
+"""Maximum number of characters in the index."""
 MAX_DOCUMENTS = 200_000
-"""Limits of the index. Beyond them, pages known only by title are deleted first, then the documents that were fetched
-the longest ago."""
+"""Maximum number of documents. Pages of which only the title is known are deleted first, then the oldest documents."""
 WRITES_PER_EVICTION = 500
 """The limits are checked after this number of written documents."""
 MAX_RANKED = 2000

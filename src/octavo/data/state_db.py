@@ -146,8 +146,10 @@ class StateDb:
         return self.wait_written_now(self.submit(work))
 
     def wait_written_now(self, future: Future[R]) -> R:
-        """Block until submitted work is on disk, and return its result. For signal handlers. Raises NotSaved, also
-        after two seconds, or after half a second if the last write failed."""
+        """Block until submitted work is on disk, and return its result. For signal handlers.
+
+        Raises NotSaved, also after a timeout of two seconds, or half a second if the last write failed.
+        """
         try:
             return future.result(0.5 if self.save_error else 2.0)
         except (sqlite3.Error, OSError) as error:  # a TimeoutError is an OSError

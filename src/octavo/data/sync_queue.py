@@ -25,7 +25,7 @@ MAX_BACKGROUND = 4
 """Maximum number of background requests at the same time. Two of `MAX_REQUESTS` are left for requests that the user
 waits for."""
 STARTS_PER_OLDEST = 8
-"""One of this number of background requests is for the oldest want of any rank, so that no want waits forever."""
+"""Out of this number of background requests, one is for the oldest want of any rank, so that no want waits forever."""
 MAX_FAILURES = 3
 """Number of failed requests, one after another, after which background requests pause."""
 FIRST_PAUSE, MAX_PAUSE = timedelta(seconds=5), timedelta(minutes=5)
@@ -420,8 +420,8 @@ class SyncQueue:
         return min(self._wants[url].values(), key=lambda want: (want.rank, want.order))
 
     def _rank(self, url: str) -> Rank:
-        """Return the most urgent rank of the wants for a URL. After an error that stops all requests, this is at most
-        VISIBLE."""
+        """Return the most urgent rank of the wants for a URL. After an error that stops all requests, return VISIBLE or
+        a less urgent rank."""
         best = self._best_want(url).rank
         return max(best, Rank.VISIBLE) if url in self._general_failures else best
 

@@ -266,7 +266,7 @@ class Syncer(Generic[R]):
         self._schedule_start()
 
     def set_hidden(self, is_hidden: bool) -> None:
-        """Record whether the terminal is hidden. Requests of rank VISIBLE and LATER then do not start."""
+        """Record whether the terminal is hidden. While it is hidden, no requests of rank VISIBLE and LATER start."""
         self.is_hidden = is_hidden
         self._schedule_start()
 

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from octavo.api import users
 from octavo.api.errors import ApiError, Unauthorized
-from octavo.cli.access import home_of, read_account_and_key, read_settings
+from octavo.cli.access import profile_store_of, read_account_and_key, read_settings
 from octavo.cli.arguments import add_command
 from octavo.cli.commands import Command
 from octavo.cli.connection import failure_of
@@ -142,18 +142,20 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _login(settings: Settings, options: argparse.Namespace) -> int:
-    home = home_of(settings).with_longer_timeout(tell)
+    profile_store = profile_store_of(settings).with_longer_timeout(tell)
     # Ignore OCTAVO_API_KEY: the new API key is typed or piped in.
     environ = {name: value for name, value in os.environ.items() if name != profiles.KEY_VARIABLE}
-    profile_name = options.profile if options.profile in home.read().entries else None
-    access = profiles.resolve(home.read(), environ, profile=profile_name, base_url=options.base_url)
+    profile_name = options.profile if options.profile in profile_store.read().entries else None
+    access = profiles.resolve(profile_store.read(), environ, profile=profile_name, base_url=options.base_url)
     if not options.with_token:
         if not options.insecure_storage:
-            _check_keyring(home)
+            _check_keyring(profile_store)
         _show_token_page(access.origin, open_page=options.web)
     key = _read_key(options, host_of(access.origin))
     signed = asyncio.run(
-        signing_in.login(home, access.origin, key, name=options.profile, insecure_storage=options.insecure_storage)
+        signing_in.login(
+            profile_store, access.origin, key, name=options.profile, insecure_storage=options.insecure_storage
+        )
     )
     for fact in (*signed.identity.facts, *signed.identity.missing):
         _print_line(fact)
@@ -165,10 +167,10 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
     return 0
 
 
-def _check_keyring(home: signing_in.Home) -> None:
+def _check_keyring(profile_store: signing_in.ProfileStore) -> None:
     """Raise Failure if there is no keyring, before you paste an API key in vain."""
     try:
-        home.keyring.title()
+        profile_store.keyring.title()
     except StoreUnavailable as error:
         raise Failure(f"Could not sign in: {signing_in.why_not_stored(error)}") from error
 
@@ -220,17 +222,19 @@ def _ask_for_api_key(host: str, action: str) -> str:
 
 
 def _refresh(settings: Settings, options: argparse.Namespace) -> int:
-    home = home_of(settings).with_longer_timeout(tell)
-    saved = home.read()
+    profile_store = profile_store_of(settings).with_longer_timeout(tell)
+    saved = profile_store.read()
     access = profiles.resolve(saved, {}, profile=options.profile, base_url=options.base_url)
     profile = access.profile
     if profile is None:
         raise Failure("You are not signed in. Run: octavo auth login", NOT_SIGNED_IN)
     key = _read_key(options, host_of(access.origin))
     is_file = profile.store == "file"
-    signed = asyncio.run(signing_in.login(home, access.origin, key, name=profile.name, insecure_storage=is_file))
+    signed = asyncio.run(
+        signing_in.login(profile_store, access.origin, key, name=profile.name, insecure_storage=is_file)
+    )
     if saved.current not in ("", profile.name):
-        signing_in.switch(home, saved.current)  # `login` made this profile current, so switch back
+        signing_in.switch(profile_store, saved.current)  # `login` made this profile current, so switch back
     _require_stored(signed)
     _print_line(f"Replaced the API key of profile {profile.name}. Your drafts are unchanged.")
     if os.environ.get(profiles.KEY_VARIABLE):
@@ -241,11 +245,11 @@ def _refresh(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def _logout(settings: Settings, options: argparse.Namespace) -> int:
-    home = home_of(settings).with_longer_timeout(tell)
+    profile_store = profile_store_of(settings).with_longer_timeout(tell)
     try:
-        signed_out = signing_in.logout(home, options.profile)
+        signed_out = signing_in.logout(profile_store, options.profile)
     except ValueError as error:
-        raise Failure(str(error), _code_without_profile(home)) from error
+        raise Failure(str(error), _code_without_profile(profile_store)) from error
     accounts = AccountNames(settings.state_folder)
     name = accounts.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
     remains: LocalRemains = _sign_out(settings, name, *accounts.earlier_names_of(name), drafts=options.drafts)
@@ -264,8 +268,8 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
     return 0
 
 
-def _code_without_profile(home: signing_in.Home) -> int:
-    saved = home.read()
+def _code_without_profile(profile_store: signing_in.ProfileStore) -> int:
+    saved = profile_store.read()
     return FAILED if saved.problem else NOT_FOUND if saved.entries else NOT_SIGNED_IN
 
 
@@ -276,11 +280,11 @@ class _Verdict:
 
 
 def _status(settings: Settings, options: argparse.Namespace) -> int:
-    home = home_of(settings)
-    saved = home.read()
+    profile_store = profile_store_of(settings)
+    saved = profile_store.read()
     access = profiles.resolve(saved, os.environ, profile=options.profile, base_url=options.base_url)
-    statuses = signing_in.status(home, access)
-    verdicts = asyncio.run(_check_accounts(settings, home, access, statuses, offline=options.offline))
+    statuses = signing_in.status(profile_store, access)
+    verdicts = asyncio.run(_check_accounts(settings, profile_store, access, statuses, offline=options.offline))
     with Output(options, FIELDS, _COLUMNS) as output:
         for each, verdict in zip(statuses, verdicts, strict=True):
             output.add(_row(each, verdict))
@@ -304,7 +308,12 @@ def _row(status: Status, verdict: _Verdict) -> dict[str, Any]:
 
 
 async def _check_accounts(
-    settings: Settings, home: signing_in.Home, access: Access, statuses: Sequence[Status], *, offline: bool
+    settings: Settings,
+    profile_store: signing_in.ProfileStore,
+    access: Access,
+    statuses: Sequence[Status],
+    *,
+    offline: bool,
 ) -> list[_Verdict]:
     async def check(each: Status) -> _Verdict:
         if not each.fingerprint:
@@ -313,7 +322,7 @@ async def _check_accounts(
         if offline:
             return _Verdict("not checked")
         account = access if each.is_current else Access(each.origin, each.profile, each.source)
-        return await _check_with_server(settings, account, signing_in.token_of(home, account))
+        return await _check_with_server(settings, account, signing_in.token_of(profile_store, account))
 
     return list(await asyncio.gather(*map(check, statuses)))
 
@@ -347,11 +356,11 @@ def _print_token(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def _switch(settings: Settings, options: argparse.Namespace) -> int:
-    home = home_of(settings)
+    profile_store = profile_store_of(settings)
     try:
-        profile = signing_in.switch(home, options.name)
+        profile = signing_in.switch(profile_store, options.name)
     except ValueError as error:
-        raise Failure(str(error), _code_without_profile(home)) from error
+        raise Failure(str(error), _code_without_profile(profile_store)) from error
     _print_line(f"The current profile is now {profile.name} ({profile.origin}).")
     return 0
 

@@ -22,7 +22,7 @@ from octavo.api.operation import SPECS, ChangeRequestRef, Operation, read
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers
 from octavo.api.safety import safe_line
 from octavo.data.access import Send
-from octavo.data.queries import UNDECIDED, requested_of, reviews_of
+from octavo.data.queries import UNDECIDED, requested_reviewers_of, reviews_of
 from octavo.data.writes.machine import (
     AlreadyDone,
     Attempt,
@@ -210,7 +210,7 @@ async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check
     if attempt.basis.review is not None:
         found = await _search_for_request(send, attempt)
         return replace(found, remark="Your review is already withdrawn.") if found is not None else Ready()
-    requested = (await send(requested_of(attempt.op.at))).items
+    requested = (await send(requested_reviewers_of(attempt.op.at))).items
     missing = _missing_reviewers(requested, attempt.op)
     if not missing:
         return AlreadyDone(result=RequestedReviewers(users=requested), remark="These reviews are already requested.")
@@ -229,7 +229,7 @@ async def _search_for_request(send: Send, attempt: Attempt[reviews.Request]) -> 
         submitted = (await send(reviews_of(at))).items
         is_outdated = any(review.id == attempt.basis.review and review.outdated for review in submitted)
         return AlreadyDone(result=RequestedReviewers()) if is_outdated else None
-    requested = (await send(requested_of(at))).items
+    requested = (await send(requested_reviewers_of(at))).items
     return (
         None if _missing_reviewers(requested, attempt.op) else AlreadyDone(result=RequestedReviewers(users=requested))
     )

@@ -57,7 +57,7 @@ class Account:
         """The user as the server has named it in this session. None if unknown."""
         self.remembered: User | None = None
         """The user of an earlier session. The token may belong to another user now. None if unknown."""
-        self.entries_of_instance: set[str] = set()
+        self.entries_of_process: set[str] = set()
         """Ids of the entries that this process added. The signed-in user wrote them, even if the user was unknown at
         that time."""
         self._send = send
@@ -84,7 +84,7 @@ class Account:
 
     def may_send(self, entry: OutboxEntry) -> bool:
         """Return whether this user may send an entry. An entry of another account would get the wrong author."""
-        if self.user is None or not self.user.id or entry.id in self.entries_of_instance:
+        if self.user is None or not self.user.id or entry.id in self.entries_of_process:
             return True
         return entry.author_id in ("", self.user.id)
 

@@ -176,7 +176,7 @@ async def send_direct(
     try:
         async with lock_write(state, write.lock_name, attempt, later_writes) as has_lock:
             if not has_lock:
-                return await write.follow(attempt)
+                return await write.search_equal_write(attempt)
             sent: SendResult[T] = await write.send(attempt, later_writes)
             if sent.kind == "done" and later_writes:
                 try:
@@ -234,7 +234,7 @@ class _DirectWrite(NamedTuple):
                 return await self._search_result(attempt, cause_of(error), sent_at)
             return SendResult("refused", _failure(self.failure_prefix, error), error=error)
 
-    async def follow(self, attempt: Attempt[Any]) -> SendResult[Any]:
+    async def search_equal_write(self, attempt: Attempt[Any]) -> SendResult[Any]:
         """Search for the result of an equal write that has the lock and is being sent. The baseline of that write is
         used."""
         state, began_at = self.live.outbox.state, self.live.outbox.state.now()

@@ -15,7 +15,7 @@ and what each error means for a write. All functions are pure.
     mark_not_found      unknown                    unknown    a search did not find an item that the write creates
     retry               held, failed, unknown,     queued     the user sends the write again
                         queued
-    retry               unknown                    unknown    the same, but the server may still act on the first request
+    retry               unknown                    unknown    the same, while the server may act on the first request
     wait_for_user       held, queued               held       the write waits without an end, until the user retries it
     restart_undo_delay  held                       held       a crash cut the undo delay short
     submit              pending                    held       the review is submitted. `queued` without an undo delay
@@ -94,8 +94,8 @@ class WriteFacts:
 
 @dataclass(frozen=True)
 class Basis:
-    """State of the target as the user saw it. None if unknown. A write is sent only if the target still has this
-    state."""
+    """State of the target as the user saw it. An attribute is None if unknown. A write is sent only if the target still
+    has this state."""
 
     text: str | None = None
     """Markdown of the comment."""

@@ -128,7 +128,7 @@ class Outbox:
         self._worker = OutboxWorker(self._entries, self._account, self.connection, delivery)
         self._task: asyncio.Task[None] | None = None
         self.unsent_groups = _unsent_groups(self._entries.all)
-        """Writes that earlier processes left unsent, the newest last."""
+        """The groups of writes that earlier processes left unsent, the newest last."""
         self._own_ids: set[str] = set()
         """Ids of the entries that this process added, and of the pending comments that it submitted."""
 
@@ -186,13 +186,13 @@ class Outbox:
             self._task.add_done_callback(self._on_worker_ended)
 
     async def add_all(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add writes that are undone together, and delete their drafts. Return the added entries. Raises NotSaved if
-        nothing was stored."""
+        """Add writes that are undone together, and delete their drafts. Return the added entries. Raises NotSaved. Then
+        nothing is stored."""
         return await self._add(writes, undo_seconds=self.undo_seconds)
 
     async def add_pending_comments(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add comments that are pending until a review is submitted. Return the added entries. Raises NotSaved if
-        nothing was stored."""
+        """Add comments that are pending until a review is submitted. Return the added entries. Raises NotSaved. Then
+        nothing is stored."""
         return await self._add(writes, state="pending")
 
     async def remove_pending_comments(
@@ -213,8 +213,8 @@ class Outbox:
 
     @property
     def busy_places(self) -> frozenset[Discussion]:
-        """The spaces and change requests to which a write is being sent, or will be sent after its undo delay. Writes
-        that wait for the connection, for a retry or for the user do not count."""
+        """The spaces and change requests to which a write is being sent, or will soon be sent. Writes that wait for the
+        connection, for a retry or for the user do not count."""
         if self._read_only:
             return frozenset()
         now = self._now()
@@ -337,7 +337,7 @@ class Outbox:
     async def discard_unsent(self, draft_keys: Sequence[str], entry_ids: Sequence[str]) -> Discarded:
         """Discard all versions of drafts, and pending comments, in one transaction.
 
-        Comments that are no longer pending are kept. Raises NotSaved if nothing was discarded.
+        Comments that are no longer pending are kept. Raises NotSaved. Then nothing is discarded.
         """
         removals = [self._drafts.removal(key) for key in draft_keys]
 
@@ -467,7 +467,7 @@ class Outbox:
             )
             for write in writes
         ]
-        self._account.entries_of_instance.update(entry.id for entry in entries)
+        self._account.entries_of_process.update(entry.id for entry in entries)
         writes_by_id = {entry.id: write for entry, write in zip(entries, writes, strict=True)}
         used_keys = {
             entry_id: [*filter(None, (each.draft_key,) if each.used_draft_keys is None else each.used_draft_keys)]

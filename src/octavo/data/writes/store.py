@@ -45,8 +45,10 @@ R = TypeVar("R")
 
 ONCE_LIFETIME = timedelta(days=7)
 """A write with a key of `--once` is not repeated within this time."""
-MAX_SENT_DAYS, MAX_SENT_ROWS = 30, 500
-"""Maximum age in days, and maximum number, of stored writes that are done."""
+MAX_SENT_DAYS = 30
+"""Days after which a write that is done is deleted from state.db."""
+MAX_SENT_ROWS = 500
+"""Maximum number of writes in state.db that are done."""
 
 StoredEntry = tuple[int, str, str, str]
 """Position, id, state and record of a stored entry."""

@@ -157,7 +157,7 @@ class OutboxWorker:
         self._entries.reload()
         now = self._entries.now()
         for entry in self._entries.all:
-            is_own = entry.id in self._account.entries_of_instance
+            is_own = entry.id in self._account.entries_of_process
             if entry.state == "sending":
                 await self._delivery.record_lost_response(entry, CLOSED, timedelta())
             elif entry.state == "held" and not is_own and entry.held_until is not None and entry.held_until < now:

@@ -14,7 +14,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.operation import ListPage, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.live import Snapshot
-from octavo.data.queries import requested_of, reviews_of
+from octavo.data.queries import requested_reviewers_of, reviews_of
 from octavo.documents.page_trees import title_of
 from octavo.documents.suggestions import one_line_text
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT, count_unlisted, sign_of
@@ -84,7 +84,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
         changes = content.ListChanges(at=at, limit=1000)
         self.view.follow("summary changes", changes, lambda _: self._draw(), refetch=False)
         self.view.follow("summary reviews", reviews_of(at), lambda _: self._draw(), refetch=False)
-        self.view.follow("summary requested", requested_of(at), lambda _: self._draw(), refetch=False)
+        self.view.follow("summary requested", requested_reviewers_of(at), lambda _: self._draw(), refetch=False)
 
     def status_changed(self, request_id: str) -> None:
         """Draw the preview again if it shows the change request with this ID."""

@@ -22,7 +22,7 @@ from octavo.api.safety import safe_line
 from octavo.api.users import Contributor
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Snapshot
-from octavo.data.queries import UNDECIDED, open_threads_of, requested_of, reviews_of
+from octavo.data.queries import UNDECIDED, open_threads_of, requested_reviewers_of, reviews_of
 from octavo.tui.review.merge_checks import ListPrediction, predict_for_list
 from octavo.tui.widgets.short_texts import first_few, long_age, plural, short_age
 
@@ -389,7 +389,10 @@ class StatusLoader:
                 f"reviews of {request_id}", reviews_of(at), partial(self._show_reviews, request_id), refetch=False
             )
             view.follow(
-                f"asked of {request_id}", requested_of(at), partial(self._show_requested, request_id), refetch=False
+                f"asked of {request_id}",
+                requested_reviewers_of(at),
+                partial(self._show_requested, request_id),
+                refetch=False,
             )
         self._follow_threads(request_id)
 
@@ -493,7 +496,9 @@ class StatusLoader:
             return
         facts = self._facts.setdefault(change_request.id, _LoadedFacts())
         op: Listing[Any] = (
-            reviews_of(_ref_of(change_request)) if fact == "reviews" else requested_of(_ref_of(change_request))
+            reviews_of(_ref_of(change_request))
+            if fact == "reviews"
+            else requested_reviewers_of(_ref_of(change_request))
         )
         try:
             items = (await self._view.live.fetch(op)).items

@@ -20,7 +20,7 @@ from octavo.api.users import Contributor
 from octavo.data.drafts import UnsentText
 from octavo.data.live import Snapshot
 from octavo.data.proposed_notes import ProposedNote
-from octavo.data.queries import UNDECIDED, all_threads_of, requested_of
+from octavo.data.queries import UNDECIDED, all_threads_of, requested_reviewers_of
 from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.page_trees import WHOLE_REQUEST, ChangedPage
 from octavo.tui.comments import thread_actions
@@ -80,7 +80,7 @@ class RequestHead:
         """Follow the requested reviewers and the contributors."""
         at = self._comparison.at
         contributors = change_requests.ListContributors(at=at)
-        self._view.subscriptions.follow_whole("requested", requested_of(at), lambda _: self.draw())
+        self._view.subscriptions.follow_whole("requested", requested_reviewers_of(at), lambda _: self.draw())
         self._view.subscriptions.follow_whole("contributors", contributors, lambda _: self.draw())
 
     def show_reviews(self, *, renew: bool = False) -> None:

@@ -15,7 +15,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.data.inbox import is_mine
-from octavo.data.queries import UNDECIDED, requested_of, reviews_of
+from octavo.data.queries import UNDECIDED, requested_reviewers_of, reviews_of
 from octavo.data.state_db import NotSaved
 from octavo.data.writes import change_request_writes
 from octavo.data.writes.change_request_writes import NO_DRAFTS, toggle_draft
@@ -405,7 +405,9 @@ def request_several(app: Shell, target: RequestTarget, people: Sequence[tuple[st
 
     async def plan(request: ChangeRequest, at: ChangeRequestRef) -> PlannedWrite:
         name = _name_with_space(app, request)
-        requested = {each.user.id for each in (await live.fetch(requested_of(at))).items if each.user is not None}
+        requested = {
+            each.user.id for each in (await live.fetch(requested_reviewers_of(at))).items if each.user is not None
+        }
         author = request.author_id
         wanted = [each for each in names if each not in requested and each != author]
         if not wanted:

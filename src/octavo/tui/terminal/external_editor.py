@@ -273,7 +273,7 @@ def run_editor(
     """Run an editor on a new private file with `text`, and return the text that the user saves.
 
     The editor is `command`, or else the editor of `environment`. The name of the file begins with `name`. If the edit
-    fails, the file is kept with `note`.
+    fails after a change, the file is kept with `note`.
 
     `save_text` saves the text before the file is deleted. It returns a sentence if saving fails, otherwise "". The
     returned text has the line ends and the byte order mark of `text`.
