@@ -80,7 +80,8 @@ async def gather_bounded(
 
 
 class Overdue(Exception):
-    """A function did not return in time. Its thread still runs, but does not keep Python from exiting."""
+    """A function did not return in time. The thread of the function still runs, but does not keep Python from
+    exiting."""
 
 
 async def run_in_thread(function: Callable[[], T]) -> T:

@@ -105,8 +105,7 @@ class FirstPicture:
         return rows if is_same and not any(_CONTROL.search(_STYLE.sub("", row)) for row in rows) else []
 
     def _head(self) -> dict[str, Any]:
-        """Return the first line of a picture file: the version, session, settings and terminal that the picture is
-        for."""
+        """Return the first line of a picture file: the version, session, settings and terminal of the picture."""
         return {**self._required, "size": list(os.get_terminal_size(2))}
 
     def _disable_echo(self) -> None:

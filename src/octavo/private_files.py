@@ -14,8 +14,7 @@ class NotPrivate(OSError):
 
 
 def create_private_folder(path: Path) -> None:
-    """Create the folder `path` and its missing parents, accessible only by the owner. Existing folders stay
-    unchanged."""
+    """Create the folder `path` and its missing parents for the owner only. Existing folders stay unchanged."""
     for folder in reversed([path, *path.parents]):
         if not folder.exists():
             folder.mkdir(mode=0o700, exist_ok=True)

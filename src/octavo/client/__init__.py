@@ -1,4 +1,4 @@
-"""The HTTP client. It sends operations, retries requests, reads lists page by page, and stores access tokens. Start
+"""The HTTP client: sends operations, retries requests, reads lists page by page, and stores access tokens. Start
 reading in `client.py`."""
 
 import sys

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Item = TypeVar("Item")
 _Read: TypeAlias = Callable[[bytes | None, Exchange], Awaitable[T]]
-"""A function that returns the result of a request. It gets the body of the response, which is None if there is no
+"""A function that returns the result of a request. Its parameter is the body of the response, or None if there is no
 body."""
 DEFAULT_DEADLINE = 30.0
 MAX_ACTIVITIES = 200
@@ -117,8 +117,7 @@ class Client:
         return await self._exchange(outgoing_request(op), path_template(op), responses.max_body_bytes(spec), read)
 
     async def raw(self, request: RawRequest) -> RawResponse:
-        """Send `request`, and return the response as JSON. All fields are returned, also those that Octavo does not
-        know. Raises ApiError."""
+        """Send `request`, and return the response as JSON with all fields. Raises ApiError."""
         if not request.sent.is_read:
             self._check_writable()
         return await self._exchange(request.sent, request.route, PAGE_CAP, self._raw_response)
@@ -149,8 +148,7 @@ class Client:
                 yield chunk
 
     async def upload(self, url: str, content: AsyncIterable[bytes], size: int, media_type: str) -> None:
-        """Upload `size` bytes to a URL that comes from a response. The token is not sent, and there is no retry. Raises
-        ApiError."""
+        """Upload `size` bytes to a URL from a response, without the token and without a retry. Raises ApiError."""
         self._check_writable()
         own_carrier = await self._build_carrier(None)
         try:
@@ -245,8 +243,7 @@ def raw_request(op: Operation[Any]) -> RawRequest:
 
 
 def outgoing_request(op: Operation[Any]) -> OutgoingRequest:
-    """Return the HTTP request for `op`, without the token. Raises Invalid if `op` changes nothing, or if a value cannot
-    be sent."""
+    """Return the HTTP request for `op`, without the token. Raises Invalid if `op` changes nothing or cannot be sent."""
     try:
         request = encode(op)
         content = (

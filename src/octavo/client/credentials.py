@@ -50,12 +50,11 @@ class StoreUnavailable(Exception):
 
 
 class StoreTimeout(StoreUnavailable):
-    """A token store did not respond in time. It may respond later, so no other store is used instead."""
+    """A token store did not respond in time. No other store is used instead, because a late response is possible."""
 
 
 class Keyring:
-    """The keyring of the system, with a token for each origin and profile. All methods that access the keyring raise
-    StoreUnavailable."""
+    """A token store in the keyring of the system. All methods that access the keyring raise StoreUnavailable."""
 
     name = "keyring"
     """Name of this store in the profiles file."""
@@ -89,7 +88,7 @@ class Keyring:
             ) from None
 
     def put(self, origin: str, profile: str, token: SecretStr) -> None:
-        """Store a token. It replaces the earlier token."""
+        """Store a token in place of the earlier token."""
 
         def store(backend: KeyringBackend) -> bool:
             backend.set_password(_service(origin), profile, token.get_secret_value())
@@ -118,8 +117,7 @@ class Keyring:
         return f"To delete the API key after you unlock the keyring, run: secret-tool clear service {_service(origin)} username {profile}"
 
     def title(self) -> str:
-        """Return the name of the keyring, such as `SecretService`. Raises StoreUnavailable if there is no trusted
-        keyring."""
+        """Return the name of the keyring, such as `SecretService`. Raises StoreUnavailable."""
         return self._run(lambda backend: type(backend).__module__.rpartition(".")[2])
 
     def _run(self, work: Callable[[KeyringBackend], T]) -> T:

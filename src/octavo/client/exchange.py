@@ -78,8 +78,8 @@ class Exchange:
         max_bytes: int,
         turn: responses.LargeBodyTurn,
     ) -> None:
-        """`max_bytes` limits the response body. If it is 0, the body is ignored. The request waits for `turn` before
-        it reads a large body. The caller must give `turn` back at the end."""
+        """`max_bytes` limits the response body. With 0, the body is ignored. The request waits for `turn` before it
+        reads a large body. The caller must give `turn` back at the end."""
         self.outgoing = outgoing
         self.headers: Mapping[str, str] = {}
         """Headers of the last response."""
@@ -335,7 +335,7 @@ async def open_carrier(
     ca_file: Path | None = None,
     ip_address: str = "",
 ) -> Carrier:
-    """Return an `HttpCarrier`. It is created in a thread, because httpx is slow to load. Raises Unsendable."""
+    """Return an `HttpCarrier` created in a thread, because httpx is slow to load. Raises Unsendable."""
 
     def create() -> Carrier:
         from octavo.client.http import HttpCarrier  # lazy: httpx, 0.1 s

@@ -116,10 +116,8 @@ class HttpCarrier:
         ca_file: Path | None = None,
         ip_address: str = "",
     ) -> None:
-        """`ip_address` is the address to connect to. If it is empty, the host name is resolved.
-
-        Raises Unsendable if environment variables prevent connections.
-        """
+        """`ip_address` is the address to connect to. Empty to resolve the host name. Raises Unsendable if environment
+        variables prevent connections."""
         self._origin = origin
         self._ip_address = ip_address
         self._auth = OriginAuth(origin, token) if token else None
@@ -261,8 +259,7 @@ def _ssl_context(ca_file: Path | None) -> ssl.SSLContext:
 
 
 def _to_api_error(error: Exception, host: str, connected_host: str, is_read: bool, *, has_response: bool) -> ApiError:
-    """Convert an error of httpx to an ApiError. `connected_host` is the host that the connection goes to, which may be a
-    proxy."""
+    """Convert an error of httpx to an ApiError. `connected_host` may be a proxy."""
     match error:
         case httpx.ProxyError():
             if str(PROXY_WANTS_SIGN_IN) in str(error):
@@ -350,7 +347,7 @@ class Canceled(Exception):
 
 
 async def run_in_scope(scope: CancelScope, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of `work`, which runs in `scope`. If `scope` is canceled, wait for the end of `work`, and raise
+    """Return the result of `work`, which runs in `scope`. If `scope` is canceled, wait for `work`, and raise
     Canceled."""
 
     async def run() -> T:

@@ -38,8 +38,7 @@ def origin_of(base_url: str) -> str:
 
 
 def split_origin(origin: str) -> tuple[str, str, int]:
-    """Return the scheme, host and port of an http or https URL. Raises ValueError if the text is another URL or no
-    URL."""
+    """Return the scheme, host and port of an http or https URL. Raises ValueError for any other text."""
     parts, host, port = _parse_base_url(origin)
     return parts.scheme.lower(), host, port
 

@@ -93,10 +93,8 @@ class RetryBudget:
 def delay_after_error(
     error: ApiError, *, is_read: bool, attempt: int, elapsed: float, deadline: float, rng: Callable[[], float]
 ) -> float | None:
-    """Return the seconds until a retry after a request without a complete response. None if it must not be retried.
-
-    `attempt` is the number of the last attempt, from 1. `elapsed` and `deadline` are in seconds.
-    """
+    """Return the seconds until a retry after a request without a complete response. None for no retry. `attempt` is the
+    number of the last attempt, from 1. `elapsed` and `deadline` are in seconds."""
     if attempt >= MAX_ATTEMPTS or not _may_be_temporary(error):
         return None
     if not is_read and error.outcome is not Outcome.NOT_SENT:
@@ -115,8 +113,7 @@ def delay_after_status(
     now: datetime,
     rng: Callable[[], float],
 ) -> float | None:
-    """Return the seconds until a retry after an error status. None if there must be no retry. `headers` have lower-case
-    names."""
+    """Return the seconds until a retry after an error status. None for no retry. `headers` have lower-case names."""
     wait = requested_wait(headers, now)
     if attempt >= MAX_ATTEMPTS or status not in TEMPORARY_STATUSES or (not is_read and status != 429):
         return None
@@ -126,7 +123,7 @@ def delay_after_status(
 
 
 def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds that the server asks to wait. None if it does not ask."""
+    """Return the seconds that the server asks to wait. None if the server does not ask."""
     milliseconds = headers.get("retry-after-ms", "").strip(" \t")
     if _SECONDS.fullmatch(milliseconds):
         return float(milliseconds) / 1000
@@ -143,8 +140,7 @@ def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def background_wait(limits: RateLimit | None, now: datetime) -> float:
-    """Return the seconds that background requests must wait, because the rest of the rate limit is reserved for the
-    user."""
+    """Return the seconds that background requests must wait, to leave the rest of the rate limit to the user."""
     if limits is None or limits.remaining is None or limits.reset is None:
         return 0.0
     reserved = max(MIN_RESERVED_REQUESTS, RESERVED_SHARE * (limits.limit or 0))
@@ -152,7 +148,7 @@ def background_wait(limits: RateLimit | None, now: datetime) -> float:
 
 
 def read_limits(headers: Mapping[str, str], now: datetime) -> RateLimit | None:
-    """Return the rate limit that the headers state. None if they state none."""
+    """Return the rate limit that the headers state. None if the headers state no limit."""
     remaining, limit = (_count(headers.get(f"x-ratelimit-{name}", "")) for name in ("remaining", "limit"))
     if remaining is None and limit is None:
         return None
@@ -164,8 +160,7 @@ def read_limits(headers: Mapping[str, str], now: datetime) -> RateLimit | None:
 
 
 def clock_offset(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds by which this machine's clock is ahead of the server's clock. None if the headers have no
-    valid date."""
+    """Return how many seconds this machine's clock is ahead of the server's. None if `headers` have no valid date."""
     moment = _date(headers.get("date", ""))
     return None if moment is None else (now - moment).total_seconds()
 

@@ -35,7 +35,7 @@ ACCOUNTS_FILE = "accounts.json"
 
 
 class AccountNames:
-    """The storage names of all accounts, under which their data is stored. They are in a private file, with salted
+    """The storage names of all accounts, under which their data is stored. The names are in a private file, with salted
     digests instead of tokens. If the file cannot be written, the names are valid for this run only."""
 
     def __init__(self, folder: Path) -> None:
@@ -195,7 +195,7 @@ class Profile:
 
     @property
     def why_read_only(self) -> str:
-        """Sentence that says why changes are not allowed. Empty if they are allowed."""
+        """Sentence that says why changes are not allowed. Empty if changes are allowed."""
         if not self.read_only:
             return ""
         cause = f"profile {self.name} has read_only = true in {FILE}"
@@ -220,11 +220,11 @@ class Profiles:
         return next((each for each in of_origin if each.name == self.current), of_origin[0] if of_origin else None)
 
     def with_current(self, profile: Profile) -> Profiles:
-        """Return a copy in which `profile` is current. It replaces the profile of the same name."""
+        """Return a copy in which `profile` is current and replaces the profile of the same name."""
         return replace(self, current=profile.name, entries={**self.entries, profile.name: profile})
 
     def without(self, name: str) -> Profiles:
-        """Return a copy without the profile `name`. If it was current, another profile becomes current."""
+        """Return a copy without the profile `name`. If that profile was current, another profile becomes current."""
         entries = {each: profile for each, profile in self.entries.items() if each != name}
         current = next(iter(entries), "") if self.current == name else self.current
         return replace(self, current=current, entries=entries)
@@ -249,7 +249,7 @@ class Access:
 
     @property
     def why_read_only(self) -> str:
-        """Sentence that says why changes are not allowed. Empty if they are allowed."""
+        """Sentence that says why changes are not allowed. Empty if changes are allowed."""
         return self.profile.why_read_only if self.profile else ""
 
 

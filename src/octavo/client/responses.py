@@ -106,7 +106,7 @@ class InProcessCarrier:
 
     @asynccontextmanager
     async def send(self, outgoing: OutgoingRequest) -> AsyncIterator[StreamedResponse]:
-        """Send a request to the application. Raises Lost if there is no response, and Unsendable if the target is not a
+        """Send a request to the application. Raises Lost if there is no response, Unsendable if the target is no
         path."""
         if not outgoing.target.startswith("/") or outgoing.target.startswith("//"):
             raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
@@ -190,8 +190,7 @@ THREAD_PARSING_BYTES = 256 * 1024
 
 
 class LargeBodyTurn:
-    """The turn of a request to have a large body in memory. Only one request with the same `lock` has a turn at a
-    time."""
+    """The turn of a request to have a large body in memory. Requests with the same `lock` take turns."""
 
     def __init__(self, lock: asyncio.Lock) -> None:
         self._lock = lock

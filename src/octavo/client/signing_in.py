@@ -77,7 +77,7 @@ class SignedIn:
     profile: Profile
     identity: Identity
     notice: str = ""
-    """Sentences that say why the token was not stored, and how to store it. Empty if it was stored."""
+    """Sentences that say why the token was not stored, and how to store it. Empty if the token was stored."""
     deletion_problem: str = ""
     """Sentences that say why the old token could not be deleted from another store, and how to delete it. Empty if
     there was no problem."""
@@ -205,8 +205,7 @@ def switch(profile_store: ProfileStore, name: str) -> Profile:
 
 
 def status(profile_store: ProfileStore, access: Access) -> list[Status]:
-    """Return the status of all profiles, the current profile first. It shows at most the last four characters of a
-    token."""
+    """Return the status of all profiles, the current profile first, with at most four characters of a token."""
     saved = profile_store.read()
     others = [entry for entry in saved.entries.values() if entry != access.profile]
     return [_status(profile_store, access, is_current=True)] + [
@@ -254,8 +253,7 @@ _STORES = {"keyring": "the keyring", "file": "its file"}
 
 
 def _profile_phrase(profile: Profile, preposition: str = "in") -> str:
-    """Return a phrase such as `profile work (api.gitbook.com) in the keyring`. `preposition` is the word before the
-    store."""
+    """Return a phrase such as `profile work (api.gitbook.com) in the keyring`, with `preposition` instead of `in`."""
     store = _STORES.get(profile.store)
     return f"profile {profile.name} ({host_of(profile.origin)}){f' {preposition} {store}' if store else ''}"
 
@@ -313,8 +311,7 @@ def why_not_stored(error: StoreUnavailable) -> str:
 
 
 def _delete_token(profile_store: ProfileStore, profile: Profile) -> str:
-    """Delete the token of a profile. Return sentences that say why it could not be deleted, and how to delete it, or an
-    empty text."""
+    """Delete the token of a profile. Return sentences that say why this failed and what to do, or an empty text."""
     store = profile_store.store_of(profile)
     try:
         if store is not None:

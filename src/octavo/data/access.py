@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def why_not_in_space(space: Space | None, permission: str) -> str | None:
-    """Return the reason why the user lacks `permission` in a space. None if the user has the permission,
-    or if the space is not loaded."""
+    """Return why the user lacks `permission` in a space. None for a user with the permission, or if the space is not
+    loaded."""
     if space is not None and not getattr(space.permissions, permission):
         return f"Your role in {space.title} does not let you {permission}. Ask an admin of the space for access."
     return None

@@ -52,8 +52,7 @@ class ContentVersion:
 
 
 class PageBlame:
-    """Origins of the blocks of a page in main or in a change request. Origins are found step by step: `load` finds
-    more."""
+    """Origins of the blocks of a page in main or in a change request. `load` finds them step by step."""
 
     def __init__(self, live: Live, at: SpaceRef | ChangeRequestRef, page_id: str) -> None:
         self._live, self._at, self._page_id = live, at, page_id
@@ -63,8 +62,8 @@ class PageBlame:
         """Id of the next revision to check. Empty if there is none."""
         self._checked_ids: set[str] = set()
         self._compared: tuple[ContentVersion, bool] | None = None
-        """The last compared version, and whether moved blocks must still be searched on other pages. It is not compared
-        again if that search fails."""
+        """The last compared version, and whether moved blocks must still be searched on other pages. If that search
+        fails, the version is not compared again."""
         self.titles: dict[str, str] = {}
         """Titles of the pages from which blocks were moved, by page id."""
         self.known_since: datetime | None = None
@@ -154,8 +153,7 @@ class PageBlame:
     async def _load_older_pages(
         self, summary: RevisionSummary, before: RevisionRef | None
     ) -> dict[str, Document | None]:
-        """Load the earlier version of each page whose text the revision changed. The version is None if the revision
-        created the page."""
+        """Load the earlier version of each page whose text the revision changed, or None for a page that it created."""
         assert self._blame is not None
         older: dict[str, Document | None] = {}
         for page_id in self._blame.page_ids:
@@ -208,8 +206,7 @@ class RequestPeople:
 
 
 async def load_people(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> RequestPeople:
-    """Load the editors and the approvers of a change request. If the change request is merged, cached responses are
-    used. Raises ApiError."""
+    """Load the editors and approvers of a change request, from the cache if it is merged. Raises ApiError."""
     get = live.cached_or_fetch if change_request.status == "merged" else live.fetch
     contributors, reviews = await asyncio.gather(
         get(change_requests.ListContributors(at=at, limit=100)), get(reviews_of(at))
@@ -263,8 +260,7 @@ async def load_current_revision(live: Live, at: SpaceRef) -> str:
 
 
 async def _load_revision_header(live: Live, at: RevisionRef) -> Revision:
-    """Load a revision without its pages. The server sends all pages with a revision, so a copy without pages is
-    cached."""
+    """Load a revision without its pages, and cache it. The server sends a revision only with all pages."""
     name, codec = f"revision {at.space_id} {at.revision_id}", SPECS[content.Get].codec
     if (stored := live.cache.read_derived(name)) is not None:
         revision: Revision = read(codec, stored)

@@ -1,5 +1,4 @@
-"""SQLite files of Octavo: private, written by one thread, read by all threads. Recovers the readable rows of a damaged
-file."""
+"""SQLite files of Octavo: private, written by one thread, read by all. Recovers the readable rows of a damaged file."""
 
 from __future__ import annotations
 
@@ -319,8 +318,7 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
 
 
 def _mark_as_failed(row: dict[str, Any]) -> bool:
-    """Mark a write from a backup as failed, so that the user decides whether to retry. Return False if the row is
-    unreadable."""
+    """Mark a write from a backup as failed, so that the user decides. Return False if the row is unreadable."""
     try:
         record = parse_json(row["record"])
     except ValueError:

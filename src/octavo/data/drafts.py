@@ -44,7 +44,7 @@ class Draft(NamedTuple):
 
 @dataclass(eq=False)
 class _Edit:
-    """The last text of this process for a draft. It may be newer than the text on disk."""
+    """The last text of this process for a draft. This text may be newer than the text on disk."""
 
     key: str
     text: str
@@ -98,7 +98,7 @@ class Drafts:
 
     @property
     def unsaved_reason(self) -> str:
-        """The cause of failed or late saves, such as `the disk is slow`. It completes a sentence."""
+        """The cause of failed or late saves, as the end of a sentence, such as `the disk is slow`."""
         return self._state.save_error_cause or "another program is using the file, or the disk is slow"
 
     def drop_unsaved(self) -> None:
@@ -138,8 +138,8 @@ class Drafts:
         return self._newest(stored, prefix)
 
     def _stored(self, prefix: str = "") -> dict[str, tuple[Draft, tuple[str, int]]]:
-        """Return the newest version on disk of each draft whose key begins with `prefix`, with its writer and revision,
-        by key."""
+        """Return the newest stored version of each draft whose key begins with `prefix`, with its writer and
+        revision."""
         rows = self._state.rows(
             "SELECT place, text, saved_at, writer, revision FROM drafts"
             " WHERE namespace = ? AND substr(place, 1, ?) = ? ORDER BY saved_at",
@@ -309,8 +309,7 @@ def _delete_seen(db: sqlite3.Connection, namespace: str, key: str, seen: tuple[s
 
 
 def _new_revision() -> int:
-    """Return a random number, because revisions must not repeat. Otherwise a process could delete a new text that it
-    has not seen."""
+    """Return a random number. Revisions must not repeat, so that no process deletes a new text unseen."""
     return int.from_bytes(os.urandom(6))
 
 
@@ -360,7 +359,7 @@ class UnsentText:
 
 
 def unsent_draft(draft_key: str) -> UnsentText:
-    """Return the unsent text of a draft. Its target is read from the key."""
+    """Return the unsent text of a draft, with the target that the key states."""
     kind, *parts = draft_key.split(" ")
     if kind not in KIND_NAMES or not parts or not parts[0]:
         return UnsentText(kind, None, draft_key=draft_key)
@@ -427,10 +426,8 @@ class UnsentIndex:
 
     def by_page(self, at: Discussion, threads: Iterable[Comment]) -> dict[str, list[UnsentText]]:
         """Return the unsent texts of a space or change request, by page id. The key is "" for texts without a page.
-
-        `threads` are the threads of `at`. They show on which page a reply is. For a space, page edits in its change
-        requests are included.
-        """
+        `threads` are the threads of `at`, which show on which page a reply is. For a space, page edits in its change
+        requests are included."""
         texts = list(self.of_discussion(at))
         if isinstance(at, SpaceRef):
             texts += [

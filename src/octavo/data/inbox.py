@@ -155,7 +155,7 @@ class InboxFacts:
     teams: frozenset[str] = frozenset()
     """Ids of the loaded teams of the user."""
     organization: Organization | None = None
-    """The organization, whose merge rules apply to its spaces too. None if it is not loaded."""
+    """The organization, whose merge rules apply to its spaces too. None if the organization is not loaded."""
     spaces: Mapping[str, Space] = field(default_factory=dict)
     change_requests: Sequence[ChangeRequest] = ()
     """Open and draft change requests, each with its space."""
@@ -361,8 +361,7 @@ class _InboxBuild:
                 self._add_reason(at, "approved", reason_text, _latest_time(approvals), stamp)
 
     def _merge_remark(self, request: ChangeRequest, reviews: Sequence[Review]) -> str | None:
-        """Return a remark about merging, such as `, ready to merge`, for the reason of a row. None if the user cannot
-        merge now."""
+        """Return a remark such as `, ready to merge` for the reason of a row. None if the user cannot merge now."""
         space = self._facts.spaces.get(request.space or "")
         if space is None:
             return ""

@@ -162,8 +162,8 @@ class InboxLoader:
         return leave
 
     async def refresh(self) -> None:
-        """Run the update `REFRESH`, and wait for its end. If `START` or `REFRESH` is already running, only wait. Do
-        nothing without subscribers."""
+        """Run the update `REFRESH` to its end. If `START` or `REFRESH` is running, only wait. Do nothing without
+        subscribers."""
         if self._observers:
             await asyncio.wait([self._begin_update(REFRESH)])
             await self._builder.wait_idle()
@@ -238,7 +238,7 @@ class InboxLoader:
 
     def comment(self, thread: RowTarget) -> Comment | None:
         """Return the first comment of a thread, from memory or disk. None if the comment is not loaded, or if the
-        target is not a thread."""
+        target is no thread."""
         if not isinstance(thread, ThreadRef):
             return None
         threads: Sequence[Comment] | None = self._responses.values.get(url_of(comments.List, thread.at))
@@ -295,8 +295,8 @@ class InboxLoader:
             self.rebuild()
 
     async def _plan_update(self, *, is_from_disk: bool = False) -> None:
-        """Make the syncer load the responses that the lists in memory require. With `is_from_disk`, only cached
-        responses are read."""
+        """Make the syncer load what the lists in memory require. With `is_from_disk`, only cached responses are
+        read."""
         plan, syncer = self._plan, self._live.syncer
         plan.update, plan.lists, plan.is_from_disk = self._update, self._current_lists(), is_from_disk
         plan.busy_places = self._live.outbox.busy_places
@@ -377,8 +377,7 @@ class InboxLoader:
             self._builder.schedule(self._build_delay or BUILD_INTERVAL, is_stale=False)
 
     async def _build(self, is_stale: bool) -> Inbox | None:
-        """Return an inbox built from all loaded responses. None if nothing has changed since the last build, or if too
-        few responses are loaded."""
+        """Return an inbox of all loaded responses. None if nothing has changed, or if too few responses are loaded."""
         new = self._responses.take_new_responses()
         is_stale = self._plan.drop_finished() or is_stale
         for op, _ in new.values():

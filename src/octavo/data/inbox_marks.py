@@ -99,17 +99,18 @@ class InboxMarks:
         return MarkedRows(tuple(active), frozenset(unread), tuple(snoozed), tuple(done))
 
     def done_since(self, since: datetime) -> tuple[Mark, ...]:
-        """Return the done marks that were set since a time, the newest first. Their rows may not exist anymore."""
+        """Return the done marks that were set since a time, the newest first. Rows of old marks may not exist
+        anymore."""
         done_marks = [each for each in self._all().values() if each.kind == "done" and each.marked_at >= since]
         return tuple(sorted(done_marks, key=lambda done_mark: done_mark.marked_at, reverse=True))
 
     async def mark_done(self, *rows: InboxRow) -> None:
-        """Mark rows as done, which hides them until their next change. Raises NotSaved. Then no row is marked."""
+        """Mark rows as done, which hides them until their next change. Raises NotSaved, and then marks no row."""
         await self._mark("done", rows)
 
     async def snooze(self, *rows: InboxRow, until: datetime | None) -> None:
-        """Hide rows until a time, or until their next change if `until` is None. Raises NotSaved. Then no row is
-        snoozed."""
+        """Hide rows until a time, or until their next change if `until` is None. Raises NotSaved, and then hides no
+        row."""
         await self._mark("snoozed", rows, until)
 
     async def mark_read(self, *rows: InboxRow) -> None:
@@ -144,8 +145,8 @@ class InboxMarks:
             await self._put({mark_key: None for mark_key, _ in oldest})
 
     async def _put(self, changes: dict[tuple[str, bool], Mark | None]) -> None:
-        """Set marks, and delete the marks whose new value is None. The marks in memory change at once. They are
-        restored if saving fails. Raises NotSaved."""
+        """Set marks, and delete the marks whose new value is None. The marks in memory change at once, and are restored
+        if saving fails. Raises NotSaved."""
         marks = self._all()
         before = [(mark_key, marks.get(mark_key)) for mark_key in changes]
         _apply(marks, changes.items())

@@ -54,8 +54,7 @@ IMMUTABLE_STAMP = "for ever"
 
 
 def space_stamp(space: Space) -> str:
-    """Return the stamp of a space. The stamp changes with the content, open threads and change requests of the
-    space."""
+    """Return the stamp of a space, which changes with its content, open threads and change requests."""
     return f"{space.revision or ''} {_update_time(space)} {space.comments} {space.change_requests_open} {space.change_requests_draft}"
 
 
@@ -108,8 +107,7 @@ class ListedPlaces:
         }
 
     def stamp_of(self, op: Operation[Any]) -> str:
-        """Return the current stamp of the response to `op`. Empty if no list contains the space or change request of
-        `op`."""
+        """Return the current stamp of the response to `op`. Empty if no list contains its space or change request."""
         at = getattr(op, "at", None)
         if not isinstance(at, SpaceRef | ChangeRequestRef):
             return ""
@@ -220,22 +218,21 @@ class InboxPlanner:
         version_of: Callable[[str], Version | None],
         now: Callable[[], datetime],
     ) -> None:
-        """`responses` gets the fetched values. `version_of` returns the stored version of the response at a URL, or
-        None."""
+        """`responses` gets the fetched values. `version_of` returns the stored version for a URL, or None."""
         self.me = ""
-        """Id of the user. Empty if it is not known."""
+        """Id of the user. Empty if the user is not known."""
         self.update = START
         """The update for which `wants` is called."""
         self.lists: Lists = ()
         self.is_from_disk = False
         """True to read all responses from disk, even if they are outdated."""
         self.busy_places: frozenset[Discussion] = frozenset()
-        """Spaces and change requests to which a write is being sent. Their responses are not fetched before the write
-        has ended."""
+        """Spaces and change requests to which a write is being sent. No response of such a place is fetched before the
+        write has ended."""
         self.finished: list[FinishedWrite] = []
         self._at, self._responses, self._version_of, self._now = at, responses, version_of, now
         self._wants_of_lists: dict[str, Want] = {}
-        """Wants for reviews, reviewers and threads, by URL. They are computed from the lists of the organization."""
+        """Wants for reviews, reviewers and threads, by URL, computed from the lists of the organization."""
         self._computed_for_user = ""
         self._computed_from: Lists = ()
         self._own_requests: set[Discussion] = set()
@@ -264,8 +261,7 @@ class InboxPlanner:
         return self._computed_from == lists
 
     def wants(self) -> Iterator[Want]:
-        """Yield all wants. Some are yielded again as due, so that their responses are fetched. The last want for a URL
-        counts."""
+        """Yield all wants, and then some of them again as due. The last want for a URL counts."""
         now = self._now()
         if self.me:
             yield from self._as_allowed(self._teams_want())
@@ -413,8 +409,7 @@ class InboxPlanner:
 
 
 def change_request_wants(requests: Iterable[ChangeRequest], me: str) -> Iterator[Want]:
-    """Yield the wants for the reviews, requested reviewers and threads of change requests. Decided change requests are
-    skipped."""
+    """Yield the wants for the reviews, reviewers and threads of change requests that are not decided."""
     for request in requests:
         if not is_undecided(request):
             continue
@@ -489,8 +484,7 @@ def discussion_of(want: Want) -> Discussion:
 
 
 def url_of(kind: type[Listing[Any]], at: Discussion, thread: str = "") -> str:
-    """Return the URL of a list of a space or change request. With `thread`, return the URL of the replies of the
-    thread."""
+    """Return the URL of a list of a space or change request, or of the replies of `thread`."""
     return _operation_and_url(kind, at, thread)[1]
 
 

@@ -103,8 +103,8 @@ class InboxBuilder:
     """Builds the rows of the inbox. Responses that arrive shortly after each other cause only one build."""
 
     def __init__(self, build: Callable[[bool], Awaitable[Inbox | None]], on_built: Callable[[], None]) -> None:
-        """`build` returns the new inbox, or None to keep the old inbox. Its argument is False if it must check whether
-        the rows can have changed. `on_built` is called after each build."""
+        """`build` returns the new inbox, or None to keep the old inbox. The argument of `build` is False if it must
+        check whether the rows can have changed. `on_built` is called after each build."""
         self.inbox = Inbox()
         self.can_build = False
         """True if enough responses are loaded to build rows. Until then, the stored rows are shown."""
@@ -116,7 +116,7 @@ class InboxBuilder:
         self._rescheduled = asyncio.Event()
 
     def schedule(self, wait: float, *, is_stale: bool = True) -> None:
-        """Build the rows within `wait` seconds. With `is_stale=False`, `build` first checks whether the rows can have
+        """Build the rows within `wait` seconds. With `is_stale=False`, `build` checks whether the rows can have
         changed."""
         loop = asyncio.get_running_loop()
         at = loop.time() + wait

@@ -63,7 +63,8 @@ _basis_of = lazy("octavo.data.writes.optimistic_updates:basis_of")
 MAX_IDLE_RESPONSES = 12
 """Maximum number of responses without watchers that stay in memory. All others are only on disk."""
 MAX_CONFIRMED = 200
-"""Maximum number of confirmed writes in memory. They are applied to responses that were requested before the write."""
+"""Maximum number of confirmed writes in memory. A confirmed write is applied to responses that were requested before
+the write."""
 THREAD_DECODING_BYTES = 256 * 1024
 """A cached response of more bytes is decoded in a thread."""
 RECENT_AGE = timedelta(seconds=5)
@@ -190,7 +191,7 @@ class Live:
         return response.current_as_of if response is not None else None
 
     def watched_response(self, op: Operation[Any]) -> LiveResponse:
-        """Return the response to a watched operation. It is the same object as long as it has watchers."""
+        """Return the response to a watched operation: the same object as long as there are watchers."""
         return self._response(op)
 
     async def refresh(self, op: Operation[Any]) -> None:
@@ -313,8 +314,7 @@ class Live:
             self._notify_watchers(response)
 
     async def fetch_pages(self, op: Listing[Any], min_items: int, *, rank: Rank = Rank.NOW) -> None:
-        """Fetch pages of a list until the list ends or has `min_items` items. Stop at `MAX_PAGES` pages, and if a page
-        fails."""
+        """Fetch pages of a list until it ends, has `min_items` items or `MAX_PAGES` pages, or a page fails."""
         response = self._response(op)
         await self._wait_until_loaded(response)  # another caller may be fetching a page
         while self._snapshot(response).needs_more(min_items):
@@ -495,8 +495,7 @@ class Live:
         return value
 
     def _fail(self, op: Operation[Any], error: ApiError) -> None:
-        """Store the error of a failed request. Watchers see an error of a background request only if its status is 403
-        or 404."""
+        """Store the error of a failed request. For a background request, watchers see only status 403 and 404."""
         if isinstance(error, NotFound | Forbidden):
             self._remove_from_index(op)
         response = self._responses.get(encode(op).url)
@@ -517,8 +516,8 @@ class Live:
             self._notify_watchers(response)
 
     def _response(self, op: Operation[Any], *, read_disk: bool = True) -> LiveResponse:
-        """Return the response to an operation, and create it if necessary. With `read_disk=True`, load the stored
-        response."""
+        """Return the response to an operation. A new response is created if necessary, and loaded from disk if
+        `read_disk` is True."""
         if (spec := SPECS[type(op)]).method != "GET" or spec.repeats_request:
             raise TypeError(f"the responses of {spec.name} are not cached")
         key = encode(op).url

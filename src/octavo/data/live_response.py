@@ -129,8 +129,7 @@ class LiveResponse:
         )
 
     def load_stored(self, value: Any, requested_at: datetime, writes: int) -> None:
-        """Set the value to the response on disk. `writes` is the number of writes that were confirmed before its
-        request."""
+        """Set the value to the response on disk. `writes` is the number of writes confirmed before its request."""
         self.value, self.fetched_at, self.checked_at, self.pages = value, requested_at, requested_at, 1
         self.writes_included = writes
         if isinstance(value, ListPage) and value.next is None and (limit := getattr(self.op, "limit", None)):

@@ -42,13 +42,12 @@ def get_page_to_read(at: ContentRef, page_id: str) -> GetPage:
 
 
 def get_page_source(at: ContentRef, page_id: str) -> GetPage:
-    """Return the operation that loads a page as it is stored, with references to reusable content, for diffs and
-    exports."""
+    """Return the operation that loads a page for diffs and exports, with references to reusable content."""
     return GetPage(at=at, page_id=page_id, format="markdown")
 
 
 async def find_page(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page | None:
-    """Load a page. Return None if the page does not exist. A page of a revision is read from the cache if possible.
+    """Load a page. A page of a revision is read from the cache if possible. Return None if the page does not exist.
     Raises ApiError."""
     get = live.cached_or_fetch if isinstance(op.at, RevisionRef) else live.fetch
     try:

@@ -44,8 +44,7 @@ class FileToUpload:
 
 
 def check_file(entered: str, kind: storage.UploadKind) -> FileToUpload:
-    """Check the file at the path that the user entered, such as `~/logo.png`, and return it. Blocks while the disk is
-    read. Raises NotSendable."""
+    """Check the file at the entered path, such as `~/logo.png`, and return it. Blocks. Raises NotSendable."""
     path, opened = _open_file(entered)
     with opened:
         status = os.fstat(opened.fileno())
@@ -58,8 +57,7 @@ def check_file(entered: str, kind: storage.UploadKind) -> FileToUpload:
 
 
 def read_text(entered: str) -> str:
-    """Return the text of the file at the path that the user entered. Blocks while the disk is read. Raises
-    NotSendable."""
+    """Return the text of the file at the path that the user entered. Blocks. Raises NotSendable."""
     path, opened = _open_file(entered)
     with opened:
         _check_size(path, os.fstat(opened.fileno()).st_size, MAX_TEXT_BYTES)

@@ -236,7 +236,7 @@ def _threads(owner: str, at: Discussion, stamp: str, label: str, *, has_stamp: b
 def _want(
     owner: str, op: Operation[Any], stamp: str, label: str, *, needs_value: bool = False, has_stamp: bool = True
 ) -> Want:
-    """Return a want. With `has_stamp=False`, the response is fetched in each pass, because `stamp` does not show every
+    """Return a want. With `has_stamp=False`, the want is due in each pass, because `stamp` does not show every
     change."""
     stamp = inbox_plan.IMMUTABLE_STAMP if never_changes(op) else stamp
     is_complete_list = isinstance(op, Listing) and not isinstance(op, change_requests.ListOfOrganization)

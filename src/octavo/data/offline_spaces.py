@@ -278,8 +278,7 @@ class OfflineSpaces:
         await self._show_progress(planner, space_id, with_size=True)
 
     async def _show_progress(self, planner: OfflinePlanner, space_id: str, *, with_size: bool) -> None:
-        """Show the progress. With `with_size`, measure the size on disk too, and store the space for other
-        processes."""
+        """Show the progress. With `with_size`, measure the size on disk, and store the space for other processes."""
         pinned = await asyncio.to_thread(self._read_pinned, planner.owner) if with_size else {}
         if self._planner is not planner:
             return  # the space was removed meanwhile

@@ -43,7 +43,7 @@ MAX_FETCHED_STATUSES = 5
 """Maximum number of change requests whose status a poll fetches."""
 _LISTS = (spaces.List, change_requests.ListOfOrganization)
 _ACCOUNT_OPERATIONS = (users.Me, organizations.List)
-"""Operations whose responses rarely change. They are fetched again after `ACCOUNT_AGE`."""
+"""Operations whose responses rarely change, and are fetched again only after `ACCOUNT_AGE`."""
 ACCOUNT_AGE = timedelta(hours=1)
 RemoteChange: TypeAlias = Literal["threads", "replies", "reviews", "change_requests", "merges"]
 
@@ -67,7 +67,7 @@ class Poller:
         self._retry_at = LONG_AGO
         self._places = ListedPlaces()
         self._unlisted: list[ChangeRequest] = []
-        """Change requests that are no longer open or draft. Their new status is not fetched yet."""
+        """Change requests that are no longer open or draft, and whose new status is not fetched yet."""
 
     def on_key_pressed(self) -> None:
         """Record that the user is active. Polls are then more frequent."""

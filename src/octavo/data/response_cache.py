@@ -277,7 +277,8 @@ class ResponseCache:
         self._db.close()
 
     def _rows(self, query: str, *values: str) -> list[Any]:
-        """Return the rows that a query finds. Its first parameter is the namespace. Empty if the file is unreadable."""
+        """Return the rows that a query finds. The first parameter of the query is the namespace. Empty if the file is
+        unreadable."""
         try:
             return self._db.execute(query, (self._namespace, *values)).fetchall()
         except sqlite3.DatabaseError as error:
@@ -285,7 +286,7 @@ class ResponseCache:
             return []
 
     def _execute_later(self, statement: str, *values: str | float) -> None:
-        """Execute a statement in the background. Its first parameter is the namespace."""
+        """Execute a statement in the background. The first parameter of the statement is the namespace."""
         self._write(lambda db: db.execute(statement, (self._namespace, *values)))
 
     def _write(self, statement: Callable[[sqlite3.Connection], object]) -> None:

@@ -158,7 +158,7 @@ class PageName(NamedTuple):
     id: str
     title: str
     path: str
-    """Path in the page tree. It ends with a slash if the page has pages below it."""
+    """Path in the page tree, with a slash at the end if the page has pages below it."""
     git_path: str
 
 

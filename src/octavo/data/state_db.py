@@ -335,7 +335,7 @@ class StateDb:
 
 
 def read_fact(db: sqlite3.Connection, namespace: str, name: str) -> Any:
-    """Return a fact. None if it does not exist or is not JSON."""
+    """Return a fact. None if the fact does not exist or is not JSON."""
     query = "SELECT value FROM facts WHERE namespace = ? AND name = ?"
     row = db.execute(query, (namespace, name)).fetchone()
     try:

@@ -182,7 +182,8 @@ class SyncQueue:
         self._ready: dict[Rank, dict[str, float]] = {rank: {} for rank in Rank}
         """URLs that may be fetched now, by rank. Each value is the `Want.order` of the URL."""
         self._general_failures: set[str] = set()
-        """URLs of requests that failed for a reason that stops all requests. They are retried after the pause."""
+        """URLs of requests that failed for a reason that stops all requests. The failed requests are retried after the
+        pause."""
         self._paused_until = self._limited_until = self._limited_at = self._next_later_at = LONG_AGO
         self.paused_by: BaseException | None = None
         """The error that caused the last pause. None after the server has responded again."""

@@ -353,7 +353,7 @@ class Syncer(Generic[R]):
                     self._schedule_start()
 
     def _decode(self, wants: Iterable[tuple[Want, Version, Any]]) -> list[Any]:
-        """Return the values of stored bodies. None for an unreadable body, and for an incomplete list. Call this in any
+        """Return the values of stored bodies. None for an unreadable body or an incomplete list. Call this in any
         thread."""
         values = []
         for want, _, body in wants:

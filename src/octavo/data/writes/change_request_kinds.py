@@ -92,8 +92,7 @@ async def _change_request_merged_as(send: Send, at: ChangeRequestRef, main: str 
 
 
 def change_request_in(merged_from: Any) -> ChangeRequest | None:
-    """Return the change request in the field `mergedFrom` of a revision. None if the field contains no change
-    request."""
+    """Return the change request in the field `mergedFrom` of a revision. None if there is none."""
     try:
         codec = SPECS[change_requests.Get].codec
         return read(codec, to_json(merged_from)) if isinstance(merged_from, dict) else None
@@ -141,8 +140,8 @@ async def _search_for_update(send: Send, attempt: Attempt[change_requests.Update
 
 
 def review_target_changed(current: ChangeRequest, basis: Basis) -> Changed | None:
-    """Return why a review based on `basis` must not be sent: the change request is decided or was edited. None if it
-    may be sent."""
+    """Return why a review must not be sent: the change request is decided or was edited. None if the review may be
+    sent."""
     if current.status not in UNDECIDED:
         return Changed(f"the change request is {current.status} now")
     if basis.revision is not None and current.revision != basis.revision:
@@ -222,8 +221,7 @@ async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check
 
 
 async def _search_for_request(send: Send, attempt: Attempt[reviews.Request]) -> AlreadyDone | None:
-    """Return AlreadyDone if all reviews are requested. For a withdrawal, return AlreadyDone if the review is
-    outdated."""
+    """Return AlreadyDone if all reviews are requested, or if the review to withdraw is outdated."""
     at = attempt.op.at
     if attempt.basis.review is not None:
         submitted = (await send(reviews_of(at))).items

@@ -116,7 +116,8 @@ class SavedTexts:
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
     """Text of the other user by page id, for pages whose texts could not be merged."""
     restored: bool = True
-    """True if the pages in `conflicts` have the text of the other user. False if they have the text of the edit."""
+    """True if the pages in `conflicts` have the text of the other user. False if these pages have the text of the
+    edit."""
     warning: str = ""
     """Sentence that says that the edit may have replaced a text of another user, because that text could not be loaded.
     Empty if not."""

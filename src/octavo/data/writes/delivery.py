@@ -65,7 +65,7 @@ class Account:
 
     @property
     def shown(self) -> User | None:
-        """The user to show: `user`, or else `remembered`. None if both are unknown."""
+        """The user to show: `user`, or else `remembered`. None if neither is known."""
         return self.user or self.remembered
 
     async def load_user_id(self) -> str | None:
@@ -262,8 +262,8 @@ class OutboxDelivery:
         await self._entries.step(entry.id, confirm, confirm_superseded)
 
     def _refused_comments_reason(self, entry: OutboxEntry) -> str:
-        """Return why a review cannot be sent because of refused comments. Empty if it can be sent, and for other
-        entries."""
+        """Return why a review cannot be sent because of refused comments. Empty if the review can be sent, and for
+        other entries."""
         if not entry.facts.is_review or not entry.review:
             return ""
         refused = sum(other.review == entry.review and other.state == "failed" for other in self._entries.all)
@@ -322,8 +322,8 @@ def _is_unsent_resolve(entry: OutboxEntry) -> bool:
 
 
 class ConnectionState:
-    """The pause of the outbox after failed requests: its reason and its end. The pause grows with each failure. It ends
-    when the server responds, except during a rate limit."""
+    """The pause of the outbox after failed requests: its reason and its end. The pause grows with each failure, and
+    ends when the server responds, except during a rate limit."""
 
     def __init__(self, now: Callable[[], datetime], jitter: Callable[[], float]) -> None:
         self.stop_reason = ""
@@ -394,7 +394,8 @@ class ConnectionState:
         self.record_success()
 
     def record_response(self) -> bool:
-        """Record that the server responded to a request outside the outbox. Return whether this ended a pause."""
+        """Record that the server responded to a request outside the outbox. Return whether the response ended a
+        pause."""
         if self._is_token_refused and self._has_timed_pause:
             # The server may accept the token for reads but not for writes, so this response proves nothing.
             return False

@@ -52,7 +52,7 @@ class UnfinishedWrite(NamedTuple):
     lock_name: str
     began_at: datetime
     attempt: Attempt[Any] | None
-    """The write that has the lock. None if this version of Octavo cannot read it."""
+    """The write that has the lock. None if this version of Octavo cannot read the write."""
     later_writes: tuple[NewWrite, ...] = ()
     """Writes that are added to the outbox when this write is done."""
 
@@ -235,8 +235,7 @@ class _DirectWrite(NamedTuple):
             return SendResult("refused", _failure(self.failure_prefix, error), error=error)
 
     async def search_equal_write(self, attempt: Attempt[Any]) -> SendResult[Any]:
-        """Search for the result of an equal write that has the lock and is being sent. The baseline of that write is
-        used."""
+        """Search for the result of an equal write that has the lock, with the baseline of that write."""
         state, began_at = self.live.outbox.state, self.live.outbox.state.now()
         self.on_search()
         for _ in range(int(SEARCH_SECONDS / _POLL_SECONDS)):

@@ -245,8 +245,8 @@ MAX_OWN_FAILURES = 5
 """Number of failures after which a write no longer delays later writes. A failure counts only if the server responds to
 other requests."""
 MAX_BLOCKING_SEARCHES = 5
-"""Number of searches that found nothing after which a write no longer delays later writes. They take about 15
-seconds."""
+"""Number of searches that found nothing after which a write no longer delays later writes. This number of searches
+takes about 15 seconds."""
 MAX_WRITE_AGE = timedelta(hours=24)
 """An older write is sent only if the user retries it."""
 _MAX_UNDO = timedelta(seconds=MAX_UNDO_SECONDS)
@@ -274,8 +274,8 @@ class NewWrite:
     """For a new comment on a block: the beginning of the block's text. Empty if the text is unknown, or if only the old
     side of a diff has the block."""
     condition: Transaction[bool] | None = None
-    """Function that is called in the transaction that adds the write. If it returns False, the write is not added. None
-    if the write is always added."""
+    """Function that is called in the transaction that adds the write. The write is added if the function returns True.
+    None to always add the write."""
 
 
 @dataclass(frozen=True)
@@ -301,7 +301,7 @@ class OutboxEntry:
     reason: str = ""
     """Sentence that says why the write is not done. Empty if there is no problem."""
     held_until: datetime | None = None
-    """End of the undo delay. If it is None in the state `held`, the write waits for a retry by the user."""
+    """End of the undo delay. In the state `held`, None means that the write waits for a retry by the user."""
     due_at: datetime | None = None
     """When a queued write may be sent, or an unknown write may be searched. None if no step is planned."""
     started_at: datetime | None = None
@@ -334,7 +334,7 @@ class OutboxEntry:
 
     @property
     def created_id(self) -> str:
-        """Id of the created item. It is temporary until the write is done."""
+        """Id of the created item, which is temporary until the write is done."""
         return self.remote_id or f"pending-{self.id}"
 
     @property
@@ -366,8 +366,7 @@ class OutboxEntry:
 
     @cached_property
     def ordering_key(self) -> str:
-        """Key of the space or change request. Writes with the same key are sent in the order in which they were
-        made."""
+        """Key of a space or change request. Writes with the same key are sent in the order in which they were made."""
         return self.at.model_dump_json()
 
     @property
@@ -381,8 +380,7 @@ class OutboxEntry:
 
     @cached_property
     def target(self) -> tuple[str, str]:
-        """Key of the item that the write changes. Writes to the same item are sent in the order in which they were
-        made."""
+        """Key of the changed item. Writes to the same item are sent in the order in which they were made."""
         return self.ordering_key, self.facts.thread or f"page {self.facts.page}"
 
 
@@ -396,8 +394,7 @@ def release(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 
 
 def submit(entry: OutboxEntry, review: str, now: datetime, held_until: datetime | None) -> OutboxEntry:
-    """Return a pending comment as a part of `review`. It is held until `held_until`, or queued if `held_until` is
-    None."""
+    """Return a pending comment as a part of `review`: held until `held_until`, or queued if `held_until` is None."""
     due = now if held_until is None else None
     state: EntryState = "queued" if held_until is None else "held"
     entry = _require_state(entry, "pending")

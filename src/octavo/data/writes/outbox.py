@@ -66,8 +66,8 @@ class UndoResult(NamedTuple):
 
     message: str
     undone: tuple[OutboxEntry, ...]
-    """The entries that the undo has changed, the oldest first. They are canceled, pending again, or their opposite
-    writes are being sent."""
+    """The entries that the undo has changed, the oldest first. These entries are canceled or pending again, or their
+    opposite writes are being sent."""
     late: tuple[str, ...]
     """Ids of the entries that are being sent now, and can be undone afterward."""
     ended: frozenset[str]
@@ -101,11 +101,9 @@ class Outbox:
         jitter: Callable[[], float] = random.random,
         read_only: str = "",
     ) -> None:
-        """`read_only` is a sentence that says why writes are not allowed. Empty if they are allowed.
-
-        `timeout` is the maximum time of a request in seconds. The server may act on the request for `arrival_margin`
-        more seconds. Octavo searches for a lost write until then.
-        """
+        """`read_only` is a sentence that says why writes are not allowed. Empty if writes are allowed. `timeout` is the
+        maximum time of a request in seconds. The server may act on the request for `arrival_margin` more seconds.
+        Octavo searches for a lost write until then."""
         self.undo_seconds = undo_seconds
         self._read_only = read_only
         self.basis_for: Callable[[DurableWrite], Basis] = lambda op: Basis()
@@ -173,7 +171,7 @@ class Outbox:
         return tuple(entry for entry in self.entries if not self._account.may_send(entry))
 
     def other_account_reason(self, entry: OutboxEntry) -> str:
-        """Return a sentence that says which account must send `entry`. Empty if this account may send it."""
+        """Return a sentence that says which account must send `entry`. Empty if this account may send `entry`."""
         if self._account.may_send(entry):
             return ""
         author, sender = entry.author_name or "Another account", entry.author_name or "that account"
@@ -186,13 +184,13 @@ class Outbox:
             self._task.add_done_callback(self._on_worker_ended)
 
     async def add_all(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add writes that are undone together, and delete their drafts. Return the added entries. Raises NotSaved. Then
-        nothing is stored."""
+        """Add writes that are undone together, and delete their drafts. Return the added entries. Raises NotSaved, and
+        then stores nothing."""
         return await self._add(writes, undo_seconds=self.undo_seconds)
 
     async def add_pending_comments(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add comments that are pending until a review is submitted. Return the added entries. Raises NotSaved. Then
-        nothing is stored."""
+        """Add comments that are pending until a review is submitted. Return the added entries. Raises NotSaved, and
+        then stores nothing."""
         return await self._add(writes, state="pending")
 
     async def remove_pending_comments(
@@ -329,16 +327,14 @@ class Outbox:
         self.start()
 
     async def discard(self, entry_id: str) -> OutboxEntry | None:
-        """Delete an entry, and keep its text as a draft. Return the entry, or None if it is being sent or is done.
-        Raises NotSaved."""
+        """Delete an entry and keep its text as a draft. Return None if the entry is being sent or is done. Raises
+        NotSaved."""
         removed = await self._entries.remove((entry_id,), self._restore_draft, lambda entry: entry.state != "sending")
         return next(iter(removed), None)
 
     async def discard_unsent(self, draft_keys: Sequence[str], entry_ids: Sequence[str]) -> Discarded:
-        """Discard all versions of drafts, and pending comments, in one transaction.
-
-        Comments that are no longer pending are kept. Raises NotSaved. Then nothing is discarded.
-        """
+        """Discard all versions of drafts, and pending comments, in one transaction. Comments that are no longer pending
+        are kept. Raises NotSaved, and then discards nothing."""
         removals = [self._drafts.removal(key) for key in draft_keys]
 
         def work(db: sqlite3.Connection) -> Discarded:
@@ -370,8 +366,7 @@ class Outbox:
         self._worker.wake()
 
     def record_response(self) -> None:
-        """Record that the server responded to a request outside the outbox. Entries that waited for a response are sent
-        now."""
+        """Record a response to a request outside the outbox. Entries that waited for a response are sent now."""
         if self.connection.record_response():
             self._worker.wake()
 

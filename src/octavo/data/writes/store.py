@@ -160,8 +160,7 @@ def operation_in(fields: Any) -> Operation[Any]:
 
 
 def durable_operation_and_kind(fields: Any) -> tuple[Any, WriteKind[Any]]:
-    """Return the operation of `request_fields`, and its kind. Raises ValueError if the operation cannot wait in the
-    outbox."""
+    """Return the operation in a record, and its kind. Raises ValueError if the operation cannot wait in the outbox."""
     op = operation_in(fields)
     kind = write_kinds().get(type(op))
     if kind is None or not kind.is_durable:

@@ -65,7 +65,7 @@ class SuggestionOutcome:
 
     results: tuple[tuple[SuggestedText, SuggestionResult], ...]
     texts: Mapping[str, WrittenText]
-    """Text of each page before and after, by page id. Both are equal if the page is unchanged."""
+    """Text of each page before and after, by page id. The two texts are equal if the page is unchanged."""
     later_ids: tuple[str, ...] = ()
     """Ids of the outbox entries that resolve the threads."""
 

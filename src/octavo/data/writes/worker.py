@@ -1,7 +1,5 @@
-"""The worker of the outbox. It takes each step of an entry when the step is due.
-
-Several Octavo processes may use the same profile on a computer. Only the process that has the lock `outbox` sends.
-"""
+"""The worker of the outbox, which takes each step of an entry when the step is due. Several Octavo processes may use
+the same profile on a computer. Only the process that has the lock `outbox` sends."""
 
 from __future__ import annotations
 

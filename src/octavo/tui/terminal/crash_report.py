@@ -19,7 +19,7 @@ from octavo.redaction import redact
 
 def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
     """Write a report of an error to a new file, and return the text that is printed when the app ends. `unsaved` is a
-    sentence about drafts that could not be saved. If it is empty, the text says that all drafts are saved."""
+    sentence about drafts that could not be saved. If `unsaved` is empty, the text says that all drafts are saved."""
     while isinstance(error, WorkerFailed):
         error = error.error  # the traceback of `WorkerFailed` does not show where the error was raised
     summary = safe_line(redact(f"{type(error).__name__}: {error}"))

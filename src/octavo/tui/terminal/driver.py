@@ -1,4 +1,4 @@
-"""The terminal driver. It stops faster than Textual's driver. It keeps the first picture on the screen until the app
+"""The terminal driver. Stops faster than Textual's driver, and keeps the first picture on the screen until the app
 paints."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ESCAPE, _PASTE_START, _PASTE_END = "\x1b", "\x1b[200~", "\x1b[201~"
 _UNFINISHED = re.compile(
     r"\x1b(\[(20{0,2}|[?>][\d;]*|[468](;\d*){0,2})?|[O\]P_^X]|(\]\d|_G|P[\d>+!|])[^\x07\x1b]{0,4000}\x1b?)?"
 )
-"""An incomplete escape sequence. Its rest arrives sooner than the next key."""
+"""An incomplete escape sequence. The rest of such a sequence arrives sooner than the next key."""
 _SEQUENCE = re.compile(r"\x1b[\[O\]P_^X][^\x1b]*", re.DOTALL)
 """An escape sequence of several characters, such as a key or a mouse move, and the text after it."""
 _RESPONSE = re.compile(r"\x1b((\]\d|_G|P[\d>+!|])[^\x07\x1b]*(\x07|\x1b\\)|\[([?>][\d;]*[cu]|[468];\d+;\d+t))")
@@ -46,11 +46,8 @@ class EscapeOrAlt(Key):
 
 
 class KeyReader:
-    """Converts the input of a terminal to messages.
-
-    Textual's parser reads escape and a key as alt and the key, or drops the escape. It also reads an escape in pasted
-    text as the beginning of a key.
-    """
+    """Converts the input of a terminal to messages. Textual's parser reads escape and a key as alt and the key, or
+    drops the escape. Textual's parser also reads an escape in pasted text as the beginning of a key."""
 
     def __init__(self, parser: XTermParser) -> None:
         self._parser = parser
@@ -110,8 +107,7 @@ class KeyReader:
         return sequence[2:]
 
     def _escape_and_key(self, keys: str) -> Iterator[Message]:
-        """Yield the messages for `keys`: an escape, or an escape and another key. The latter may also mean alt and the
-        key."""
+        """Yield the messages for an escape, or for an escape and another key, which may also mean alt and the key."""
         plain = key_events(self._parser, keys[1:]) if keys[1:] else []
         with_alt = [*key_events(self._parser, keys), *key_events(self._parser, keys[1:], alt=True)] if plain else []
         if plain and with_alt and with_alt[0].key != plain[0].key:

@@ -133,8 +133,7 @@ def option_to_wait(program: Sequence[str]) -> str:
 
 
 def command_at_line(program: Sequence[str], path: str, line: int) -> list[str]:
-    """Return the command that opens a file at a line, counted from 1. An unknown editor opens the file at its
-    beginning."""
+    """Return the command that opens a file at a line, counted from 1, or at the top if the editor is unknown."""
     name = PurePath(program[0]).name.lower().removesuffix(".exe").removesuffix(".appimage")
     # after `--`, every argument is a file
     if line > 1 and "--" not in program:
@@ -183,8 +182,8 @@ class NotEdited:
 
 @dataclass(frozen=True)
 class FileNote:
-    """Describes a file that is open in an editor. It is saved beside the file, so that Octavo finds the file after a
-    crash."""
+    """Describes a file that is open in an editor. The note is saved beside the file, so that Octavo finds the file
+    after a crash."""
 
     title: str
     """Title of the draft, such as `Comment on Welcome`, or the title of a page."""

@@ -30,7 +30,7 @@ class Work:
     """Work for the background thread, which runs its steps one after the other."""
 
     def __init__(self, steps: Iterator[object], on_error: Callable[[Exception], object]) -> None:
-        """`on_error` gets the error of a step, after which no more steps run. It is called in the thread."""
+        """`on_error` is called in the thread with the error of a step. No more steps run after an error."""
         self._steps, self._on_error = steps, on_error
         self._context = copy_context()
         self.is_stopped = False
@@ -56,7 +56,7 @@ class Work:
 
 
 class PoliteThread:
-    """A background thread. It starts at the first work, and runs the newest work first."""
+    """A background thread that starts at the first work, and runs the newest work first."""
 
     def __init__(self) -> None:
         self._works: list[Work] = []

@@ -59,7 +59,8 @@ class CachedStylesheet(Stylesheet):
 
 
 def is_being_removed(node: DOMNode) -> bool:
-    """Return whether a node is being removed or was removed. It may have lost its children and key bindings."""
+    """Return whether a node is being removed or was removed. Such a node may have lost its children and key
+    bindings."""
     return node._pruning or node._closing  # for a scroll bar, Textual sets only `_closing`
 
 
@@ -203,14 +204,14 @@ def watchers_of(app: App[Any]) -> Iterable[list[tuple[DOMNode, object]]]:
 
 @replaces(Screen, "_compositor_refresh", 0xEA0E41F0)
 def _paint_unless_batched(original: Callable[..., None], screen: Screen[Any]) -> None:
-    """Paint nothing while the app batches updates. Textual would lose the frame, and would not paint the changes after
-    the batch."""
+    """Paint nothing while the app batches updates: Textual would lose the frame and the changes in it."""
     if not screen.app._batch_count:
         original(screen)
 
 
 def add_bindings(node: DOMNode, bindings: Iterable[Binding]) -> None:
-    """Add key bindings to a widget, screen or app. Its own bindings have priority."""
+    """Add key bindings to a widget, screen or app. For a key that the node already binds, the old binding is tried
+    first."""
     node._bindings = BindingsMap.merge([node._bindings, BindingsMap(bindings)])
 
 
@@ -261,8 +262,8 @@ class XTermParser(TextualParser):
 
 
 def key_events(parser: XTermParser, sequence: str, *, alt: bool = False) -> list[Key]:
-    """Return the key events for an escape sequence. Empty if the sequence is unknown. `alt` means that the alt key is
-    pressed too."""
+    """Return the key events for an escape sequence, or none for an unknown sequence. `alt` means that alt is pressed
+    too."""
     return list(parser._sequence_to_key_events(sequence, alt=alt))
 
 
