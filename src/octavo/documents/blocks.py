@@ -356,9 +356,8 @@ class BlockTree:
         return self.root
 
     def find_open_sibling(self, key: str, *parents: str) -> DraftBlock | None:
-        """Return the innermost open block with `key`, which the caller closes because its sibling begins. None if there
-        is none. Also None if a Markdown container or a block of `parents` was opened inside the block, because the new
-        block is nested there."""
+        """Return the innermost open block with `key`, which ends because its sibling begins. None if there is none, or
+        if the sibling is nested in an open Markdown container or block of `parents` inside the block."""
         for open_key, draft in reversed(self._open):
             if open_key == key:
                 return draft

@@ -87,11 +87,9 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hashable]]:
-    """Return the keys by which the blocks of each side are aligned.
-
-    The key of a heading is its text, so its level may differ. If one side repeats the text more often, the key also has
-    the level, for a heading that occurs once on each side.
-    """
+    """Return the keys by which the blocks of each side are aligned. The key of a heading is its text, so its level may
+    differ. The level is part of the key if one side has the text more often, but text and level together occur once on
+    each side."""
     headings = [[node for node in side if node.block.kind == "heading"] for side in (old, new)]
     old_texts, new_texts = (Counter(node.text for node in side) for side in headings)
     old_numbers, new_numbers = (Counter(node.number for node in side) for side in headings)
@@ -201,8 +199,8 @@ def _unique_equal_numbers(old: Sequence[Node], new: Sequence[Node]) -> frozenset
 
 
 def _copied_number(gap: DiffRange, old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> int | None:
-    """Return the number of the block in `gap` that was edited, and copied to another place before. None if there is
-    none. The gap is below a heading and has one block on each side."""
+    """Return the number of the block in `gap` that was copied to another place and then edited. None if there is none.
+    The gap is below a heading and has one block on each side."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]

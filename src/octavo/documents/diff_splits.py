@@ -24,7 +24,7 @@ _MIN_EQUAL_LENGTH = 25
 """Minimum number of letters at the beginning and at the end of a text that was split in two. If these are equal, most
 words between them may differ. The same applies to two texts that were joined."""
 _MIN_WORDS = 4
-"""A part with fewer words must have all of them in the undivided text."""
+"""If one of the texts has fewer words, both versions must have exactly the same words."""
 _FIRST_WIDE_LETTER = "\u0e00"
 """First letter of the scripts without spaces between words, from Thai to Korean."""
 _WORD = re.compile(r"\w+|[^\w\s]+")

@@ -71,7 +71,7 @@ def from_name(name: str) -> str | None:
 
 
 def from_editor_name(name: str) -> str | None:
-    """Return the emoji with a name or a common alias from the platform's editor. None if the editor has no such name."""
+    """Return the emoji with a name or common alias from the platform's editor. None if the editor has no such name."""
     code = _code_of(name.replace("-", "_"), _common_code)
     return _to_character(code) if code else None
 

@@ -326,7 +326,7 @@ def _is_part_of_list(text: str, start: int, end: int) -> bool:
 
 
 def escape_emoji_names(markdown: str) -> str:
-    """Return the Markdown of a text with a backslash before each name that would become an emoji, such as `:rocket:`."""
+    """Return the Markdown of a text with a backslash before each name of an emoji, such as `:rocket:`."""
 
     def escape(match: re.Match[str]) -> str:
         is_emoji = emoji.from_name(match[1].replace("\\_", "_")) is not None

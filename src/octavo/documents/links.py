@@ -32,7 +32,7 @@ SPACED_IMAGE = (
     r"!\[([^\[\]\n]{0,300})\]"
     r"""\(([^()<>"'\n]{1,300}(?:\([^()<>"'\n]{1,99}\)[^()<>"'\n]{0,99}){0,9}(?<=\.)(?:png|jpe?g|gif|svg|webp))[ ]*\)"""
 )
-"""A Markdown image whose path may contain spaces, such as `![](Screen Shot (1).png)`. The groups are its text and path."""
+"""A Markdown image whose path may contain spaces, such as `![](Screen Shot (1).png)`. Groups: its text and path."""
 _RESOURCE_NAMES = {
     "pages": "page",
     "files": "file",

@@ -457,7 +457,7 @@ def _page_reference(page: Json) -> Json:
 
 
 def _with_document(page: Json) -> Json:
-    """Return a page with the id of its text, and without flags that are False, because a missing flag means the same."""
+    """Return a page with the id of its text, and without flags that are False: a missing flag means the same."""
     return {**{name: value for name, value in page.items() if value is not False}, "document": document_id(page)}
 
 

@@ -54,7 +54,7 @@ def evaluate(condition: str, claims: Mapping[str, Any]) -> bool:
 
 
 def evaluate_expression(expression: str, names: Mapping[str, Any]) -> Any:
-    """Return the value of an expression in a page. UNKNOWN if it is invalid, or depends on a member that `names` lacks."""
+    """Return the value of an expression in a page. UNKNOWN if it is invalid, or needs a member that `names` lacks."""
     try:
         return _Evaluator(expression, names, missing=UNKNOWN).evaluate_all()
     except ConditionError:

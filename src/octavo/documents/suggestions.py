@@ -235,7 +235,7 @@ class ThreadAnchors:
         self._similar_keys: dict[str, str] = {}
 
     def for_document(self, document: Document, *, is_complete: bool) -> ThreadAnchors:
-        """Return the index for `document` and `is_complete`: this index if both are the same, else a new index."""
+        """Return this object if it is for `document` and `is_complete`, else a new object."""
         is_same = document is self.document and is_complete == self.is_complete
         return self if is_same else ThreadAnchors(document, is_complete=is_complete)
 
@@ -260,7 +260,7 @@ class ThreadAnchors:
         return self.by_key(threads) if self.needs_search(threads) else _group(threads, self._found_key)
 
     def needs_search(self, threads: Iterable[Comment]) -> bool:
-        """Return whether finding the blocks of threads takes long, so that `search` must do it in a background thread."""
+        """Return whether finding the blocks of threads takes so long that `search` must do it in a background thread."""
         nodes = (each.target.node for each in threads)
         unknown = {(each.id, each.preview or "") for each in nodes if each is not None} - self._exact_keys.keys()
         return len(unknown) * len(self.document.source) > _SEARCHED_AT_ONCE
@@ -325,7 +325,7 @@ class ThreadAnchors:
         return next((key for key, text in self.leaves if quote == text or (quote in text and not is_short)), "")
 
     def most_similar_key(self, text: str) -> str:
-        """Return the key of the block that is most similar to `text`, the old text of a block. Empty if none is similar."""
+        """Return the key of the block most similar to `text`, the old text of a block. Empty if none is similar."""
         old_text = _normalize(text)
         if len(old_text) < _MIN_LENGTH or len(self.leaves) > _MAX_BLOCKS:
             return ""
@@ -347,7 +347,7 @@ class ThreadAnchors:
 
 
 def quoted_text(thread: Comment) -> str:
-    """Return the beginning of the text that a thread quotes, to look it up in `added_texts`. Empty if it quotes none."""
+    """Return the beginning of the text that a thread quotes, as in `added_texts`. Empty if it quotes none."""
     return _normalize((thread.target.node.preview or "") if thread.target.node is not None else "")[:_QUOTE_LENGTH]
 
 
@@ -361,7 +361,7 @@ class TwoVersionAnchors:
         """True while `search` runs in a background thread."""
 
     def needs_search(self, threads: Iterable[Comment]) -> bool:
-        """Return whether finding the blocks of threads takes long, so that `search` must do it in a background thread."""
+        """Return whether finding the blocks of threads takes so long that `search` must do it in a background thread."""
         return self._new.needs_search(threads)
 
     def search(self, threads: Sequence[Comment]) -> None:

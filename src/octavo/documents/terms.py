@@ -58,7 +58,7 @@ class TermChange:
     is_code: bool = False
     """True if the term was code, in which upper case and lower case differ."""
     has_optional_capital: bool = False
-    """True if the term begins a sentence, or is part of a heading, so that its capitals may have no meaning."""
+    """True if the term begins with a capital, but only in headings and at the start of sentences."""
 
     @property
     def is_number(self) -> bool:

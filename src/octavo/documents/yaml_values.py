@@ -40,11 +40,11 @@ class YamlValue:
     """A value with its position in the text."""
 
     line: int
-    """The first line of the value, counted from 1."""
+    """The first line of the value, counted from 1. In an object, the line of its name."""
     value: Any
     """The value as JSON."""
     column: int = 0
-    """The column in which the value begins, counted from 1."""
+    """The column in which the value begins, counted from 1. In an object, the column of its name."""
     text: str | None = None
     """The source of a scalar, to tell `007` from `7`. None for lists and objects."""
     parts: Mapping[str, YamlValue] = field(default_factory=dict)

@@ -57,7 +57,7 @@ class Finding:
     block: str = ""
     """The key of the block. Empty if the problem is in no block."""
     words: str = ""
-    """The text at `place`."""
+    """The words that the finding is about, usually the text at `place`. Empty for whole lines or files."""
     suggestion: str | None = None
     """A replacement for `words`. None if there is none."""
     source: str = OWN_SOURCE
@@ -113,7 +113,7 @@ DEFAULT_RULES = frozenset(name for name, rule in RULES.items() if rule.is_defaul
 
 
 def new_finding(rule: str, message: str, path: str, place: Place = WHOLE_FILE, **others: Any) -> Finding:
-    """Return a finding with the severity of its rule. The message is sanitized, because it can contain a decoded URL."""
+    """Return a finding with the severity of its rule. The message is sanitized: it can contain a decoded URL."""
     return Finding(rule, RULES[rule].severity, safe_address(message), path, place, **others)
 
 
@@ -255,7 +255,7 @@ def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
 
 
 def _occurrences(url: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of a URL in a text, but not of longer URLs. Characters may be escaped or entities."""
+    """Yield the ranges of a URL in a text, but not inside longer URLs. It may contain escapes or entities."""
     after = re.compile(_AFTER_URL)
     is_plain = not ("\\" in text or "&" in text or " " in url)
     pattern = "" if is_plain else "".join(map(_url_character_pattern, url))

@@ -70,8 +70,8 @@ class Entry:
     path: Path | None = None
     """File of a document, relative to the root of the pages."""
     target: str = ""
-    """For a link, a URL, or the path of a page or file as `url_of_path` writes it, with an anchor. For a group or a
-    document without a file, its folder, or its text in the table of contents."""
+    """The target of a link: a URL, or a path as `url_of_path` returns it, with an anchor. For a group or a document
+    without a file, its folder, or its text in the table of contents."""
     children: list[Entry] = field(default_factory=list)
     slug: str = ""
     """Slug of a group. Empty if the slug follows from the title."""
@@ -90,7 +90,7 @@ class Folder:
     entries: list[Entry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     first_page: Path | None = None
-    """First page of the space, if the tree comes from the subfolders. None if there is none, or before reading."""
+    """First page of the space, if the tree comes from the subfolders and there is such a page. Else None."""
     summary: Path | None = None
     """File of the table of contents. None if the tree comes from the subfolders."""
     unlisted: list[Path] = field(default_factory=list)
@@ -99,13 +99,13 @@ class Folder:
     """Names on disk by exact name and by folded name, for each directory read so far. Exact names take precedence."""
 
     def report(self, path: Path | str, message: str) -> None:
-        """Record a problem with a file, once."""
+        """Record a problem with a file, unless it is already recorded."""
         problem = Problem(safe_address(readable_name(str(path))), safe_address(message))
         if problem not in self.problems:
             self.problems.append(problem)
 
     def text(self, path: Path) -> str | None:
-        """Return the text of a file with line feeds as line ends. If it cannot be read, report a problem and return None."""
+        """Return the text of a file, with line feeds as line ends. If unreadable, report a problem and return None."""
         data = self.data(path)
         if data is None:
             return None
@@ -148,7 +148,7 @@ class Folder:
             return False
 
     def resolve(self, url: str, start: Path) -> Path | None:
-        """Return the path that a URL in the page `start` refers to, without its anchor. None if it leaves the folder."""
+        """Return the path to which a URL in the page `start` leads, without anchor. None if it leaves the folder."""
         name = unquote(re.split("[#?]", url, maxsplit=1)[0])
         base = Path() if name.startswith("/") else start.parent
         path = Path(os.path.normpath(base / name.lstrip("/")))

@@ -76,7 +76,7 @@ class PageFile:
 
     @property
     def body(self) -> str:
-        """The Markdown of the page, without empty lines at its start."""
+        """The text after the front matter and its empty lines. The whole text if there is no front matter."""
         return self.text[self._start :].lstrip("\n") if self._start else self.text
 
     @cached_property

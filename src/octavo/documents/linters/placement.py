@@ -115,7 +115,8 @@ def innermost_block(document: Document, line: int) -> Block | None:
 
 
 def suggested_block(finding: Finding, document: Document, text: str) -> str | None:
-    """Return the Markdown of the block of a finding with the suggestion applied. None if there is no suggestion."""
+    """Return the Markdown of the block of a finding with the suggestion applied. None if there is no suggestion, or if
+    the finding is outside of the block."""
     block = document.find(finding.block) if finding.block and finding.suggestion is not None else None
     if block is None:
         return None

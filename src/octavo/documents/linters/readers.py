@@ -267,7 +267,8 @@ def read_reports(output: bytes, format_name: Format) -> tuple[tuple[Report, ...]
 
 
 def _read_lines(text: str) -> Iterator[Report]:
-    """Yield the findings in lines of the form `file:line[:column]: message`. Other lines are skipped."""
+    """Yield the findings in lines of the form `file:line[:column]: message`. Raises UnreadableReport if there are
+    none."""
     is_read = False
     for line in text.split("\n"):
         if (match := _LINE.fullmatch(line.strip())) is None:

@@ -159,8 +159,8 @@ def _words_without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
 
 
 def _are_related(old: SourceBlock, new: SourceBlock, shared_count: int, shorter_length: int) -> bool:
-    """Return whether two blocks with `shared_count` equal words belong in one hunk. `shorter_length` is the number of words
-    of the shorter block."""
+    """Return whether blocks with `shared_count` equal words belong in one hunk. The shorter has `shorter_length`
+    words."""
     if shared_count < _MIN_SHARED * shorter_length:
         return False
     kinds = {old.kind, new.kind}
@@ -265,7 +265,7 @@ _MIN_WORDS = 4
 MIN_ADDED_WORDS = 5
 """Minimum number of words of a block that counts as added by both sides in different places. Not for headings."""
 _MIN_MOVED_LIKENESS = 0.6
-"""Minimum share of equal words for a block to count as moved and edited."""
+"""Minimum share of equal words for a block in another place to count as a version of a block."""
 _MIN_REWRITTEN_LIKENESS = 0.1
 """Minimum share of equal words for a block to count as rewritten in place."""
 _MOVE_PAIR_LIMIT = 4000
