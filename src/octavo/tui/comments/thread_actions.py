@@ -131,14 +131,16 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
         )
 
 
+def resolution_write(at: Discussion, thread: Comment) -> NewWrite:
+    """Return the write that resolves an open thread or reopens a resolved one."""
+    action = "resolve the thread" if thread.is_open else "reopen the thread"
+    op = comments.Update(at=at, comment_id=thread.id, resolved=thread.is_open)
+    return NewWrite(op, action, context=thread_label(thread))
+
+
 def _resolution_writes(app: Shell, at: Discussion, comment: Comment) -> list[NewWrite]:
-    action = "resolve" if comment.is_open else "reopen"
     return [
-        NewWrite(
-            comments.Update(at=at, comment_id=each.id, resolved=comment.is_open),
-            f"{action} the thread",
-            context=thread_label(each),
-        )
+        resolution_write(at, each)
         for each in (comment, *linked_threads(app, at, comment))
         if each.is_open is comment.is_open and (each is comment or not why_not_in_discussion(app, at, "resolve", each))
     ]

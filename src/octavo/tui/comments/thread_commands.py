@@ -129,15 +129,7 @@ def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None])
     """Resolve open threads, or reopen resolved threads. The threads of `selection` all have the same status. Call
     `on_queued` when the writes are queued."""
     opens = not selection.threads[0].comment.is_open
-    action = "reopen the thread" if opens else "resolve the thread"
-    writes = [
-        NewWrite(
-            comments.Update(at=thread.at, comment_id=thread.comment.id, resolved=not opens),
-            action,
-            context=thread_actions.thread_label(thread.comment),
-        )
-        for thread in selection.threads
-    ]
+    writes = [thread_actions.resolution_write(thread.at, thread.comment) for thread in selection.threads]
     status = f"{'Reopening' if opens else 'Resolving'} {plural(len(selection.threads), 'thread')}…"
     app.writes.queue(*writes, message=f"{status}{selection.skipped_note}")
     on_queued()
@@ -161,11 +153,11 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
             # A draft is deleted only if it is the sent text, or the text with which the composer began.
             draft_keys_of_thread = (draft_key,) if drafts.get(draft_key) in (text, initial_text or None) else ()
             used_keys = (shared_key, *draft_keys_of_thread) if number == 0 else draft_keys_of_thread
-            label, ids = thread_actions.thread_label(each.comment), {"at": each.at, "comment_id": each.comment.id}
-            op = comments.CreateReply(**ids, body=Markdown(markdown=text))
+            label = thread_actions.thread_label(each.comment)
+            op = comments.CreateReply(at=each.at, comment_id=each.comment.id, body=Markdown(markdown=text))
             writes.append(NewWrite(op, "reply", draft_key, context=label, used_draft_keys=used_keys))
             if resolves and each.comment.is_open:
-                writes.append(NewWrite(comments.Update(**ids, resolved=True), "resolve the thread", context=label))
+                writes.append(thread_actions.resolution_write(each.at, each.comment))
         resolving = f" and resolving {pronoun}" if resolves else ""
         notice = f"Sending reply to {plural(len(threads), 'thread')}{resolving}…"
         app.writes.queue(*writes, message=f"{notice}{selection.skipped_note}")

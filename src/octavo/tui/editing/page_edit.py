@@ -25,14 +25,13 @@ from octavo.data.writes.text_edits import (
     SuggestedText,
     SuggestionOutcome,
     apply_suggestions,
-    resolve_write,
     revert_suggestions,
     suggested_texts,
 )
 from octavo.documents.blocks import Block
 from octavo.documents.source_reader import find_markers, parse
 from octavo.documents.suggestions import ThreadAnchors, find_suggestions, with_conflict_markers
-from octavo.tui.comments.thread_actions import thread_label
+from octavo.tui.comments.thread_actions import resolution_write
 from octavo.tui.core.dialog_draft import DialogDraft, save_or_get_error
 from octavo.tui.core.permissions import (
     why_no_editing,
@@ -406,7 +405,7 @@ def apply_to_page(
     page = thread.target.page
     title = (page.title if page is not None else None) or "the page"
     resolves = resolve and thread.is_open
-    later_writes = [resolve_write(at, thread, thread_label(thread))] if resolves else []
+    later_writes = [resolution_write(at, thread)] if resolves else []
     screen = app.screen
 
     async def send() -> SendResult[SuggestionOutcome]:
