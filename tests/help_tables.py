@@ -59,7 +59,7 @@ def settings() -> str:
 def rules() -> str:
     """Return the table of the rules of `octavo check`."""
     rows = [
-        (f"`{name}`", each.severity, "on" if each.is_default else "off", each.about) for name, each in RULES.items()
+        (f"`{name}`", each.severity, "on" if each.is_default else "off", each.problem) for name, each in RULES.items()
     ]
     return _table("| Rule | Severity | Default | Finds |", "| --- | --- | --- | --- |", rows)
 

@@ -163,6 +163,6 @@ def test_all_pairs_of_the_corpus_can_be_compared(capsys: pytest.CaptureFixture[s
         times.append((perf_counter() - start) * 1000)
         check_rebuilt_pages(found, old, new)
         assert not found.is_empty
-        assert found.size.after == diff(new, new).size.before
+        assert found.size.words_after == diff(new, new).size.words_before
     with capsys.disabled():
         print(f"\n{len(times)} pairs: median {statistics.median(times):.1f} ms, most {max(times):.1f} ms")

@@ -49,8 +49,8 @@ def test_yaml_survives_writing_and_reading(value: Any) -> None:
 def test_values_have_their_lines_and_source() -> None:
     found = parse_yaml("# first\ntitle: 007\n\nsource:\n  url: https://x.example\n  tags: [a, no]\n")
     assert found is not None
-    assert (found.parts["title"].line, found.parts["title"].value, found.parts["title"].text) == (2, 7, "007")
-    assert found.parts["source"].parts["url"].line == 5
+    assert (found.fields["title"].line, found.fields["title"].value, found.fields["title"].text) == (2, 7, "007")
+    assert found.fields["source"].fields["url"].line == 5
     assert found.value["source"]["tags"] == ["a", "no"]
 
 

@@ -35,7 +35,7 @@ _MIN_CODE_SIMILARITY = 0.85
 TITLED_KINDS = kinds_with("titled")
 
 _MIN_COPIED_SIMILARITY = 0.75
-"""Minimum similarity of an edited block to its old version if the old version was also copied elsewhere."""
+"""Minimum similarity of both versions of an edited block if one of them is also in another place."""
 
 MIN_MOVED_LENGTH = 25
 """Minimum length in characters for two equal blocks to count as one moved block."""
@@ -199,8 +199,8 @@ def _unique_equal_numbers(old: Sequence[Node], new: Sequence[Node]) -> frozenset
 
 
 def _copied_number(gap: DiffRange, old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> int | None:
-    """Return the number of the block in `gap` that was copied to another place and then edited. None if there is none.
-    The gap is below a heading and has one block on each side."""
+    """Return the number of the version of an edited block that is also in another place. None if there is none. `gap`
+    is below a heading and has one block on each side."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]

@@ -213,18 +213,19 @@ Entry = UnchangedBlocks | AddedBlock | RemovedBlock | ChangedBlock | MovedBlock 
 
 @dataclass(frozen=True, slots=True)
 class ChangeSize:
-    """Numbers of words: added, removed, on the page `before`, and on the page `after`."""
+    """Numbers of words of a page that were added and removed, and of all its words in both versions."""
 
     added: int = 0
     removed: int = 0
-    before: int = 0
-    after: int = 0
+    words_before: int = 0
+    words_after: int = 0
 
     @property
     def is_rewritten(self) -> bool:
         """Return whether most words were removed and most words are new. False for a short page."""
-        is_removed, is_added = self.removed > _REWRITTEN_SHARE * self.before, self.added > _REWRITTEN_SHARE * self.after
-        return is_removed and is_added and min(self.before, self.after) >= _MIN_WORDS
+        is_removed = self.removed > _REWRITTEN_SHARE * self.words_before
+        is_added = self.added > _REWRITTEN_SHARE * self.words_after
+        return is_removed and is_added and min(self.words_before, self.words_after) >= _MIN_WORDS
 
 
 @dataclass(frozen=True, slots=True)

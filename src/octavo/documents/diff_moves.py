@@ -471,7 +471,7 @@ def _join_replaced(run: list[DiffStep]) -> list[DiffStep]:
     if not size.is_rewritten or _has_same_words(old, new):
         return run
     step = DiffStep("restructured", old_nodes=tuple(old), new_nodes=tuple(new))
-    step.note = f"section replaced: {size.removed} of {size.before} words removed, {size.added} added"
+    step.note = f"section replaced: {size.removed} of {size.words_before} words removed, {size.added} added"
     step.inside = [*(DiffStep("removed", old=node) for node in old), *(DiffStep("added", new=node) for node in new)]
     return [step]
 

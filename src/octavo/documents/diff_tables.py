@@ -51,8 +51,8 @@ def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
 def _pair_by_cells(
     old: Block, new: Block, old_indexes: range, new_indexes: range, *, untitled: bool = False
 ) -> Iterator[ColumnPair]:
-    """Pair columns by their common cells, because their titles are not unique. With `untitled`, pair the remaining
-    columns by position."""
+    """Pair columns without equal titles by their common cells. With `untitled`, pair the remaining columns by
+    position."""
     before, after = (
         [_column_texts(table, index) for index in indices]
         for table, indices in ((old, old_indexes), (new, new_indexes))

@@ -76,11 +76,11 @@ class ReferenceResolver:
 
 @dataclass
 class SchemaReader:
-    """Reads the schemas of one operation. Counts their fields, because the number is limited."""
+    """Reads the schemas of one operation, with about `MAX_FIELDS` fields at most."""
 
     resolver: ReferenceResolver
-    count: int = 0
-    parts: int = 0
+    field_count: int = 0
+    part_count: int = 0
     """Number of `allOf` parts merged. Limited, because nested references can grow exponentially."""
     characters_left: int = 40_000
     """Remaining number of characters of descriptions. It is limited because rendering descriptions is slow."""
@@ -98,7 +98,7 @@ class SchemaReader:
     ) -> SchemaField:
         """Return the field for a schema, with its nested fields. If some are left out, `cut_off_reason` says why.
         References in `seen`, which are above the schema, are not followed again."""
-        self.count += 1
+        self.field_count += 1
         if isinstance(schema, bool):
             return SchemaField(name, "any" if schema else "nothing", required)
         raw, names = self.resolver.resolve(schema)
@@ -117,11 +117,11 @@ class SchemaReader:
             note = "; ".join(filter(None, (found.note, item_field.note and f"each {item_field.note}")))
             return replace(found, note=note, children=item_field.children, cut_off_reason=item_field.cut_off_reason)
         inner = _child_schemas(raw)
-        if inner and (depth >= MAX_SCHEMA_DEPTH or self.count > MAX_FIELDS):
+        if inner and (depth >= MAX_SCHEMA_DEPTH or self.field_count > MAX_FIELDS):
             return replace(found, cut_off_reason="deeper levels are not shown")
         children: list[SchemaField] = []
         for label, nested, is_required in inner:
-            if self.count > MAX_FIELDS:
+            if self.field_count > MAX_FIELDS:
                 return replace(found, children=tuple(children), cut_off_reason="more fields are not shown")
             children.append(self.read_field(label, nested, is_required, seen, depth + 1))
         return replace(found, children=tuple(children))
@@ -133,9 +133,9 @@ class SchemaReader:
         merged = {key: value for key, value in raw.items() if key != "allOf"}
         properties, required = first_items(merged.get("properties")), list(as_list(merged.get("required"))[:MAX_ITEMS])
         for part in parts[:MAX_ITEMS]:
-            self.parts += 1
+            self.part_count += 1
             part_schema, names = self.resolver.resolve(part)
-            if self.parts > _MAX_PARTS or set(names) & set(seen):
+            if self.part_count > _MAX_PARTS or set(names) & set(seen):
                 continue
             part_schema = self._merge_all_of(part_schema, (*seen, *names), depth + 1)
             properties |= first_items(part_schema.get("properties"))

@@ -369,7 +369,7 @@ class TwoVersionAnchors:
         self._new.search(threads)
         self._old.by_exact_block(threads)
 
-    def threads(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
+    def by_block(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
         """Return the threads by the key of their block. Threads without a block have the key "".
 
         A block is found by its key in the new or the old version, else by its text in one of them, else by similarity

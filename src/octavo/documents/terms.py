@@ -413,9 +413,9 @@ class TermMatch:
     replacement: str | None
     """The source with the new term. None if formats inside the term make the replacement ambiguous, or if the
     replacement would change more than words."""
-    before: str
+    text_before: str
     """The end of the text before the range on its line."""
-    after: str
+    text_after: str
     """The beginning of the text after the range on its line."""
 
 

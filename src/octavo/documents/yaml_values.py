@@ -47,7 +47,7 @@ class YamlValue:
     """The column in which the value begins, counted from 1. In an object, the column of its name."""
     text: str | None = None
     """The source of a scalar, to tell `007` from `7`. None for lists and objects."""
-    parts: Mapping[str, YamlValue] = field(default_factory=dict)
+    fields: Mapping[str, YamlValue] = field(default_factory=dict)
     """The values in an object, by name. Empty for other values."""
     items: tuple[YamlValue, ...] = ()
     """The values in a list. Empty for other values."""
@@ -109,15 +109,15 @@ class _ValueReader:
                 line, f"The text has more than {MAX_VALUES} values, or more than {MAX_DEPTH} nested levels."
             )
         if isinstance(node, yaml.MappingNode):
-            parts: dict[str, YamlValue] = {}
+            fields: dict[str, YamlValue] = {}
             for key, value in node.value:
                 if not isinstance(key, yaml.ScalarNode):
                     raise YamlError(key.start_mark.line + 1, "A name must be text.")
-                if key.value in parts:
+                if key.value in fields:
                     raise YamlError(key.start_mark.line + 1, f"{key.value} is set twice.", key.start_mark.column + 1)
                 inner = self.read(value, depth + 1)
-                parts[key.value] = replace(inner, line=key.start_mark.line + 1, column=key.start_mark.column + 1)
-            return YamlValue(line, {name: part.value for name, part in parts.items()}, column, None, parts)
+                fields[key.value] = replace(inner, line=key.start_mark.line + 1, column=key.start_mark.column + 1)
+            return YamlValue(line, {name: each.value for name, each in fields.items()}, column, None, fields)
         if isinstance(node, yaml.SequenceNode):
             items = tuple(self.read(each, depth + 1) for each in node.value)
             return YamlValue(line, [item.value for item in items], column, items=items)

@@ -58,12 +58,12 @@ def test_edited_blocks_of_a_long_page_are_found_by_the_search() -> None:
     assert anchors.needs_search(threads)
     assert both.needs_search(threads)
     assert anchors.by_likely_block(threads) == {**by_key, "": [*edited, whole]}
-    assert both.threads(threads) == {**by_key, "": [whole]}, "it is not known yet whether the blocks are gone"
+    assert both.by_block(threads) == {**by_key, "": [whole]}, "it is not known yet whether the blocks are gone"
     anchors.search(threads)
     both.search(threads)
     assert not anchors.needs_search(threads)
     assert not both.needs_search(threads)
-    assert anchors.by_likely_block(threads) == both.threads(threads) == {**by_key, **by_text, "": [whole]}
+    assert anchors.by_likely_block(threads) == both.by_block(threads) == {**by_key, **by_text, "": [whole]}
 
 
 OLD = "# Retries\n\nThe schedule cannot be changed. See below.\n\nGone for good, whatever was said.\n\n| A | B |\n| - | - |\n| 1 | 2 |\n"
@@ -90,7 +90,7 @@ def test_thread_on_old_version_is_on_its_block_and_not_outdated() -> None:
         "gone": thread("gone", key_of(OLD, "Gone for good, whatever was said."), None),
         "row": thread("row", key_of(OLD, "1\n2"), "1\n2"),
     }
-    placed = {each.id: key for key, found in both.threads([*threads.values()]).items() for each in found}
+    placed = {each.id: key for key, found in both.by_block([*threads.values()]).items() for each in found}
     assert placed == {name: each.target.node.id for name, each in threads.items() if each.target.node}
     assert not any(both.is_outdated(each) for each in threads.values())
     assert both.is_outdated(with_outdated(threads["gone"], value=True)), (
@@ -101,13 +101,13 @@ def test_thread_on_old_version_is_on_its_block_and_not_outdated() -> None:
     )
     lost = thread("lost", "elsewhere", "Nobody ever said this on either side.")
     assert both.is_outdated(lost)
-    assert both.threads([lost, thread("page", "", None)]).keys() == {""}
+    assert both.by_block([lost, thread("page", "", None)]).keys() == {""}
     assert not both.is_outdated(thread("page", "", None))
     edited = thread("edited", "before", "The schedule cannot be altered. See below, or above.")
-    assert list(both.threads([edited])) == [key_of(NEW, new)]
+    assert list(both.by_block([edited])) == [key_of(NEW, new)]
     assert both.is_outdated(edited)
     words = thread("words", "of another server", new)
-    assert list(both.threads([words])) == [key_of(NEW, new)]
+    assert list(both.by_block([words])) == [key_of(NEW, new)]
     assert not both.is_outdated(words)
 
 

@@ -150,7 +150,7 @@ def _sarif_rule(source: str, rule: str) -> dict[str, Any]:
         return {"id": rule or source}
     known = RULES[rule]
     level = {"level": _SARIF_LEVELS[known.severity]}
-    return {"id": rule, "shortDescription": {"text": known.about}, "defaultConfiguration": level}
+    return {"id": rule, "shortDescription": {"text": known.problem}, "defaultConfiguration": level}
 
 
 def _sarif_result(finding: Finding, rules: Sequence[str]) -> dict[str, Any]:

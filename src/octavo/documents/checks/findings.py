@@ -86,7 +86,7 @@ class Rule(NamedTuple):
     """A kind of problem that checks can find."""
 
     severity: Severity
-    about: str
+    problem: str
     """The problem that the rule finds, as a phrase without full stop."""
     is_default: bool = True
     """False if the rule is checked only on request."""
@@ -388,7 +388,7 @@ class _PageCheck:
             return
         if value is not None and not isinstance(value.value, dict):
             yield self._finding("front-matter", "the front matter has no fields", self._places.line_range(1))
-        for name, part in value.parts.items() if value is not None else ():
+        for name, part in value.fields.items() if value is not None else ():
             if (wanted := _FIELD_TYPES.get(name)) and not _has_type(part, wanted):
                 message = f"{name} must be {wanted}"
                 yield self._finding("front-matter", message, self._places.line_range(part.line), words=name)

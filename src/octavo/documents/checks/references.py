@@ -337,11 +337,11 @@ class CheckedFolder:
     includes: LazyPages = field(default_factory=lambda: LazyPages({}))
     summary: CheckedPage | None = None
     """The table of contents. None if the subfolders are the page tree."""
-    unlisted: Collection[str] = ()
+    unlisted_pages: Collection[str] = ()
     """Paths of the pages that are not in the table of contents."""
     tree_paths: Mapping[str, str] = field(default_factory=dict)
     """The file of each page, by the path of the page in the page tree. A group has its own path instead."""
-    repeated: tuple[tuple[str, str], ...] = ()
+    pages_with_same_path: tuple[tuple[str, str], ...] = ()
     """Pairs of files whose pages have the same path."""
     files: Collection[str] = ()
     """Paths of all files that are not pages."""
@@ -403,11 +403,11 @@ class CheckedFolder:
     def _unlisted(self) -> Iterator[Finding]:
         if self.summary is not None:
             message = f"the page is not in {posixpath.basename(self.summary.path)}"
-            for path in self.unlisted:
+            for path in self.unlisted_pages:
                 yield new_finding("not-in-summary", message, path)
 
     def _repeated_paths(self, index: SpaceIndex) -> Iterator[Finding]:
-        for path, other in self.repeated:
+        for path, other in self.pages_with_same_path:
             yield self._duplicate_path(path, f"{path} has the same path as {other}", index)
         for path, places in self._places_of_entries(index).items():
             for place in places[1:]:
@@ -460,8 +460,8 @@ class CheckedFolder:
             place = Place(error.line, max(1, error.column), error.line, max(1, error.column))
             yield new_finding("front-matter", f"{reason[:1].lower()}{reason[1:]}", self.configuration_path, place)
             return
-        redirects = value.parts.get("redirects") if value is not None else None
-        parts = redirects.parts if redirects is not None else {}
+        redirects = value.fields.get("redirects") if value is not None else None
+        parts = redirects.fields if redirects is not None else {}
         # The platform ignores a redirect from the path of a page.
         targets = {
             _url_path(source): _url_path(part.value)

@@ -295,12 +295,11 @@ def _digest(conflict: Conflict) -> str:
 
 
 class _MarkedPart(NamedTuple):
-    """A part of a merged page that is written between conflict markers. `before` and `after` are the white space around
-    it in the page without markers."""
+    """A part of a merged page that is written between conflict markers, and the white space around it without markers."""
 
     content: Conflict | MergedBlock
-    before: str
-    after: str
+    space_before: str
+    space_after: str
 
 
 def read_marked_page(text: str, written_merge: MergedPage | None = None) -> MergedPage:
@@ -317,7 +316,7 @@ def read_marked_page(text: str, written_merge: MergedPage | None = None) -> Merg
         request = "\n".join(lines[mark.middle + 1 : mark.last])
         same_sides = by_sides.get((_strip_blank_lines(main), _strip_blank_lines(request)))
         found = same_sides.pop(0) if same_sides else None
-        _add_text(pieces, "\n".join(lines[end : mark.first]), found.before if found is not None else None)
+        _add_text(pieces, "\n".join(lines[end : mark.first]), found.space_before if found is not None else None)
         end = mark.last + 1
         after = end
         while after < len(lines) - 1 and not lines[after].strip():
@@ -325,7 +324,7 @@ def read_marked_page(text: str, written_merge: MergedPage | None = None) -> Merg
         gap = "\n" + "".join(line + "\n" for line in lines[end:after])
         end = after
         if found is not None:
-            pieces.append(MergedChild(found.content, found.after if gap == "\n\n" else gap))
+            pieces.append(MergedChild(found.content, found.space_after if gap == "\n\n" else gap))
         else:
             sides = [each or None for each in (_strip_blank_lines(main), _strip_blank_lines(request))]
             both = "\n\n".join(side for side in sides if side is not None)

@@ -93,7 +93,7 @@ def build_side(
 
 
 def _rewrite_note(size: ChangeSize, side: str) -> str:
-    summary = f"This page was rewritten: {size.removed} of {size.before} words removed, {size.added} added."
+    summary = f"This page was rewritten: {size.removed} of {size.words_before} words removed, {size.added} added."
     if side == "new":
         return f"{summary} Below is the new page. Press | for the old page."
     return f"{summary} Below is the old page. Press | for the diff."

@@ -314,7 +314,7 @@ def _locate_in_yaml(text: str, inner_path: Sequence[int | str]) -> tuple[str, Se
         if parsed is not None and isinstance(path_part, int) and path_part < len(parsed.items):
             child = parsed.items[path_part]
         elif parsed is not None and isinstance(path_part, str):
-            child = parsed.parts.get(path_part)
+            child = parsed.fields.get(path_part)
         if child is not None:
             parsed = child
             path.append(path_part)
@@ -490,13 +490,13 @@ def _editor_item(field: FormField, line: str) -> Any:
         parsed = yaml_values.parse_yaml(line) if field.item_kind == "line" and line.startswith("{") else None
     except YamlError:
         return line
-    return parsed.value if parsed is not None and parsed.parts else line
+    return parsed.value if parsed is not None and parsed.fields else line
 
 
 def _read_texts(
     parsed: YamlValue, fields: Sequence[FormField], depth: int, initial: FieldTexts, texts: dict[str, str | None]
 ) -> None:
-    for name, parsed_part in parsed.parts.items():
+    for name, parsed_part in parsed.fields.items():
         matching = [field for field in fields if field.json_path[depth] == name]
         if not matching:
             names = ", ".join(dict.fromkeys(field.json_path[depth] for field in fields))
@@ -507,7 +507,7 @@ def _read_texts(
             texts[name] = initial[name] if is_same_text(text, initial[name]) else text
         elif parsed_part.value is None:
             texts |= {each.name: None if initial[each.name] is None else "" for each in matching}
-        elif not parsed_part.parts:
+        elif not parsed_part.fields:
             inner_names = ", ".join(dict.fromkeys(each.json_path[depth + 1] for each in matching))
             raise YamlError(parsed_part.line, f"{name} must contain values with these names: {inner_names}.")
         else:
@@ -521,7 +521,7 @@ def _text_of(field: FormField, parsed_part: YamlValue) -> str | None:
     if value is None or field.kind == "structure" or (field.kind == "yes or no" and isinstance(value, bool)):
         return text_of_value(field, value)
     if field.kind in ("list", "choices") and parsed_part.text is None:
-        if parsed_part.parts:
+        if parsed_part.fields:
             raise YamlError(
                 parsed_part.line, f"{field.json_path[-1]} must be a list: start each item on its own line with “- ”."
             )
@@ -534,6 +534,6 @@ def _text_of(field: FormField, parsed_part: YamlValue) -> str | None:
 def _item_line(field: FormField, item: YamlValue) -> str:
     if item.text is not None and "\n" not in item.text:
         return item.text
-    if field.item_kind == "line" and item.parts:
+    if field.item_kind == "line" and item.fields:
         return json.dumps(item.value, ensure_ascii=False)
     raise YamlError(item.line, f"Each item in {field.json_path[-1]} must be one line of text.")

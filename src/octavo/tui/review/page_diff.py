@@ -299,7 +299,7 @@ class PageDiff:
         def word_change(thread: Comment) -> WordChange:
             return anchors.word_change(thread) if is_searched else ""
 
-        lines = self._threads.summaries(anchors.threads(threads), word_change, self.word_changes.moved_to)
+        lines = self._threads.summaries(anchors.by_block(threads), word_change, self.word_changes.moved_to)
         for key, drafts in by_block(self._pages.unsent_of(change.key)).items():
             block_key = key if key and any(side.find(key) for side in anchors.documents) else ""
             lines[block_key] = [*lines.get(block_key, []), *self._threads.draft_summaries(drafts)]
@@ -483,7 +483,7 @@ class PageDiff:
         if block.kind == "thread":
             return [thread for thread in self.page_threads if thread.id == block.key]
         anchors = self._layout.anchors(self._pages.key)
-        return threads_in_block(block, anchors.threads(self.page_threads)) if anchors is not None else []
+        return threads_in_block(block, anchors.by_block(self.page_threads)) if anchors is not None else []
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:

@@ -119,7 +119,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         anchors, threads = TwoVersionAnchors((compared.old, compared.new)), tuple(self._threads.values())
         await asyncio.to_thread(anchors.search, threads)
         self._outcome = outcome
-        self._show(compared, anchors.threads(threads))
+        self._show(compared, anchors.by_block(threads))
 
     def _show(self, compared: PageComparison, blocks: Mapping[str, Sequence[Comment]]) -> None:
         self.view.show(compared, title=self.page_title, key="outcome")

@@ -125,13 +125,13 @@ def _by_page(rows: Iterable[TermRow]) -> list[tuple[PageMatches, tuple[TermMatch
 
 def excerpt(match: TermMatch, width: int) -> Content:
     """Return a line such as `open the board → dashboard page`, with `width` characters before the term."""
-    before = match.before if len(match.before) <= width else f"…{match.before[-width:]}"
+    before = match.text_before if len(match.text_before) <= width else f"…{match.text_before[-width:]}"
     old = Content.styled(" ".join(match.text.split()), "$error strike")
     if match.replacement is None:
-        return Content.assemble((before, "$octavo-muted"), old, (match.after, "$octavo-muted"))
+        return Content.assemble((before, "$octavo-muted"), old, (match.text_after, "$octavo-muted"))
     new = Content.styled(" ".join(match.replacement.split()), "$success")
     arrow = (" → ", "$octavo-muted")
-    return Content.assemble((before, "$octavo-muted"), old, arrow, new, (match.after, "$octavo-muted"))
+    return Content.assemble((before, "$octavo-muted"), old, arrow, new, (match.text_after, "$octavo-muted"))
 
 
 # Editing the pages
@@ -325,7 +325,7 @@ class TermScreen(ListView[TermRow]):
         rows: RowList[TermRow] = RowList(
             self._draw,
             key=lambda row: row.key,
-            search=lambda row: f"{row.page_title} {row.match.before}{row.match.text}{row.match.after}",
+            search=lambda row: f"{row.page_title} {row.match.text_before}{row.match.text}{row.match.text_after}",
             groups=lambda row: [
                 RowHeading(row.page_title, plural(len(_matches(row.page_matches)), "place"), row.page_matches.page.id)
             ],
