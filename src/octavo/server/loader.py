@@ -186,10 +186,9 @@ class _OpenedSpace:
         return cls(main, layout, folder, created)
 
     def base_of_merge(self, world: World, before: Json, after: Json) -> Json:
-        """Return the base for merging `after` into the space: `before`, but exported pages as they are in the space now.
+        """Return the base for merging `after` into the space: `before` with the current content of exported pages.
 
-        An export writes links in another form than the space. With this base, the merge takes the text of an exported file
-        without a conflict.
+        An export changes the form of links. With this base, such changes are not in conflict with the space.
         """
         main_pages, earlier_pages = (
             {page["id"]: page for page in page_trees.walk(each["pages"])} for each in (self.main, before)
@@ -358,8 +357,8 @@ class _FolderReader:
             self._keys[key] = page_id or self.world.new_id()
 
     def _created_id(self, entry: Entry, key: str, known_ids: set[str]) -> str | None:
-        """If an export wrote `entry` for a page that was created in the space, add the ID of this page to `known_ids` and
-        return the ID. Otherwise, return None."""
+        """Return the ID of the page or file that was created in the space and exported as `entry`, and add the ID to
+        `known_ids`. None if there is no such page or file."""
         name = key if entry.path is not None else f"{entry.kind}:{entry.title}"
         page_id = self.opened.created.get(name) if self.opened is not None else None
         if page_id is None or page_id in known_ids:

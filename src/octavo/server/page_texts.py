@@ -41,10 +41,10 @@ _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
 
 
 def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
-    """Return `text` with reusable content and an end tag after each include tag. The tag of empty content is removed.
+    """Return `text` with the reusable content and an end tag after each include tag. A tag of empty content is removed.
 
-    A tag of content that is missing, includes itself or exceeds a limit gets no content, and no end tag unless the tag is
-    inside other reusable content.
+    If the content is missing, includes itself or exceeds a limit, the tag stays as it is. Inside other reusable content,
+    the tag gets an end tag.
     """
     if "include" not in text or not revision["reusableContents"]:
         return text

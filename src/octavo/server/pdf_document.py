@@ -134,7 +134,7 @@ _CODE_LINE_WIDTH = 88
 _TEXT_LENGTH = 1 << 20
 """Maximum number of characters in a block. More text is left out."""
 _PARAGRAPH_LENGTH = 10_000
-"""Maximum number of characters in a printed paragraph. Longer texts are split, because reportlab is slow for long ones."""
+"""Maximum number of characters in a printed paragraph. Longer texts are split, because reportlab prints them slowly."""
 _COLUMN_WIDTH = 24
 """Minimum width of a table column, in points. A wider table is printed in parts below each other."""
 _CELL_LENGTH = 8000

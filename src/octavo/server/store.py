@@ -75,7 +75,7 @@ class SearchHit(NamedTuple):
     title: str
     snippet: str
     partial_match_section: int | None
-    """ID of the section if only its title or parts of words match, so that `snippet` contains no match. Otherwise None."""
+    """ID of the section if `snippet` contains no match, because only the title or parts of words match. Otherwise None."""
 
 
 _HIT_MARK = "\x02"

@@ -385,14 +385,10 @@ def organization_setup() -> Any:
     return tomllib.loads((_FOLDER / "organization.toml").read_text(encoding="utf-8"))
 
 
-_READER_STEP = 11
-"""Step in the list of members with the Reader role: every eleventh is in all teams with this role."""
-
-
 def create_team(world: World, team: Any) -> None:
     """Create a team with its members and owner, and give it a role in its collection."""
     at = OrganizationRef(organization_id=ORGANIZATION)
-    readers = [person.id for person in members() if person.role == "read"][::_READER_STEP]
+    readers = [person.id for person in members() if person.role == "read"][::11]
     team_members = (*team["members"], *(readers if team["role"] == "read" else ()))
     run_operation(teams.Create(at=at, title=team["title"], members=team_members), world)
     run_operation(teams.AddMember(at=at, team_id=team["id"], user_id=team["owner"], role="owner"), world)

@@ -51,7 +51,7 @@ CHANGE_REQUESTS = 600
 """Minimum number of open change requests in the large demo."""
 _MONTHS_OF_SPACE = 46
 _DISCUSSED_MONTHS = 8
-"""Number of months at the end of a space whose pages have threads."""
+"""Number of the latest months in a space. Only pages about these months have threads."""
 _FIRST_YEAR = 2023
 _STATION_SPACES_AGE = timedelta(days=110)
 _ACTIVITY_DAYS = timedelta(days=90)

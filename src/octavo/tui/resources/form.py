@@ -335,7 +335,7 @@ class FormDialog(Dialog[None]):
             self._show_message(NOTHING_CHANGED)
         else:
             self._save_draft()
-            self.state.is_sending = True  # Before the task starts, so that a second key press sends nothing.
+            self.state.is_sending = True  # Set before the task starts, so that a second key press sends nothing.
             self._show_message(self.state.form.progress_notice)
             self._send_task = self._shell.background(self._send_and_report())
 
@@ -343,7 +343,7 @@ class FormDialog(Dialog[None]):
         started_at = monotonic()
         seconds_timer = self.set_interval(1.0, lambda: self._show_seconds(monotonic() - started_at))
         focused, fields_container = self.focused, self.query_one(".form--body")
-        fields_container.disabled = True  # Otherwise, text that is typed while the form is sent would be lost.
+        fields_container.disabled = True  # Text that is typed while the form is sent would be lost.
         try:
             outcome = await self.state.send(self._show_progress)
         except asyncio.CancelledError:

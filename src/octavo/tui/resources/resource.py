@@ -177,8 +177,8 @@ class RequiredPermissions:
     on_item: bool = False
     """True if `update` and `delete` are permissions on the item. False if they are permissions on its parent."""
     place_fields: Mapping[str, str] = field(default_factory=dict)
-    """Permission to create items in a space or collection, by the form field that chooses it: `{"parent": "create"}`.
-    Without `on_item`, `update` and `delete` are permissions on this space or collection."""
+    """Permission to create an item in a space or collection, by the form field for the space or collection, such as
+    `{"parent": "create"}`. Without `on_item`, `update` and `delete` are permissions on the space or collection."""
     allows_leaving: bool = False
     """True if users may remove themselves without permission, for example from a team."""
 

@@ -314,7 +314,7 @@ class BrowserScreen(ListView[Any]):
         self.level.resource, self.snapshot, self._new_key = resource, Snapshot(), ""
         self.follow("list", None)
         self.rows.selection.clear()
-        self.rows.show(())  # Before the filter is removed, because `set_filter` redraws the rows.
+        self.rows.show(())  # Otherwise, `set_filter` would redraw the old rows.
         self.rows.set_filter("")
         self.rows.returning_key = None
         self.rows.columns = self.table.headings()

@@ -97,7 +97,7 @@ class TableState:
             self._sorted_items, self._sort_keys = items, {}
         if (keys := self._sort_keys.get(column)) is None:
             keys = self._sort_keys[column] = [column.sort_key(each, name_of) for each in items]
-        # Indexes instead of pairs, because many new objects would start the garbage collector during the sort.
+        # This sorts indexes. Many new pairs would start the garbage collector during the sort.
         indexes = [index for index, key in enumerate(keys) if key is not None]
         indexes.sort(key=cast(Callable[[int], Any], keys.__getitem__), reverse=self.is_descending)
         return [items[index] for index in indexes] + [
@@ -210,7 +210,7 @@ class DetailLoader:
         if key != self._key:
             self._stop()
             self._key = key
-            # A function, because a worker that is canceled before its start would not await a coroutine.
+            # `load` is a function. A coroutine would not be awaited if the worker is canceled before its start.
             load: WorkType[None] = partial(self._load, resource, arguments, item, key)
             self._load_delay.start(LOAD_DELAY, lambda: self._view.run_worker(load, group="details"))
         return LOADING

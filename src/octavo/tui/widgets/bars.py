@@ -116,8 +116,8 @@ class KeyBar(Widget):
         self.check_idle()
 
     def on_idle(self) -> None:
-        # Done when idle, because the signal comes several times per key press, mostly without a change. A screen that is
-        # being removed has incomplete widgets, so `key_bar` cannot find its commands.
+        # Textual announces new bindings several times per key press, mostly without a change. A screen that is being
+        # removed has incomplete widgets, so `key_bar` cannot find its commands.
         if self._is_outdated and self.is_attached and not is_being_removed(self.screen):
             self._is_outdated = False
             if not self._shown or not self.screen.is_current:
@@ -167,8 +167,7 @@ class KeyBar(Widget):
         for start, end, command in self._spans:
             if start <= event.x < end:
                 event.stop()
-                # The app runs the command. In a handler of this screen, a command that closes the screen would wait for
-                # its own end, because closing waits for all handlers.
+                # The app runs the command, because the closing of a screen waits for all handlers of the screen.
                 self.app.call_later(command.run)
 
 

@@ -69,8 +69,8 @@ _NO_KEY = "palette."
 
 
 class StillLoading(str):
-    """Reason why a command cannot run now: its data is loading. After other reasons, the app ignores the next keys. Dialogs
-    that confirm writes never use `StillLoading`, so that a held key never confirms."""
+    """Reason why a command cannot run now: its data is loading. After any other reason, the app ignores keys until the user
+    pauses. Dialogs that confirm writes never use `StillLoading`, so that a held key never confirms."""
 
     __slots__ = ()
 

@@ -52,11 +52,10 @@ class DialogFrame(Vertical):
 
 
 def prepare_screen(screen: Screen[Any], event: Event) -> bool:
-    """Return True if a screen should handle `event`. False for an outdated resize, because two queued sizes would alternate
-    forever.
+    """Return True if a screen should handle `event`. False for a resize to an outdated size.
 
-    Also give a new screen its breakpoint classes before it has widgets. Textual gives them after the first layout, so panes
-    would have a wrong width for a moment.
+    Also give a new screen its breakpoint classes. Textual does this only after the first layout, in which panes would have
+    a wrong width.
     """
     app = screen.app
     if isinstance(event, Compose):

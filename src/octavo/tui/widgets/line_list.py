@@ -259,7 +259,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._scroll_to_cursor()
         self._announce_selection()
         if self.waiting_commands and keys:
-            self.call_later(self.run_waiting_commands)  # Later, because the view may still select another item.
+            self.call_later(self.run_waiting_commands)  # The view may first select another item.
 
     @property
     def is_waiting_for_lines(self) -> bool:
@@ -373,8 +373,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._set_cursor(len(self.keys) - 1, step=-1)
 
     def go_to_heading(self, step: int) -> None:
-        """Select the first item below the next heading (1). With -1, select the first item below the current heading,
-        or from there below the previous heading."""
+        """Select the nearest item after (1) or before (-1) the cursor that is the first item below a heading."""
         below_headings = {bisect_left(self.first_lines, line) for line in self.extra_lines}
         first_items = {self._nearest_stop(index, 1) for index in below_headings if index < len(self.keys)}
         candidates = [item for item in first_items if (item > self.cursor if step > 0 else item < self.cursor)]

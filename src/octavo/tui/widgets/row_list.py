@@ -463,7 +463,7 @@ class RowList(LineList, Generic[T]):
 
     async def open_filter(self) -> None:
         await super().open_filter()
-        # In advance, so that the first typed letter is as fast as the next letters.
+        # The texts are computed in advance, so that the first typed letter is as fast as the next letters.
         self.run_worker(self.search_texts.compute_in_steps(), exclusive=True, group="search texts")
 
     def clear_filter(self) -> None:
