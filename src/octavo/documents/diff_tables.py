@@ -58,7 +58,7 @@ def _pair_by_cells(
         for table, indices in ((old, old_indexes), (new, new_indexes))
     )
     pair_values = [
-        {j: share for j, other in enumerate(after) if (share := _shared_share(one, other)) >= _MIN_CELLS_IN_COMMON}
+        {j: share for j, other in enumerate(after) if (share := _common_share(one, other)) >= _MIN_CELLS_IN_COMMON}
         for one in before
     ]
     i = j = 0
@@ -88,7 +88,7 @@ def _column_texts(table: Block, column: int) -> Counter[str]:
     return Counter(text for cells in rows if column < len(cells) and (text := plain_text(cells[column].runs).strip()))
 
 
-def _shared_share(one: Counter[str], other: Counter[str]) -> float:
+def _common_share(one: Counter[str], other: Counter[str]) -> float:
     return (one & other).total() / max(one.total(), other.total(), 1)
 
 

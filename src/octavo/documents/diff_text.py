@@ -42,23 +42,23 @@ def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
     """Compare two texts word by word."""
     old, new = tuple(old), tuple(new)
     names = {run.text for run in (*old, *new) if run.kind in _NAMED_LINK_KINDS}
-    before, after = split_tokens(old, names), split_tokens(new, names)
-    found = _join_near_changes(diff_ranges(_token_keys(before), _token_keys(after)), before)
+    old_tokens, new_tokens = split_tokens(old, names), split_tokens(new, names)
+    found = _join_near_changes(diff_ranges(_token_keys(old_tokens), _token_keys(new_tokens)), old_tokens)
     if any(
         _WIDE.match(token.text)
         for diff_range in found
         if diff_range.equal
-        for token in before[diff_range.i1 : diff_range.i2]
+        for token in old_tokens[diff_range.i1 : diff_range.i2]
     ):
-        found = _join_in_clauses(found, before)
+        found = _join_in_clauses(found, old_tokens)
     builder = _ChangeBuilder()
     changed = 0
     for diff_range in found:
         if diff_range.equal:
             for index in range(diff_range.i2 - diff_range.i1):
-                builder.put_pair(before[diff_range.i1 + index], after[diff_range.j1 + index])
+                builder.put_pair(old_tokens[diff_range.i1 + index], new_tokens[diff_range.j1 + index])
             continue
-        removed, inserted = before[diff_range.i1 : diff_range.i2], after[diff_range.j1 : diff_range.j2]
+        removed, inserted = old_tokens[diff_range.i1 : diff_range.i2], new_tokens[diff_range.j1 : diff_range.j2]
         if _has_same_letters(removed, inserted):
             for old_token, new_token in _split_at_same_letters(removed, inserted):
                 builder.put_pair(old_token, new_token)
@@ -69,7 +69,7 @@ def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
         for token in inserted:
             builder.put("insert", token)
             changed += len(token.text)
-    total = sum(len(each.text) for each in before) + sum(len(each.text) for each in after)
+    total = sum(len(each.text) for each in old_tokens) + sum(len(each.text) for each in new_tokens)
     return TextChange(builder.words(), changed / total if total else 0.0)
 
 
@@ -122,12 +122,12 @@ def slices(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _join_near_changes(ranges: Sequence[DiffRange], before: Sequence[Token]) -> list[DiffRange]:
+def _join_near_changes(ranges: Sequence[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
     """Join changes that are separated by very short unchanged text, so that they read as one change."""
     joined: list[DiffRange] = []
     for index, diff_range in enumerate(ranges):
         inner = 0 < index < len(ranges) - 1
-        if diff_range.equal and inner and _is_short(before[diff_range.i1 : diff_range.i2]):
+        if diff_range.equal and inner and _is_short(old_tokens[diff_range.i1 : diff_range.i2]):
             diff_range = diff_range._replace(equal=False)
         if joined and not joined[-1].equal and not diff_range.equal:
             last = joined[-1]
@@ -142,7 +142,7 @@ def _is_short(tokens: Sequence[Token]) -> bool:
     return len(text) <= (1 if _WIDE.search(text) else 2)
 
 
-def _join_in_clauses(ranges: Sequence[DiffRange], before: Sequence[Token]) -> list[DiffRange]:
+def _join_in_clauses(ranges: Sequence[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
     """Join the changes of a clause if less than half of it is unchanged. In scripts without spaces, single characters
     are equal by chance."""
     joined: list[DiffRange] = []
@@ -154,20 +154,20 @@ def _join_in_clauses(ranges: Sequence[DiffRange], before: Sequence[Token]) -> li
         start = diff_range.i1
         shift = diff_range.j1 - diff_range.i1
         for index in range(diff_range.i1, diff_range.i2):
-            if before[index].text in _CLAUSE_ENDS:
+            if old_tokens[index].text in _CLAUSE_ENDS:
                 clause.append(DiffRange(True, start, index + 1, start + shift, index + 1 + shift))
-                joined += _join_clause(clause, before)
+                joined += _join_clause(clause, old_tokens)
                 clause, start = [], index + 1
         if start < diff_range.i2:
             clause.append(DiffRange(True, start, diff_range.i2, start + shift, diff_range.j2))
-    return joined + _join_clause(clause, before)
+    return joined + _join_clause(clause, old_tokens)
 
 
-def _join_clause(parts: list[DiffRange], before: Sequence[Token]) -> list[DiffRange]:
+def _join_clause(parts: list[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
     changed = [index for index, part in enumerate(parts) if not part.equal]
     removed = sum(part.i2 - part.i1 for part in parts if not part.equal)
     added = sum(part.j2 - part.j1 for part in parts if not part.equal)
-    unchanged = [token for part in parts if part.equal for token in before[part.i1 : part.i2]]
+    unchanged = [token for part in parts if part.equal for token in old_tokens[part.i1 : part.i2]]
     if (
         len(changed) < 2
         or max(removed, added) <= len(unchanged)
@@ -257,40 +257,43 @@ _MAX_CHARACTER_PAIRS = 20_000_000
 
 def diff_lines(old: str, new: str) -> tuple[LineChange, ...]:
     """Compare two texts line by line. A line with other trailing white space is changed, not removed and added."""
-    before, after = old.split("\n"), new.split("\n")
+    old_lines, new_lines = old.split("\n"), new.split("\n")
     found: list[LineChange] = []
-    sides = ([line.rstrip() for line in side] for side in (before, after))
+    sides = ([line.rstrip() for line in side] for side in (old_lines, new_lines))
     for diff_range in diff_ranges(*sides):
         if diff_range.equal:
             for index in range(diff_range.i2 - diff_range.i1):
                 i, j = diff_range.i1 + index, diff_range.j1 + index
-                is_equal = before[i] == after[j]
+                is_equal = old_lines[i] == new_lines[j]
                 found.append(
-                    LineChange("equal", before[i], after[j], (), i, j)
+                    LineChange("equal", old_lines[i], new_lines[j], (), i, j)
                     if is_equal
-                    else _changed_line(before, after, i, j)
+                    else _changed_line(old_lines, new_lines, i, j)
                 )
         else:
-            found += _replaced_lines(before, after, diff_range)
+            found += _replaced_lines(old_lines, new_lines, diff_range)
     return tuple(found)
 
 
-def _replaced_lines(before: Sequence[str], after: Sequence[str], diff_range: DiffRange) -> Iterator[LineChange]:
+def _replaced_lines(old_lines: Sequence[str], new_lines: Sequence[str], diff_range: DiffRange) -> Iterator[LineChange]:
     _, i, i2, j, j2 = diff_range
-    for next_i, next_j in [*_line_pairs(before[i:i2], after[j:j2], i, j), (i2, j2)]:
+    for next_i, next_j in [*_line_pairs(old_lines[i:i2], new_lines[j:j2], i, j), (i2, j2)]:
         yield from (
-            LineChange("delete", old=before[index], old_number=index, new_number=j) for index in range(i, next_i)
+            LineChange("delete", old=old_lines[index], old_number=index, new_number=j) for index in range(i, next_i)
         )
         yield from (
-            LineChange("insert", new=after[index], old_number=next_i, new_number=index) for index in range(j, next_j)
+            LineChange("insert", new=new_lines[index], old_number=next_i, new_number=index)
+            for index in range(j, next_j)
         )
         if next_i < i2:
-            yield _changed_line(before, after, next_i, next_j)
+            yield _changed_line(old_lines, new_lines, next_i, next_j)
         i, j = next_i + 1, next_j + 1
 
 
-def _changed_line(before: Sequence[str], after: Sequence[str], i: int, j: int) -> LineChange:
-    return LineChange("change", before[i], after[j], diff_runs((Run(before[i]),), (Run(after[j]),)).words, i, j)
+def _changed_line(old_lines: Sequence[str], new_lines: Sequence[str], i: int, j: int) -> LineChange:
+    return LineChange(
+        "change", old_lines[i], new_lines[j], diff_runs((Run(old_lines[i]),), (Run(new_lines[j]),)).words, i, j
+    )
 
 
 def _line_pairs(old: Sequence[str], new: Sequence[str], i: int, j: int) -> list[tuple[int, int]]:

@@ -152,25 +152,27 @@ def _escape_url(link: str) -> str:
     return re.sub(r"[\\<>]", r"\\\g<0>", link.replace("\n", "%0A"))
 
 
-def _run(run: Run, line_break: str, before: str, after: str) -> str:
+def _run(run: Run, line_break: str, text_before: str, text_after: str) -> str:
     if run.kind == "text":
-        return _with_marks(run, _escape(run.text).replace("\n", line_break), before, after)
+        return _with_marks(run, _escape(run.text).replace("\n", line_break), text_before, text_after)
     if run.kind == "code":
-        return _with_marks(run, _code_span(run.text), before, after, frozenset({"code"}))
+        return _with_marks(run, _code_span(run.text), text_before, text_after, frozenset({"code"}))
     if run.kind == "break":
         return line_break
     if run.kind == "math":
-        return _with_marks(run, f"$${run.text}$$", before, after)
+        return _with_marks(run, f"$${run.text}$$", text_before, text_after)
     if run.kind == "mention":
-        return _with_marks(run, f'[{_escape(run.text)}](<{_escape_url(run.link or "")}> "mention")', before, after)
+        return _with_marks(
+            run, f'[{_escape(run.text)}](<{_escape_url(run.link or "")}> "mention")', text_before, text_after
+        )
     if run.kind == "footnote" and not run.attrs.get("inline"):
-        return _with_marks(run, f"[^{run.attrs.get('label', '')}]", before, after)
+        return _with_marks(run, f"[^{run.attrs.get('label', '')}]", text_before, text_after)
     if run.kind == "emoji" and emoji.from_name(code := str(run.attrs.get("code", ""))) == run.text:
-        return _with_marks(run, f":{code}:", before, after)
+        return _with_marks(run, f":{code}:", text_before, text_after)
     if run.kind == "image" and set(run.attrs) <= {"src", "title"} and "\n" not in run.text:
         title = f' "{_value(run.attrs["title"])}"' if run.attrs.get("title") else ""
         return f"![{_escape(run.text)}](<{_escape_url(run.attrs.get('src', ''))}>{title})"
-    return _with_marks(run, _html_run(run), before, after)
+    return _with_marks(run, _html_run(run), text_before, text_after)
 
 
 def _code_span(text: str) -> str:
@@ -179,7 +181,9 @@ def _code_span(text: str) -> str:
     return f"{ticks} {text} {ticks}" if has_tick_edge and text.strip() else f"{ticks}{text}{ticks}"
 
 
-def _with_marks(run: Run, markdown: str, before: str, after: str, excluded: frozenset[str] = frozenset()) -> str:
+def _with_marks(
+    run: Run, markdown: str, text_before: str, text_after: str, excluded: frozenset[str] = frozenset()
+) -> str:
     """Return the Markdown of a run inside its marks. White space at either end is put outside the marks."""
     marks = run.marks - excluded
     if not marks and not (run.kind == "text" and run.attrs):
@@ -189,8 +193,8 @@ def _with_marks(run: Run, markdown: str, before: str, after: str, excluded: froz
         return markdown
     head, tail = markdown[: len(markdown) - len(markdown.lstrip())], markdown[len(markdown.rstrip()) :]
     words_only = run.text.strip() if run.kind in ("text", "code") else "a"
-    is_first = not (head or before[-1:]) or (head or before)[-1:] in " \n(["
-    is_last = not (tail or after) or (tail or after)[:1] in " \n).,;:!?]"
+    is_first = not (head or text_before[-1:]) or (head or text_before)[-1:] in " \n(["
+    is_last = not (tail or text_after) or (tail or text_after)[:1] in " \n).,;:!?]"
     is_simple = is_first and is_last and not {words_only[:1], words_only[-1:]} & set("*_~\\")
     for mark in ("italic", "bold", "strike"):
         if mark in marks:

@@ -313,34 +313,36 @@ class _Reader:
     def _text(self, start: int, stop: int) -> str:
         return "".join(self._lines[start:stop]).removesuffix("\n")
 
-    def _block(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
+    def _block(self, start: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
         """Return the block that begins on a line, and the number of the line after the block."""
-        line = self._lines[at]
-        if at == 0 and line.rstrip() == "---" and (end := self._end_of_front_matter()):
+        line = self._lines[start]
+        if start == 0 and line.rstrip() == "---" and (end := self._end_of_front_matter()):
             return self._front_matter(end), end + 1
         if depth > _MAX_DEPTH:
-            return self._paragraph(at, stop, depth)
+            return self._paragraph(start, stop, depth)
         if _fence(line):
-            end = self._fences.get(at, stop)
-            return (self._fenced_block("code", at, end), end + 1) if end < stop else (self._literal(at, stop), stop)
+            end = self._fences.get(start, stop)
+            if end < stop:
+                return self._fenced_block("code", start, end), end + 1
+            return self._literal(start, stop), stop
         if line.strip() == "$$":
-            end = at + 1
+            end = start + 1
             while end < stop and not self._lines[end].rstrip().endswith("$$"):
                 end += 1
-            return self._literal(at, min(end + 1, stop)), min(end + 1, stop)
+            return self._literal(start, min(end + 1, stop)), min(end + 1, stop)
         if _TAG.match(line):
-            return self._tag(at, stop, depth)
+            return self._tag(start, stop, depth)
         if found := _HTML.match(line):
-            return self._html(at, stop, depth, found[1].lower())
+            return self._html(start, stop, depth, found[1].lower())
         if _HEADING.match(line):
-            return SourceBlock("heading", self._text(at, at + 1)), at + 1
+            return SourceBlock("heading", self._text(start, start + 1)), start + 1
         if _RULE.match(line):
-            return SourceBlock("literal", self._text(at, at + 1)), at + 1
+            return SourceBlock("literal", self._text(start, start + 1)), start + 1
         if MARKER.match(line):
-            return self._list(at, stop, depth)
-        if at + 1 < stop and "|" in line and _DELIMITER.fullmatch(self._lines[at + 1].rstrip("\n")):
-            return self._table(at, stop)
-        return self._paragraph(at, stop, depth)
+            return self._list(start, stop, depth)
+        if start + 1 < stop and "|" in line and _DELIMITER.fullmatch(self._lines[start + 1].rstrip("\n")):
+            return self._table(start, stop)
+        return self._paragraph(start, stop, depth)
 
     def _end_of_front_matter(self) -> int:
         return next((index for index, line in enumerate(self._lines) if index and line.rstrip() == "---"), 0)
@@ -351,9 +353,9 @@ class _Reader:
         inner = (*(replace(field, gap="\n") for field in fields[:-1]), *fields[-1:])
         return SourceBlock("front", self._text(0, 1), inner, "\n", "\n" if inner else "", self._text(end, end + 1))
 
-    def _field(self, at: int, end: int) -> SourceBlock:
-        lines = _joined_lines(self._lines[at + 1 : end])
-        return SourceBlock("field", self._text(at, at + 1), lines or None, "\n" if lines else "")
+    def _field(self, start: int, end: int) -> SourceBlock:
+        lines = _joined_lines(self._lines[start + 1 : end])
+        return SourceBlock("field", self._text(start, start + 1), lines or None, "\n" if lines else "")
 
     def _begins_block(self, line: str) -> bool:
         """Return whether a line begins a block even without a blank line before it."""
@@ -364,81 +366,82 @@ class _Reader:
     def _literal(self, start: int, stop: int) -> SourceBlock:
         return SourceBlock("literal", self._text(start, stop))
 
-    def _paragraph(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
-        first, end = self._lines[at], at + 1
+    def _paragraph(self, start: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
+        first, end = self._lines[start], start + 1
         while end < stop and self._lines[end].strip() and not self._begins_block(self._lines[end]):
             end += 1
             if _UNDERLINE.match(self._lines[end - 1]) and not first.lstrip().startswith((">", "|", "<")):
-                return SourceBlock("heading", self._text(at, end)), end
+                return SourceBlock("heading", self._text(start, end)), end
         stripped = first.lstrip()
-        if depth == 0 and first.startswith(("    ", "\t")) and at > 0 and not self._lines[at - 1].strip():
-            lines = _joined_lines(self._lines[at:end])
+        if depth == 0 and first.startswith(("    ", "\t")) and start > 0 and not self._lines[start - 1].strip():
+            lines = _joined_lines(self._lines[start:end])
             return SourceBlock("code", "", lines), end
         kind = "quote" if stripped.startswith(">") else "literal" if stripped.startswith("<") else "paragraph"
-        return SourceBlock(kind, self._text(at, end)), end
+        return SourceBlock(kind, self._text(start, end)), end
 
-    def _fenced_block(self, kind: str, at: int, end: int) -> SourceBlock:
-        inner = _joined_lines(self._lines[at + 1 : end])
-        head, tail = self._text(at, at + 1), self._text(end, end + 1)
+    def _fenced_block(self, kind: str, start: int, end: int) -> SourceBlock:
+        inner = _joined_lines(self._lines[start + 1 : end])
+        head, tail = self._text(start, start + 1), self._text(end, end + 1)
         return SourceBlock(kind, head, inner, "\n", "\n" if inner else "", tail)
 
-    def _container(self, at: int, first: int, last: int, depth: int) -> SourceBlock:
+    def _container(self, start: int, first: int, last: int, depth: int) -> SourceBlock:
         opening, children, end = self.siblings(first, last, depth + 1)
         return SourceBlock(
-            "container", self._text(at, first), tuple(children), "\n" + opening, end, self._text(last, last + 1)
+            "container", self._text(start, first), tuple(children), "\n" + opening, end, self._text(last, last + 1)
         )
 
-    def _tag(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
-        first = at
-        while first < min(stop, at + _MAX_HEAD_LINES) and not _TAG_END.search(self._lines[first]):
+    def _tag(self, start: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
+        first = start
+        while first < min(stop, start + _MAX_HEAD_LINES) and not _TAG_END.search(self._lines[first]):
             first += 1
-        if first >= min(stop, at + _MAX_HEAD_LINES) or (first == at and self._lines[at].count("{%") > 1):
-            return self._paragraph(at, stop, depth)
-        last = self._closings.get(at)
+        if first >= min(stop, start + _MAX_HEAD_LINES) or (first == start and self._lines[start].count("{%") > 1):
+            return self._paragraph(start, stop, depth)
+        last = self._closings.get(start)
         if last is None or not first < last < stop:
-            return SourceBlock("tag", self._text(at, first + 1)), first + 1
-        return self._container(at, first + 1, last, depth), last + 1
+            return SourceBlock("tag", self._text(start, first + 1)), first + 1
+        return self._container(start, first + 1, last, depth), last + 1
 
-    def _html(self, at: int, stop: int, depth: int, name: str) -> tuple[SourceBlock, int]:
-        last = self._closings.get(at)
+    def _html(self, start: int, stop: int, depth: int, name: str) -> tuple[SourceBlock, int]:
+        last = self._closings.get(start)
         if last is None or last >= stop:
-            return self._paragraph(at, stop, depth)
-        if name == "details" and last > at and self._lines[last].strip().lower() == "</details>":
+            return self._paragraph(start, stop, depth)
+        if name == "details" and last > start and self._lines[last].strip().lower() == "</details>":
             first = next(
-                (n for n in range(at, min(last, at + _MAX_HEAD_LINES)) if "</summary>" in self._lines[n].lower()), at
+                (n for n in range(start, min(last, start + _MAX_HEAD_LINES)) if "</summary>" in self._lines[n].lower()),
+                start,
             )
             if first < last:
-                return self._container(at, first + 1, last, depth), last + 1
+                return self._container(start, first + 1, last, depth), last + 1
         if name == "table":
-            return _html_table(self._text(at, last + 1)), last + 1
-        return self._literal(at, last + 1), last + 1
+            return _html_table(self._text(start, last + 1)), last + 1
+        return self._literal(start, last + 1), last + 1
 
-    def _table(self, at: int, stop: int) -> tuple[SourceBlock, int]:
-        end = at + 2
+    def _table(self, start: int, stop: int) -> tuple[SourceBlock, int]:
+        end = start + 2
         while end < stop and "|" in self._lines[end] and not self._begins_block(self._lines[end]):
             end += 1
-        rows = _joined_lines(self._lines[at + 2 : end], "row")
-        return SourceBlock("table", self._text(at, at + 2), rows, "\n" if rows else ""), end
+        rows = _joined_lines(self._lines[start + 2 : end], "row")
+        return SourceBlock("table", self._text(start, start + 2), rows, "\n" if rows else ""), end
 
-    def _list(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
+    def _list(self, start: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
         items: list[SourceBlock] = []
-        first = MARKER.match(self._lines[at])
-        end = at
-        while at < stop and first is not None:
-            found = MARKER.match(self._lines[at])
+        first = MARKER.match(self._lines[start])
+        end = start
+        while start < stop and first is not None:
+            found = MARKER.match(self._lines[start])
             is_next = found and len(found[1]) == len(first[1]) and found[2][-1] == first[2][-1]
-            if not is_next or (items and _RULE.match(self._lines[at])):
+            if not is_next or (items and _RULE.match(self._lines[start])):
                 break
-            item, end = self._item(at, stop, depth)
-            at = self._skip_blank(end, stop)
+            item, end = self._item(start, stop, depth)
+            start = self._skip_blank(end, stop)
             newline = "\n" if self._lines[end - 1].endswith("\n") else ""
-            items.append(replace(item, gap=newline + "".join(self._lines[end:at])))
+            items.append(replace(item, gap=newline + "".join(self._lines[end:start])))
         items[-1] = replace(items[-1], gap=None)
         return SourceBlock("list", "", tuple(items)), end
 
-    def _item(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
-        indent = _indent(self._lines[at])
-        head = self._fences[at] + 1 if at in self._fences else at + 1
+    def _item(self, start: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
+        indent = _indent(self._lines[start])
+        head = self._fences[start] + 1 if start in self._fences else start + 1
         head = min(head, stop)
         while head < stop and self._lines[head].strip():
             if MARKER.match(self._lines[head]) or self._begins_block(self._lines[head]):
@@ -452,7 +455,7 @@ class _Reader:
         while last > head and not self._lines[last - 1].strip():
             last -= 1
         opening, children, _ = self.siblings(head, last, depth + 1)
-        return SourceBlock("item", self._text(at, head), tuple(children), "\n" + opening if children else ""), last
+        return SourceBlock("item", self._text(start, head), tuple(children), "\n" + opening if children else ""), last
 
 
 def _joined_lines(lines: list[str], kind: str = "line") -> tuple[SourceBlock, ...]:

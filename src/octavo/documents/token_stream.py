@@ -209,10 +209,10 @@ class TokenStream:
 
     def blocks(self) -> Iterator[TopLevelBlock]:
         """Yield the blocks in source order."""
-        at = line = token_count = 0
-        while at < len(self._source) and token_count < self._max_tokens:
+        position = line = token_count = 0
+        while position < len(self._source) and token_count < self._max_tokens:
             try:
-                blocks, end, end_line = self._next_blocks(at, line, self.diagnostics)
+                blocks, end, end_line = self._next_blocks(position, line, self.diagnostics)
             except BlockTooLarge:
                 break
             if self._definitions and any(
@@ -229,8 +229,8 @@ class TokenStream:
                 token_count += count_tokens(tokens)
                 if remaining := self._without_notes(tokens):
                     yield TopLevelBlock(remaining, block_end)
-            at, line = end, end_line
-        self.rest = min(at, len(self._source))
+            position, line = end, end_line
+        self.rest = min(position, len(self._source))
         if self._notes or self._footnotes["list"]:
             state = StateCore("", parser(), self._env, _join_definitions(self._notes))
             _append_footnotes(state)
@@ -260,28 +260,28 @@ class TokenStream:
         labels = _LABEL.findall(token.content) if "[" in token.content else ()
         return any(self._definitions.get(_normalized_label(label), -1) > end for label in labels if label)
 
-    def _read_definitions(self, at: int, line: int) -> None:
+    def _read_definitions(self, position: int, line: int) -> None:
         token_count, last = 0, max(self._definitions.values())
-        while at < last and token_count < self._max_tokens // 2:
+        while position < last and token_count < self._max_tokens // 2:
             try:
-                blocks, at, line = self._next_blocks(at, line, [])
+                blocks, position, line = self._next_blocks(position, line, [])
             except BlockTooLarge:
                 break
             token_count += sum(count_tokens(tokens) for tokens, _ in blocks)
         self._definitions.clear()
 
     def _next_blocks(
-        self, at: int, line: int, diagnostics: list[Diagnostic]
+        self, position: int, line: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
         """Return the next blocks, each as its tokens and its end, and the position and line after the blocks."""
         size = self._slice_length
         while True:
-            blank = _BLANK_LINES.search(self._source, min(len(self._source), at + size))
+            blank = _BLANK_LINES.search(self._source, min(len(self._source), position + size))
             end = blank.end() if blank else len(self._source)
-            blocks, length, lines = self._blocks(at, end, line, diagnostics)
+            blocks, length, lines = self._blocks(position, end, line, diagnostics)
             if length:
-                return blocks, at + length, line + lines
-            size = 2 * max(size, end - at)
+                return blocks, position + length, line + lines
+            size = 2 * max(size, end - position)
 
     def _blocks(
         self, start: int, end: int, first: int, diagnostics: list[Diagnostic]
