@@ -34,7 +34,7 @@ def empty_operation(route: Route) -> Operation[Any]:
     """Return the operation of a route with its path parameters and an empty body."""
     names = dict.fromkeys(route.spec.operation.model_fields, "x")
     in_path = {name: "x" for name in names if f"{{{name}}}" in route.spec.path}
-    at = {"at": route.place.model_validate(dict.fromkeys(route.place.model_fields, "x"))} if route.place else {}
+    at = {"at": route.at_type.model_validate(dict.fromkeys(route.at_type.model_fields, "x"))} if route.at_type else {}
     return route.spec.operation.model_construct(set(in_path) | set(at), **in_path, **at)
 
 
@@ -44,7 +44,7 @@ def test_every_operation_has_required_fields_or_may_be_empty(route: Route) -> No
     if said.get("required"):
         assert not said.get("minProperties")
         return
-    if route.spec.changes:
+    if route.spec.is_update:
         assert said["minProperties"] == 1
         assert said["body"] is True
         with pytest.raises(NothingChanged):
@@ -57,7 +57,7 @@ def test_every_operation_has_required_fields_or_may_be_empty(route: Route) -> No
 async def test_client_and_server_reject_empty_updates() -> None:
     platform = Platform(full_world(Clock()))
     client, requests = Client("http://octavo.test", SecretStr("key-ada"), transport=platform), Ask(platform)
-    changes = [route for route in ROUTES if route.spec.changes and not schema(route).get("required")]
+    changes = [route for route in ROUTES if route.spec.is_update and not schema(route).get("required")]
     assert len(changes) > 20
     for route in changes:
         with pytest.raises(Invalid, match=r"^Nothing was changed, so nothing was sent\.$"):

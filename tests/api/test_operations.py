@@ -66,8 +66,8 @@ def test_path_parameters_are_fields() -> None:
     for spec in SPECS:
         names = set(re.findall(r"{(\w+)}", spec.path)) - {"content"}
         assert names <= set(spec.operation.model_fields), spec.name
-        for place in spec.places:
-            assert set(re.findall(r"{(\w+)}", place.path)) <= set(place.model_fields), spec.name
+        for at_type in spec.at_types:
+            assert set(re.findall(r"{(\w+)}", at_type.path)) <= set(at_type.model_fields), spec.name
 
 
 def test_operation_declares_its_response() -> None:

@@ -186,7 +186,7 @@ class Forms:
         """Yield texts and requests that create an item, those with the fewest fields first."""
         assert kind.create is not None
         fields = fields_of(kind.create, leave_out=frozenset(known), required_fields=kind.required_fields)
-        begin = initial_texts(fields, None) if not SPECS[kind.create].changes else dict.fromkeys(names_of(fields), "")
+        begin = initial_texts(fields, None) if not SPECS[kind.create].is_update else dict.fromkeys(names_of(fields), "")
         tags = {each.name: each.choices[0] for each in fields if each.is_required and each.kind == "choice"}
         least = [{**begin, **tags}]
         for field in fields:
@@ -201,7 +201,7 @@ class Forms:
             values = await self.values(kind, known, place)
             more += [{**written, place.name: value} for written in outside for value in values]
         for written in (*least, *more):
-            made = build_request(kind.create, fields, known, begin, written, is_new=not SPECS[kind.create].changes)
+            made = build_request(kind.create, fields, known, begin, written, is_new=not SPECS[kind.create].is_update)
             if made.operation is not None:
                 yield written, made.operation
 

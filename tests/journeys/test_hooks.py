@@ -140,7 +140,7 @@ async def test_missing_program_is_reported_once(stage: Stage) -> None:
 async def test_hooks_stop_at_the_limit_for_an_hour(
     stage: Stage, program: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(user_programs, "MOST_AN_HOUR", 2)
+    monkeypatch.setattr(user_programs, "MAX_PER_HOUR", 2)
     async with stage.play(hooks=(Hook("inbox-row", program),)) as run:
         await wait_for_background_refresh(run)
         for number in range(4):

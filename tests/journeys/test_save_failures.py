@@ -15,7 +15,7 @@ from octavo.data import database, drafts
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.tui.app import quitting
-from octavo.tui.app.quitting import UNSAVED_FILES
+from octavo.tui.app.quitting import UNSAVED_FILE_PREFIX
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.terminal.external_editor import FileNote, write_file
 from tests.data.connections import refuse_to_save
@@ -186,7 +186,7 @@ async def test_file_of_an_unsaved_draft_is_kept_if_there_is_a_newer_draft(stage:
     async with stage.play() as run:
         DialogDraft(run.app, key).save_now("A newer text")
         note = FileNote("A comment", key, run.app.session.state.namespace)
-    file = write_file("An older text", stage.folder / "state" / "editing", UNSAVED_FILES, ".md", note)
+    file = write_file("An older text", stage.folder / "state" / "editing", UNSAVED_FILE_PREFIX, ".md", note)
     os.utime(file, (0, 0))
     async with stage.play() as run:
         await run.hear("Your draft “A comment” was not sent. Press ! to open it.")

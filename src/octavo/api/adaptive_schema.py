@@ -12,7 +12,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from octavo.api.operation import InSite, Model, Operation, Tagged
 from octavo.api.text import Moment, SafeJson, SafeLine, SafeText, string_form
 
-UNSIGNED = "unsigned"
+UNSIGNED_CLAIM = "unsigned"
 """The name of the claim that contains the unsigned claims."""
 
 
@@ -70,8 +70,8 @@ DescribedClaim = Annotated[AnyClaim, AfterValidator(_require_description)]
 
 
 def _require_unsigned_object(claims: Mapping[str, Claim]) -> Mapping[str, Claim]:
-    if UNSIGNED in claims and not isinstance(claims[UNSIGNED], ObjectClaim):
-        raise ValueError(f"{UNSIGNED} must be an object that contains the unsigned claims")
+    if UNSIGNED_CLAIM in claims and not isinstance(claims[UNSIGNED_CLAIM], ObjectClaim):
+        raise ValueError(f"{UNSIGNED_CLAIM} must be an object that contains the unsigned claims")
     return claims
 
 

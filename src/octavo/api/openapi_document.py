@@ -119,7 +119,7 @@ class _Schemas:
     """The JSON schemas of all requests and responses, with shared definitions."""
 
     def __init__(self, specs: list[Spec]) -> None:
-        requested = {kind: TypeAdapter[Any](kind) for spec in specs for kind in (spec.operation, *spec.places)}
+        requested = {kind: TypeAdapter[Any](kind) for spec in specs for kind in (spec.operation, *spec.at_types)}
         requested |= {spec.response_type: spec.codec for spec in specs}
         found, shared = TypeAdapter.json_schemas(
             [(kind, "validation", adapter) for kind, adapter in requested.items()],
@@ -128,7 +128,7 @@ class _Schemas:
         )
         self._found = {kind: schema for (kind, _), schema in found.items()}
         self._shared: Json = shared.get("$defs", {})
-        self._inlined = {self._name(kind) for spec in specs for kind in (spec.operation, *spec.places)}
+        self._inlined = {self._name(kind) for spec in specs for kind in (spec.operation, *spec.at_types)}
         for spec in specs:
             if isinstance(spec.response_type, type) and issubclass(spec.response_type, ListPage):
                 _adapt_list_schema(self.model_schema(spec.response_type))
@@ -191,8 +191,8 @@ def _operation(route: Route, schemas: _Schemas) -> Json:
 
 def _path_parameters(route: Route, schemas: _Schemas) -> Iterator[Json]:
     for name in _NAME.findall(route.path):
-        is_in_place = route.place is not None and name in schemas.model_schema(route.place)["properties"]
-        schema = schemas.field(route.place if is_in_place else route.spec.operation, name)
+        is_field_of_at = route.at_type is not None and name in schemas.model_schema(route.at_type)["properties"]
+        schema = schemas.field(route.at_type if is_field_of_at else route.spec.operation, name)
         yield {"name": name, "in": "path", "required": True, "schema": schema}
 
 
@@ -216,16 +216,16 @@ def _body(spec: Spec, schemas: _Schemas) -> Json | None:
     schema: Json = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required
-    elif spec.changes:
+    elif spec.is_update:
         schema["minProperties"] = 1
-    return {"required": bool(required) or spec.changes, "content": {"application/json": {"schema": schema}}}
+    return {"required": bool(required) or spec.is_update, "content": {"application/json": {"schema": schema}}}
 
 
 def _operation_id(route: Route) -> str:
     """Return the ID of a route: the operation name, such as `comments.Get`. For an operation with several types of `at`,
     add the type: `comments.List.Space`."""
-    place = f".{route.place.__name__.removesuffix('Ref')}" if route.place and len(route.spec.places) > 1 else ""
-    return route.spec.name + place
+    suffix = f".{route.at_type.__name__.removesuffix('Ref')}" if route.at_type and len(route.spec.at_types) > 1 else ""
+    return route.spec.name + suffix
 
 
 def _response(status: int) -> str:

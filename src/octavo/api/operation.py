@@ -205,7 +205,7 @@ class Spec:
         return inspect.getdoc(self.operation).split("\n")[0]  # type: ignore[union-attr]  # a test checks for one
 
     @property
-    def changes(self) -> bool:
+    def is_update(self) -> bool:
         """Whether the operation changes fields. Such an operation needs at least one field."""
         return self.operation.__name__.startswith(("Update", "Move"))
 
@@ -215,7 +215,7 @@ class Spec:
         return self.method == "GET" or issubclass(self.operation, Listing)
 
     @cached_property
-    def places(self) -> tuple[type[Ref], ...]:
+    def at_types(self) -> tuple[type[Ref], ...]:
         """The types of `at` that the operation accepts. Empty for an operation without `at`."""
         field = self.operation.model_fields.get("at")
         if field is None:

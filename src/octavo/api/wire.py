@@ -51,7 +51,7 @@ class Route:
     """The HTTP method and path of an operation."""
 
     spec: Spec
-    place: type[Ref] | None
+    at_type: type[Ref] | None
     path: str
     """The path with parameter names, such as `/v1/spaces/{spaceId}/comments`."""
 
@@ -77,7 +77,7 @@ def encode(op: Operation[Any]) -> Request:
     in_query = query_fields(spec)
     query = {name: value for name, value in sent.items() if name in in_query and value is not None}
     body = {name: value for name, value in sent.items() if name not in in_query} if body_fields(spec) else None
-    if spec.changes and body == {}:
+    if spec.is_update and body == {}:
         raise NothingChanged
     url = url_path(op)
     pairs = [
@@ -105,7 +105,7 @@ def decode(request: Request) -> Operation[Any]:
 
 def operation_for_route(route: Route, values: dict[str, Any]) -> Operation[Any]:
     """Return the operation for `route`. `values` are its fields by wire name. Raises ValidationError."""
-    at = {"at": route.place.model_validate(values)} if route.place else {}
+    at = {"at": route.at_type.model_validate(values)} if route.at_type else {}
     own = {name: values[name] for name in _aliases(route.spec) if name in values and name != "at"}
     return route.spec.operation.model_validate({**own, **at})
 
@@ -120,18 +120,18 @@ def url_path(op: Operation[Any]) -> str:
 
 def routes(spec: Spec) -> list[Route]:
     """Return the routes of an operation, one for each type of `at` that it accepts."""
-    if not spec.places:
+    if not spec.at_types:
         return [Route(spec, None, VERSION + _with_wire_names(spec.path))]
     return [
-        Route(spec, place, VERSION + _with_wire_names(place.path + spec.path.replace("{content}", place.content)))
-        for place in spec.places
+        Route(spec, at_type, VERSION + _with_wire_names(at_type.path + spec.path.replace("{content}", at_type.content)))
+        for at_type in spec.at_types
     ]
 
 
 def path_template(op: Operation[Any]) -> str:
     """Return the path of `op` with parameter names, for logs and errors."""
     at = type(getattr(op, "at", None))
-    return next(route.path for route in routes(SPECS[type(op)]) if route.place in (at, None))
+    return next(route.path for route in routes(SPECS[type(op)]) if route.at_type in (at, None))
 
 
 @cache
@@ -155,7 +155,7 @@ def _decode_operation(route: Route, values: dict[str, str], query: str, body: di
     for name, texts in parse_qs(query, keep_blank_values=True).items():
         if name in in_query:
             values_by_name[name] = texts if is_list_field(route.spec, name) else texts[-1]
-    if route.spec.changes and in_body and not body:
+    if route.spec.is_update and in_body and not body:
         raise NothingChanged
     return operation_for_route(route, {**values_by_name, **values})
 

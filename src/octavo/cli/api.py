@@ -253,7 +253,7 @@ def build_operation(name: str, values: Values, body_file: str, files: Files) -> 
         raise _not_run(spec, wrong)
     lacks_body = bool(body_fields(spec)) and not body_fields(spec) & fields.keys()
     body_hint = f" {STDIN_HINT}" if lacks_body and _has_unread_stdin(body_file) else ""
-    if spec.changes and lacks_body:
+    if spec.is_update and lacks_body:
         raise _not_run(spec, f"nothing to change. Add KEY=VALUE.{body_hint}")
     try:
         return operation_for_route(route, {key: _as_list(spec, key, value) for key, value in fields.items()})

@@ -48,7 +48,7 @@ from octavo.untrusted_input import parse_toml
 
 _MAX_CHECKED_URLS = 2_000
 _MAX_PARALLEL_REQUESTS = 8
-_MISSING = (404, 410)
+_MISSING_STATUSES = (404, 410)
 """HTTP statuses of a missing page. Websites send other errors to programs even if the page exists."""
 
 
@@ -70,7 +70,7 @@ def _why_broken(url: str, fetcher: Fetcher) -> str:
         return ""
     except FetchFailure as failure:
         return safe_line(str(failure))
-    return f"the website responded with status {status}" if status in _MISSING else ""
+    return f"the website responded with status {status}" if status in _MISSING_STATUSES else ""
 
 
 _MAX_LISTED_FILES = 200_000

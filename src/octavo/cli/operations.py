@@ -206,7 +206,7 @@ def example(spec: Spec, openapi: Json) -> str:
     """Return a call of the operation with all required parameters."""
     described = parameters(routes(spec)[0], openapi)
     needed = [each for each in described if each["required"]]
-    if spec.changes and all(each["in"] != "body" for each in needed):
+    if spec.is_update and all(each["in"] != "body" for each in needed):
         needed += [each for each in described if each["in"] == "body"][:1]
     return shlex.join(["octavo", "api", spec.name, *map(_sample_argument, needed)])
 

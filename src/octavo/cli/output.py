@@ -409,8 +409,8 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], style: Style) -> str:
 
 
 def _fitting_widths(widths: Sequence[int], limit: int) -> list[int]:
-    """Return the widths of the columns that fit on `limit` terminal columns. The last may be narrower. Others are left
-    out."""
+    """Return the widths of the first columns, as many as fit on `limit` terminal columns. The last of these may be
+    narrower than its text."""
     fitting: list[int] = []
     for width in widths:
         left = limit - sum(fitting) - len(_GAP) * len(fitting)

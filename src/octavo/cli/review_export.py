@@ -51,8 +51,8 @@ Side = Literal["after", "before"]
 _MIN_QUOTE = 4
 _MIN_SIMILAR_QUOTE_LENGTH = 20
 _MIN_SIMILARITY_PERCENT = 80.0
-_MIN_LEAD_PERCENT = 5.0
-"""Minimum lead of the most similar block over the second."""
+_MIN_SIMILARITY_LEAD_PERCENT = 5.0
+"""Minimum difference in similarity between the most similar block and the next."""
 _MIN_LENGTH = 0.7
 """Minimum length of the text of a similar block, as a share of the length of the quote."""
 _MAX_BLOCKS = 4_000
@@ -158,7 +158,7 @@ class _PageVersion:
         long_enough = [leaf for leaf in self._leaves if len(leaf[1]) >= len(words) * _MIN_LENGTH]
         texts = [text for _, text in long_enough]
         matches = similar_parts(words, texts, _MIN_SIMILARITY_PERCENT, limit=2)
-        if not matches or (len(matches) == 2 and matches[0][0] - matches[1][0] < _MIN_LEAD_PERCENT):
+        if not matches or (len(matches) == 2 and matches[0][0] - matches[1][0] < _MIN_SIMILARITY_LEAD_PERCENT):
             return None
         return long_enough[matches[0][1]][0]
 

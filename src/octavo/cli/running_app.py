@@ -36,8 +36,8 @@ def run_app(
 ) -> tuple[int, list[str]]:
     """Run the app until you quit. Return its exit code, and messages for standard error. Raises Failure."""
     use_one_arena()
-    # From key to frame, the event loop takes over about ten times from other threads. By default, each takes up to 5
-    # ms.
+    # Between a key and the next frame, the event loop waits about ten times for other threads, by default up to 5 ms
+    # each time.
     sys.setswitchinterval(0.001)
     query_terminal(os.environ)
     problems: list[str] = []

@@ -59,9 +59,9 @@ _is_built = lazy("octavo.cli.platforms:is_built")
 
 STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
 SENT_TO_SERVER_ONLY = "Octavo does not send the API key to any other server."
-SETTLE_LOCAL = 2.0
+SETTLE_SECONDS_LOCAL = 2.0
 """Seconds after which a request without a response can no longer change anything, on this machine."""
-SETTLE_REMOTE = 30.0
+SETTLE_SECONDS_REMOTE = 30.0
 """Seconds after which a request without a response can no longer change anything, on another machine."""
 
 
@@ -92,7 +92,7 @@ def open_demo(
         _reset(settings, folder, large=large)
     client = demo_client(folder, latency=latency, fail=fail, large=large, read_only=read_only)
     label = f"DEMO as {folder.role}" if folder.role else "DEMO"
-    session = _build_session(settings, client, folder.namespace, kind="demo", label=label, settle=SETTLE_LOCAL)
+    session = _build_session(settings, client, folder.namespace, kind="demo", label=label, settle=SETTLE_SECONDS_LOCAL)
     reopen = partial(open_demo, settings, latency=latency, fail=fail, large=large, read_only=read_only)
     roles = DemoRoles(tuple(PEOPLE_BY_ROLE), folder.role or DEFAULT_ROLE, lambda role: reopen(role=role))
     return replace(session, demo_roles=roles, reopen=partial(reopen, role=role))
@@ -162,7 +162,7 @@ def open_folder(settings: Settings, path: Path, problems: list[str] | None = Non
     client = embedded_client(platform_folder, lazy_platform, read_only=read_only)
     namespace = f"folder {platform_folder.path}"
     return replace(
-        _build_session(settings, client, namespace, kind="folder", label=label, settle=SETTLE_LOCAL),
+        _build_session(settings, client, namespace, kind="folder", label=label, settle=SETTLE_SECONDS_LOCAL),
         load_progress=lambda: opened.progress,
         reload_files=load_changes,
         first_titles=opened.first_titles,
@@ -225,7 +225,7 @@ def _profile_store_of(settings: Settings) -> ProfileStore:
 def settle_seconds(origin: str) -> float:
     """Return the seconds after which a request without a response can no longer change anything on a server."""
     _, host, _ = split_origin(origin)
-    return SETTLE_LOCAL if is_loopback(host) else SETTLE_REMOTE
+    return SETTLE_SECONDS_LOCAL if is_loopback(host) else SETTLE_SECONDS_REMOTE
 
 
 class LocalRemains(NamedTuple):
@@ -434,7 +434,8 @@ def _build_session(
     settle: float,
     earlier_names: Sequence[str] = (),
 ) -> Session:
-    """Build a session with the changes and drafts that are stored under `earlier_names` of its account too."""
+    """Build a session. `earlier_names` are earlier namespaces of the account, whose changes and drafts are moved to
+    `namespace`."""
     state = StateDb(settings.state_folder, namespace)
     for name in earlier_names:
         state.adopt_namespace(name)

@@ -24,7 +24,7 @@ from octavo.settings import Settings
 from octavo.tui.terminal.display import may_support_pictures
 from octavo.tui.terminal.external_editor import option_to_wait
 
-_WIDE = "🎉⚓"
+_WIDE_CHARACTERS = "🎉⚓"
 """Characters that terminals with an old Unicode version draw one column too narrow."""
 _CURSOR = re.compile(rb"\x1b\[\d+;(\d+)R")
 _ATTRIBUTES = re.compile(rb"\x1b\[\?([\d;]*)c")
@@ -87,12 +87,12 @@ def _check_colors(environ: Mapping[str, str]) -> Check:
 
 
 def _check_widths() -> Check:
-    widths = {each: _width_of(each) for each in _WIDE}
+    widths = {each: _width_of(each) for each in _WIDE_CHARACTERS}
     if wrong := [each for each, width in widths.items() if width == 1]:
         fix = "update the terminal, or avoid these characters with ascii = true"
         return Check("Widths", "warning", f"the terminal draws {' '.join(wrong)} in 1 column instead of 2", fix)
     if 2 in widths.values():
-        return Check("Widths", "ok", f"{' '.join(_WIDE)} take 2 columns each")
+        return Check("Widths", "ok", f"{' '.join(_WIDE_CHARACTERS)} take 2 columns each")
     return Check("Widths", "ok", "unknown: the terminal does not report its cursor")
 
 

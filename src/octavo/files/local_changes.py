@@ -36,7 +36,7 @@ from octavo.documents.sequences import unmoved_items
 from octavo.documents.source_reader import find_markers
 from octavo.files.pulled_folder import FileKind, PulledFolder, TrackedFile, text_digest, text_of
 
-NEW_PAGE = "new:"
+NEW_PAGE_PREFIX = "new:"
 """Prefix of the ID of a page that is not in the space yet, such as `new:guides/setup.md`."""
 Entries = list[Entry]
 
@@ -52,7 +52,7 @@ def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry])
     for number, entry in enumerate(all_entries):
         if entry.kind == "document":
             path = entry.path.as_posix() if entry.path is not None else ""
-            entry.id = ids.get(path) or (f"{NEW_PAGE}{path}" if path else f"text:{number}:{entry.title}")
+            entry.id = ids.get(path) or (f"{NEW_PAGE_PREFIX}{path}" if path else f"text:{number}:{entry.title}")
         else:
             entry.id = ""
     for key_of in (lambda entry: (entry.title, entry.target), lambda entry: entry.title, lambda entry: entry.target):
@@ -243,7 +243,7 @@ class LocalFiles:
     data: dict[str, bytes] = field(default_factory=dict)
     """Contents of files by path: `SUMMARY.md`, its pages, the files of the last pull, and the assets."""
     entries: Entries = field(default_factory=list)
-    """The table of contents, with IDs. IDs of new pages begin with `NEW_PAGE`."""
+    """The table of contents, with IDs. IDs of new pages begin with `NEW_PAGE_PREFIX`."""
     renamed: dict[str, str] = field(default_factory=dict)
     """Current paths of renamed files, by their paths in the last pull."""
     unlisted: list[str] = field(default_factory=list)

@@ -36,7 +36,7 @@ from octavo.documents.folders.folder import slug_source, walk_entries
 from octavo.documents.folders.layout import SUMMARY, PageFile, single_line
 from octavo.files.folder_merge import finish_proposal
 from octavo.files.local_changes import (
-    NEW_PAGE,
+    NEW_PAGE_PREFIX,
     LocalFiles,
     TreeStep,
     assign_ids,
@@ -148,7 +148,7 @@ class Proposal:
                 ids_by_path |= self._find_by_title(base)
         pulled_ids = {file.id for file in self.folder.files.values()}
         new_ids = {
-            f"{NEW_PAGE}{path}": name
+            f"{NEW_PAGE_PREFIX}{path}": name
             for path, name in ids_by_path.items()
             if path not in self.folder.files and name not in pulled_ids
         }
@@ -166,8 +166,8 @@ class Proposal:
                 added_pages.setdefault(page.title, []).append(page.id)
         ids_by_path = {}
         for entry in walk_entries(self.local.entries):
-            if entry.id.startswith(NEW_PAGE):
-                path = entry.id.removeprefix(NEW_PAGE)
+            if entry.id.startswith(NEW_PAGE_PREFIX):
+                path = entry.id.removeprefix(NEW_PAGE_PREFIX)
                 title = PageFile(self.local.text(path)).title or entry.title
                 if added_pages.get(title):
                     ids_by_path[path] = added_pages[title].pop(0)

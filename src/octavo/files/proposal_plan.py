@@ -31,7 +31,7 @@ from octavo.documents.merging.revision_merge import PageOrder, TreeVersion, merg
 from octavo.documents.page_trees import Json
 from octavo.documents.source_reader import find_markers
 from octavo.files.local_changes import (
-    NEW_PAGE,
+    NEW_PAGE_PREFIX,
     Entries,
     LocalFiles,
     TreeStep,
@@ -53,7 +53,7 @@ ReadText = Callable[[Page], Awaitable[str | None]]
 
 @dataclass
 class ProposalPlan:
-    """The changes of a proposal. The ID of a new page is `NEW_PAGE` followed by its path."""
+    """The changes of a proposal. The ID of a new page is `NEW_PAGE_PREFIX` followed by its path."""
 
     targets: FolderLinkTargets
     new_files: dict[str, bytes] = field(default_factory=dict)
@@ -163,10 +163,10 @@ class ProposalPlanner:
         self._add_conflicts(plan, order)
         entries = {entry.id: entry for entry in walk_entries(local_entries)}
         present = {page.id for page in self.head.walk()}
-        new_ids = dict.fromkeys(name for name in entries if name.startswith(NEW_PAGE))
+        new_ids = dict.fromkeys(name for name in entries if name.startswith(NEW_PAGE_PREFIX))
         order = _without_ids(order, {name for name in entries if name not in present and name not in new_ids})
         for name in new_ids:
-            path = name.removeprefix(NEW_PAGE)
+            path = name.removeprefix(NEW_PAGE_PREFIX)
             text = self.local.text(path)
             if find_markers(text):
                 plan.blocked.append(f"{path} has conflict markers")
@@ -197,7 +197,9 @@ class ProposalPlanner:
             ):
                 plan.notes.append(f"{_path_of(entry)} does not exist, so it is not proposed.")
                 left_out.add(name)
-            elif name.startswith(NEW_PAGE) and not is_utf8(self.local.data.get(name.removeprefix(NEW_PAGE), b"")):
+            elif name.startswith(NEW_PAGE_PREFIX) and not is_utf8(
+                self.local.data.get(name.removeprefix(NEW_PAGE_PREFIX), b"")
+            ):
                 plan.unsupported.append(f"{_path_of(entry)} text, which is not UTF-8")
                 left_out.add(name)
         kept_ids = set()

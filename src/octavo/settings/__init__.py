@@ -32,7 +32,7 @@ _LEFT_TO_RIGHT_TERMINALS = (
     "WT_SESSION",
     "XTERM_VERSION",
 )
-"""Variables of terminals that do not reorder right-to-left text."""
+"""Environment variables set by terminals that do not reorder right-to-left text."""
 _OTHER_VARIABLES = ("API_KEY", "BASE_URL", "SPACE", "READ_ONLY", "PAGER", *(f"{name.upper()}_DIR" for name in _FOLDERS))
 """Names of variables that Octavo reads, but that are not settings. The prefix `OCTAVO_` is left out."""
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")

@@ -106,7 +106,7 @@ def _unknown_fields(section: Section, kind: str, fields: Collection[str]) -> Ite
 
 
 def _command_problems(command: object, placeholders: Collection[str], example: str) -> Iterator[tuple[str, str]]:
-    """Yield the name `command` and the reason for each problem of a command. A placeholder must not be part of code."""
+    """Yield `("command", reason)` for each problem of a command. A placeholder must not be part of code."""
     if not _is_command(command):
         yield "command", f"must be a list of a program and its arguments, such as {example}"
         return
@@ -296,5 +296,6 @@ def _is_line(value: object) -> bool:
 
 
 def _is_allowed(variable: str) -> bool:
-    """Return whether a linter can get an environment variable. It gets none of Octavo, because one has the API key."""
+    """Return whether a linter can get an environment variable. A linter gets no variables of Octavo, because one of
+    them has the API key."""
     return bool(_VARIABLE.fullmatch(variable)) and not _OWN_PREFIX.match(variable)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.tui.app.user_programs import LONGEST_NOTIFICATION, notification
+from octavo.tui.app.user_programs import MAX_NOTIFICATION_LENGTH, notification
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,4 @@ def test_hostile_text_stays_one_short_text(text: str) -> None:
     shown = notification(text, "osc777", {}).removeprefix("\x1b]777;notify;Octavo;").removesuffix("\x1b\\")
     assert shown.isprintable()
     assert ";" not in shown
-    assert len(shown) <= LONGEST_NOTIFICATION
+    assert len(shown) <= MAX_NOTIFICATION_LENGTH

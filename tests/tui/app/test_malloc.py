@@ -37,7 +37,7 @@ last = bytearray(3000)
 at_most = resident()
 del taken
 kept = resident()
-pauses.trim()
+pauses.return_free_memory()
 print(at_most, kept, resident())
 """
 

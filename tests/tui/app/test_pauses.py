@@ -24,7 +24,7 @@ from textual.strip import Strip
 from textual.widgets import Static, TextArea
 
 from octavo.tui.app import pauses
-from octavo.tui.app.pauses import DELAY, LONGEST_DELAY, Garbage, Teardown, Workers, caches, run_when_idle
+from octavo.tui.app.pauses import IDLE_CHECK_INTERVAL, MAX_IDLE_WAIT, Garbage, Teardown, Workers, caches, run_when_idle
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.virtual_lines import VirtualLines
 
@@ -126,7 +126,7 @@ async def test_frozen_screen_is_freed_in_the_long_pause_after_it_closes() -> Non
 
 async def test_grown_memory_is_collected_between_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pauses, "PAUSE", 1000.0)
-    monkeypatch.setattr(pauses, "NEW_BLOCKS", 1500)
+    monkeypatch.setattr(pauses, "MAX_NEW_BLOCKS", 1500)
     app = AppWithTeardown()
     async with app.run_test() as pilot:
         app.teardown.garbage.start()
@@ -139,7 +139,7 @@ async def test_grown_memory_is_collected_between_keys(monkeypatch: pytest.Monkey
 
 
 def test_tuple_that_another_thread_builds_meanwhile_is_intact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pauses, "NEW_BLOCKS", 1 << 60)
+    monkeypatch.setattr(pauses, "MAX_NEW_BLOCKS", 1 << 60)
     garbage, is_over, broken = Garbage(), threading.Event(), []
     garbage.start()
     stays: list[list[int]] = [[] for _ in range(100_000)]
@@ -293,10 +293,10 @@ async def test_preloading_starts_when_the_view_is_loaded() -> None:
     waiting, started = [True], list[bool]()
     async with app.run_test() as pilot:
         run_when_idle(app, lambda: waiting[0], lambda: started.append(True))
-        await pilot.pause(3 * DELAY)
+        await pilot.pause(3 * IDLE_CHECK_INTERVAL)
         assert not started, "the preloading must wait for the view"
         waiting[0] = False
-        await pilot.pause(2 * DELAY)
+        await pilot.pause(2 * IDLE_CHECK_INTERVAL)
         assert started == [True], "the preloading must start once"
 
 
@@ -305,5 +305,5 @@ async def test_preloading_starts_even_without_a_response() -> None:
     started = list[bool]()
     async with app.run_test() as pilot:
         run_when_idle(app, lambda: True, lambda: started.append(True))
-        await pilot.pause(LONGEST_DELAY + 2 * DELAY)
+        await pilot.pause(MAX_IDLE_WAIT + 2 * IDLE_CHECK_INTERVAL)
         assert started == [True]

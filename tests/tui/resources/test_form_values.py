@@ -57,7 +57,9 @@ def arguments_of(kind: type[Operation[Any]]) -> dict[str, Any]:
     """Return the arguments that a form does not ask for: the place and the path parameters."""
     spec = SPECS[kind]
     place = (
-        {"at": spec.places[0].model_validate(dict.fromkeys(spec.places[0].model_fields, "x1"))} if spec.places else {}
+        {"at": spec.at_types[0].model_validate(dict.fromkeys(spec.at_types[0].model_fields, "x1"))}
+        if spec.at_types
+        else {}
     )
     return {**place, **dict.fromkeys(path_fields(spec), "x1")}
 

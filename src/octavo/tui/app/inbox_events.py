@@ -15,7 +15,7 @@ from octavo.data.space_names import space_name
 from octavo.settings.programs import HookEvent
 from octavo.settings.table import InboxReason
 
-_EVENTS: Mapping[InboxReason, HookEvent] = MappingProxyType(
+_EVENT_OF_REASON: Mapping[InboxReason, HookEvent] = MappingProxyType(
     {
         "review requested": "review-requested",
         "changes requested": "changes-requested",
@@ -81,7 +81,7 @@ class InboxEventDetector:
 def event_of_row(row: InboxRow, change_request: ChangeRequest | None, titles: Mapping[str, str]) -> InboxEvent:
     """Return the event of a new row. `change_request` is the change request of the row, or None. `titles` has the titles
     of the spaces by ID."""
-    special = _EVENTS.get(row.reason)
+    special = _EVENT_OF_REASON.get(row.reason)
     kind = {ChangeRequestRef: "change", ThreadRef: "thread"}.get(type(row.target), "row")
     space, ref = _space_name_and_ref(row.space_id, change_request, titles)
     title = change_request.title if change_request is not None else row.title

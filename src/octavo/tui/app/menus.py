@@ -48,7 +48,7 @@ from octavo.tui.widgets.commands import CURSOR_COMMANDS, HasCommands, active_com
 from octavo.tui.widgets.short_texts import plural
 
 _MOST_COUNTED_ORGANIZATIONS = 50
-_PERMISSIONS = {
+_PERMISSION_OF_ROLE = {
     "administrator": "do everything",
     "creator": "create spaces, review, and merge",
     "reviewer": "edit and review, but not merge",
@@ -137,7 +137,7 @@ def choose_demo_user(app: Shell) -> None:
     roles = app.session.demo_roles
     if roles is None:
         return
-    choices = [Choice(role, role.capitalize(), right=f"can {_PERMISSIONS[role]}") for role in roles.roles]
+    choices = [Choice(role, role.capitalize(), right=f"can {_PERMISSION_OF_ROLE[role]}") for role in roles.roles]
 
     def switch(role: str) -> None:
         if role != roles.current:
@@ -187,9 +187,9 @@ _COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (
 them there, if any. The first class with a command is used. Dialogs need an item, so they are left out."""
 
 _CHECK_INTERVAL = 0.02
-"""Seconds between two checks whether a command has opened its screen. There are at most `_MOST_CHECKS`."""
-_MOST_CHECKS = 100
-_MOST_LEVELS = 3
+"""Seconds between two checks whether a command has opened its screen. There are at most `_MAX_CHECKS`."""
+_MAX_CHECKS = 100
+_MAX_LEVELS = 3
 """Maximum number of levels that `_run` goes up to a hidden widget: from the outline to page, page tree and spaces."""
 
 
@@ -269,7 +269,7 @@ async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:
     """Go to a view and run the command `id`, after the command `opener` if that opens the screen of `id`."""
     view = await _to_view(app, mode)
     if opener and await _run(app, opener):
-        for _ in range(_MOST_CHECKS):
+        for _ in range(_MAX_CHECKS):
             await asyncio.sleep(_CHECK_INTERVAL)
             if app.screen is not view and app.screen.focused is not None:
                 await _wait_until_loaded(app.screen)
@@ -296,7 +296,7 @@ async def _go_to_table(app: Shell, mode: str, parent_table: str, table: str, id:
 
 
 async def _to_view(app: Shell, mode: str) -> View:
-    app.history.record(is_opened=False)
+    app.history.record(opens_item=False)
     await app.switch_mode(mode)
     while len(app.screen_stack) > 1:
         await app.pop_screen()
@@ -328,13 +328,13 @@ async def _run(app: Shell, id: str) -> bool:
         app.explain("Open an item in this list first, then run the command again.")
         return False
     widget = cast("Widget", owner)
-    for _ in range(_MOST_LEVELS):
+    for _ in range(_MAX_LEVELS):
         if all(each.display for each in widget.ancestors_with_self) or not isinstance(screen, View):
             break
         screen.go_up()  # The widget may be hidden, such as the list of spaces behind the page tree.
     if widget is not screen:
         widget.focus()
-    for _ in range(_MOST_CHECKS):
+    for _ in range(_MAX_CHECKS):
         if owner.why_not(id) is None:
             break
         await asyncio.sleep(_CHECK_INTERVAL)  # A pending message may select a row.

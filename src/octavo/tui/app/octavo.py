@@ -376,7 +376,7 @@ class Octavo(Shell):
         if view == "organization":
             _choose_organization(self)
             return
-        self.history.record(is_opened=False)
+        self.history.record(opens_item=False)
         if self.current_mode == view:
             while len(self.screen_stack) > 1:
                 self.pop_screen()

@@ -33,9 +33,9 @@ PAUSE = 1.5
 LONG_PAUSE = 30.0
 """Seconds without a key after which a collection may take longer. It then also frees what was still in use at the last
 collection, and freezes the rest."""
-AFTER_KEY = 0.05
+PAINT_SECONDS = 0.05
 """Seconds from a key until its effect is painted. A collection also starts this long after `wake`."""
-NEW_BLOCKS = 35_000
+MAX_NEW_BLOCKS = 35_000
 """Number of new memory blocks, about 3 MB, after which a collection does not wait for a pause. Faster to count than
 objects."""
 _YOUNG_THRESHOLD = 500
@@ -93,7 +93,7 @@ class Garbage:
             self._young_collections = collections
             if self._has_grown():
                 self._is_urgent = True
-                self._schedule(AFTER_KEY)
+                self._schedule(PAINT_SECONDS)
 
     def add(self, nodes: Iterable[DOMNode]) -> None:
         """Add widgets that are being removed. They are collected in the next pause."""
@@ -120,7 +120,7 @@ class Garbage:
         if not self._is_woken:
             self._is_woken = True
             self.wake()
-            self._schedule(AFTER_KEY)
+            self._schedule(PAINT_SECONDS)
             return
         self._is_woken = self._is_urgent = False
         self.collect(is_long_pause=idle >= LONG_PAUSE)
@@ -144,7 +144,7 @@ class Garbage:
             gc.collect()
             if is_long_pause:
                 gc.freeze()
-            trim()
+            return_free_memory()
             self._blocks_after_full_collection, self._has_survivors = sys.getallocatedblocks(), not is_long_pause
         if is_long_pause:
             self._survivors.clear()
@@ -152,7 +152,7 @@ class Garbage:
         self._removed = WeakSet()
 
     def _has_grown(self) -> bool:
-        return sys.getallocatedblocks() - self._blocks_after_full_collection > NEW_BLOCKS
+        return sys.getallocatedblocks() - self._blocks_after_full_collection > MAX_NEW_BLOCKS
 
 
 def caches(*prefixes: str) -> Iterator[_lru_cache_wrapper[Any]]:
@@ -212,7 +212,7 @@ class Teardown:
 
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 """Parameters of mallopt(3)."""
-_LARGE = 128 * 1024
+_MIN_LARGE_ALLOCATION = 128 * 1024
 """Minimum size in bytes of an allocation that is mapped separately."""
 
 
@@ -225,10 +225,10 @@ def use_one_arena() -> None:
 def keep_large_blocks_apart() -> None:
     """Let malloc map each large allocation separately, so that its memory can be returned to the system when it is
     freed."""
-    _call("mallopt", _M_MMAP_THRESHOLD, _LARGE)
+    _call("mallopt", _M_MMAP_THRESHOLD, _MIN_LARGE_ALLOCATION)
 
 
-def trim() -> None:
+def return_free_memory() -> None:
     """Return free memory to the system."""
     _call("malloc_trim", 0)
 
@@ -251,13 +251,13 @@ def _c_function_address(name: str) -> int:
         return 0
 
 
-DELAY = 0.6
+IDLE_CHECK_INTERVAL = 0.6
 """Seconds between two checks whether the app is idle."""
-LONGEST_DELAY = 6.0
+MAX_IDLE_WAIT = 6.0
 """Maximum number of seconds to wait until the app is idle."""
 PAUSE_BEFORE_IMPORTS = 4.0
 """Seconds after the first paint until the imports start, if no key is pressed."""
-MODULES = (
+PRELOADED_MODULES = (
     "octavo.documents.source_reader",
     "octavo.documents.diff",
     "octavo.tui.content.content_screen",
@@ -273,7 +273,7 @@ class Preloading:
     """Imports the modules of other views after the first key or after a pause. Until then, the app needs less memory."""
 
     def __init__(self, app: App[Any], is_loading: Callable[[], bool], garbage: Garbage) -> None:
-        """The imports wait until `is_loading` returns False, but at most `LONGEST_DELAY` seconds. Then `garbage` is
+        """The imports wait until `is_loading` returns False, but at most `MAX_IDLE_WAIT` seconds. Then `garbage` is
         started."""
         self._app, self._is_loading, self._garbage = app, is_loading, garbage
         self._has_begun = False
@@ -286,18 +286,18 @@ class Preloading:
             run_when_idle(self._app, self._is_loading, importer.start)
 
     def _import_modules(self) -> None:
-        for name in MODULES:
+        for name in PRELOADED_MODULES:
             import_module(name)
         self._garbage.start()
 
 
 def run_when_idle(app: App[Any], is_loading: Callable[[], bool], run: Callable[[], None]) -> None:
-    """Call `run` as soon as `is_loading` returns False, or after `LONGEST_DELAY` seconds."""
+    """Call `run` as soon as `is_loading` returns False, or after `MAX_IDLE_WAIT` seconds."""
 
     def check(waited: float) -> None:
-        if is_loading() and waited < LONGEST_DELAY:
-            app.set_timer(DELAY, partial(check, waited + DELAY))
+        if is_loading() and waited < MAX_IDLE_WAIT:
+            app.set_timer(IDLE_CHECK_INTERVAL, partial(check, waited + IDLE_CHECK_INTERVAL))
         else:
             run()
 
-    app.set_timer(DELAY, partial(check, DELAY))
+    app.set_timer(IDLE_CHECK_INTERVAL, partial(check, IDLE_CHECK_INTERVAL))

@@ -175,7 +175,7 @@ def _kind(draft: Draft) -> str:
 NOTICE_SECONDS = 15.0
 _LEFT_OPEN = "This draft was open in an editor when Octavo stopped."
 _WRITTEN = "Octavo wrote this file because the draft could not be saved."
-UNSAVED_FILES = "unsaved"
+UNSAVED_FILE_PREFIX = "unsaved"
 """Prefix of the names of files with drafts that could not be saved in the database."""
 _TITLES = {"comment": "A comment", "conflict": "A resolved conflict", "page": "A page"}
 
@@ -192,7 +192,7 @@ class UnsentFile:
     @property
     def is_unsaved_draft(self) -> bool:
         """True if Octavo wrote the file. False if an editor left it."""
-        return self.path.name.startswith(f"{UNSAVED_FILES}-")
+        return self.path.name.startswith(f"{UNSAVED_FILE_PREFIX}-")
 
     @property
     def sentence(self) -> str:
@@ -300,14 +300,14 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
         note = FileNote(_kind(draft), draft.key, session.state.namespace)
         for folder in written:
             with suppress(OSError):
-                write_file(draft.text, folder, UNSAVED_FILES, ".md", note)
+                write_file(draft.text, folder, UNSAVED_FILE_PREFIX, ".md", note)
                 written[folder] += 1
                 break
     sentences = f"Octavo could not save {plural(len(unsaved), 'draft')}: {session.drafts.unsaved_reason}."
     if written[own]:
         sentences += f" {plural(written[own], 'draft')} will be restored when you start Octavo again."
     if written[other]:
-        sentences += f" {plural(written[other], 'draft was', 'drafts were')} saved in {other}, in files whose names begin with {UNSAVED_FILES}-."
+        sentences += f" {plural(written[other], 'draft was', 'drafts were')} saved in {other}, in files whose names begin with {UNSAVED_FILE_PREFIX}-."
     if lost := len(unsaved) - sum(written.values()):
         sentences += f" {plural(lost, 'draft was', 'drafts were')} lost."
     return sentences

@@ -230,7 +230,7 @@ async def go_to_first_route(app: Shell, awaitable: Awaitable[Route]) -> None:
         app.go(route)
 
 
-DELAY = 1.0
+_PICTURE_DELAY = 1.0
 """Seconds after a page is shown until its picture is taken. While the user turns pages, no picture is taken."""
 _MOST_TRIES = 20
 
@@ -271,7 +271,7 @@ class PictureRecorder:
             if not self._take_picture() and tries > 1:
                 self._schedule_picture(screen, tries - 1)
 
-        self._timer = screen.set_timer(DELAY, take_or_retry)
+        self._timer = screen.set_timer(_PICTURE_DELAY, take_or_retry)
 
     def end(self) -> None:
         """Store the position in the view. Take a new picture if the next start will look different. If that fails,

@@ -25,7 +25,7 @@ from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.dialog import TextButton, prepare_screen
 from octavo.tui.widgets.text_inputs import PathInput, SecretInput, SecretLengthLabel
 
-_CREATED_AT = "app.gitbook.com/account/developer"
+_TOKEN_PAGE = "app.gitbook.com/account/developer"
 """Page on which GitBook creates personal access tokens."""
 _GITBOOK = "api.gitbook.com"
 
@@ -99,7 +99,7 @@ class SignInScreen(HasCommands, Screen[None]):
 
     @staticmethod
     def _prompt(host: str, storage: str) -> Content:
-        known_as = f"On GitBook, an API key is called a personal access token. Create one at {_CREATED_AT}."
+        known_as = f"On GitBook, an API key is called a personal access token. Create one at {_TOKEN_PAGE}."
         sentences = [f"Paste your API key for {host}.", known_as if host == _GITBOOK else "", storage]
         return Content(" ".join(filter(None, sentences)))
 

@@ -29,7 +29,7 @@ PAUSE = 0.5
 """Seconds without a key after which the next key starts a new text."""
 RETRY_INTERVAL = 0.05
 """Seconds after which the message loops are called again. The loop of a removed widget may have lost the last call."""
-LONGEST_WAIT = 3.0
+MAX_LOOP_WAIT = 3.0
 """Maximum number of seconds for which ctrl+q waits for the message loops. A loop that takes longer counts as
 hanging."""
 
@@ -216,7 +216,7 @@ class TypeAhead:
         ]
         pumps *= 2  # A clicked widget may first send itself a message.
         clock = asyncio.get_running_loop().time
-        until = clock() + LONGEST_WAIT
+        until = clock() + MAX_LOOP_WAIT
         try:
             while not (self._app.is_ending or (ready.is_set() and screen is self._screen)):
                 if screen is not self._screen:

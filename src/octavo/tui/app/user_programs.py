@@ -265,9 +265,9 @@ def _change_ref(app: Shell, space_id: str, change_request: ChangeRequest) -> str
 
 
 COMMAND_SECONDS = 30.0
-MAX_SHOWN = 100_000
+MAX_SHOWN_LENGTH = 100_000
 """Maximum number of characters of the output that a dialog or a comment shows."""
-_MAX_LINE = 200
+_MAX_LINE_LENGTH = 200
 """Maximum number of characters of the output that a notification shows."""
 _CHECK_INTERVAL = 0.1
 """Seconds between two checks for open dialogs."""
@@ -410,9 +410,9 @@ class _Runner:
     async def _show(self, custom: CustomCommand, target: CommandTarget, text: str) -> None:
         """Show the output of a program in a dialog or in a composer, as soon as no other dialog is open."""
         app = self._app
-        shown = text[:MAX_SHOWN]
-        if len(text) > MAX_SHOWN:
-            app.say(f"Only the first {MAX_SHOWN:,} of {len(text):,} characters are shown.", tone="care")
+        shown = text[:MAX_SHOWN_LENGTH]
+        if len(text) > MAX_SHOWN_LENGTH:
+            app.say(f"Only the first {MAX_SHOWN_LENGTH:,} of {len(text):,} characters are shown.", tone="care")
         if not isinstance(app.screen, View):
             app.say(f"Close the dialog to see the output of {custom.name}.")
         while not isinstance(app.screen, View):  # noqa: ASYNC110  # Textual does not report closed dialogs.
@@ -432,7 +432,7 @@ def _kind_names(custom: CustomCommand) -> str:
 
 def _first_line(text: str) -> str:
     line = next((each for each in text.splitlines() if each.strip()), "")
-    return shorten(safe_line(line).strip(), _MAX_LINE)
+    return shorten(safe_line(line).strip(), _MAX_LINE_LENGTH)
 
 
 def _run_program(custom: CustomCommand, target: CommandTarget, cancelled: threading.Event) -> bytes:
@@ -460,7 +460,7 @@ def _run_program(custom: CustomCommand, target: CommandTarget, cancelled: thread
     return ended.output
 
 
-LONGEST_NOTIFICATION = 80
+MAX_NOTIFICATION_LENGTH = 80
 """Maximum number of characters of a notification."""
 _BY_PROGRAM = {"iTerm.app": "osc9", "WezTerm": "osc9", "ghostty": "osc9", "rio": "osc9"}
 _SEQUENCES = {
@@ -469,7 +469,7 @@ _SEQUENCES = {
     "osc99": "\x1b]99;;{text}\x1b\\",
 }
 HOOK_SECONDS = 10.0
-MOST_AN_HOUR = 30
+MAX_PER_HOUR = 30
 """Maximum number of hooks, and of notifications, in an hour."""
 _HOUR = timedelta(hours=1)
 
@@ -483,8 +483,8 @@ class EventHooks:
         self._organization: str | None = None
         """ID of the organization whose inbox the detector follows."""
         self._turn = asyncio.Lock()
-        self._hook_times: deque[datetime] = deque(maxlen=MOST_AN_HOUR)
-        self._notification_times: deque[datetime] = deque(maxlen=MOST_AN_HOUR)
+        self._hook_times: deque[datetime] = deque(maxlen=MAX_PER_HOUR)
+        self._notification_times: deque[datetime] = deque(maxlen=MAX_PER_HOUR)
         self._reported: set[str] = set()
 
     def follow(self) -> None:
@@ -557,7 +557,7 @@ def notification(text: str, setting: str, environment: Mapping[str, str]) -> str
         return ""
     # `;` separates the fields of OSC 777.
     cleaned = safe_line(text).replace(";", ",")
-    shown = sequence.format(text=shorten(cleaned, LONGEST_NOTIFICATION))
+    shown = sequence.format(text=shorten(cleaned, MAX_NOTIFICATION_LENGTH))
     return f"\x1bPtmux;{shown.replace(chr(27), chr(27) * 2)}\x1b\\" if environment.get("TMUX") else shown
 
 

@@ -212,7 +212,7 @@ class OpenSpace(SpacePanes):
     def _remember_page(self, to_page: str | None = None) -> None:
         visit = self.visited_page
         if visit is not None and visit.page_id != to_page:
-            self.shell.history.record(is_opened=False)
+            self.shell.history.record(opens_item=False)
 
     def restore_visit(self, visit: VisitedPage) -> None:
         """Open a visited page at its reading position."""

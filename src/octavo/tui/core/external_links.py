@@ -25,7 +25,7 @@ _confirm_dialog = lazy("octavo.tui.widgets.confirm:ConfirmDialog")
 
 BROWSER_EXIT_SECONDS = 10.0
 """If the browser exits with an error within this many seconds, it did not open the link."""
-COPIED_BYTES = 74_000
+MAX_COPIED_BYTES = 74_000
 """Longest text that is copied, in bytes. Terminals cut longer texts, or hang."""
 
 
@@ -45,8 +45,8 @@ def fits_clipboard(app: HostApp[Any], text: str) -> bool:
 
 
 def is_too_long_to_copy(text: str) -> bool:
-    """Return True if a text is longer than `COPIED_BYTES`."""
-    return len(text.encode("utf-8", "replace")) > COPIED_BYTES
+    """Return True if a text is longer than `MAX_COPIED_BYTES`."""
+    return len(text.encode("utf-8", "replace")) > MAX_COPIED_BYTES
 
 
 def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> None:

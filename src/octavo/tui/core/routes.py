@@ -101,7 +101,7 @@ class Step(NamedTuple):
     """A stop, and the way in which the user left it."""
 
     stop: Stop
-    is_opened: bool
+    opened_item: bool
     """True if the user left the stop by opening an item there, False if by switching to another location."""
 
 
@@ -119,16 +119,16 @@ class NavigationHistory:
         """True if a stop in the history includes `screen`."""
         return any(screen in step.stop.screens for step in (*self._behind, *self._ahead))
 
-    def record(self, *, is_opened: bool = True) -> None:
-        """Add the current location to the history, and close all dialogs. `is_opened` is True if the user opens an item
-        of this location."""
+    def record(self, *, opens_item: bool = True) -> None:
+        """Add the current location to the history, and close all dialogs. `opens_item` is True if the user opens an
+        item of this location."""
         current = self._current_stop()
         if current is None or self._is_paused:
             return
         if not self._behind or self._behind[-1].stop != current:
-            self._behind.append(Step(current, is_opened))
+            self._behind.append(Step(current, opens_item))
         else:
-            self._behind[-1] = Step(current, is_opened)
+            self._behind[-1] = Step(current, opens_item)
         dropped = [*self._ahead, *self._behind[:-_MAX_STOPS]]
         self._ahead, self._behind = [], self._behind[-_MAX_STOPS:]
         self._remove_screens(screen for step in dropped for screen in step.stop.screens)
@@ -157,7 +157,7 @@ class NavigationHistory:
         """Go back to the list from which the current item was opened. Return False if there is no such list."""
         self._drop_current()
         current, previous = self._current_stop(), self._behind[-1] if self._behind else None
-        if current is None or previous is None or not previous.is_opened:
+        if current is None or previous is None or not previous.opened_item:
             return False
         if (previous.stop.mode, previous.stop.screens) == (current.mode, current.screens):
             return False  # Both stops are on the same screen: the user came from another page, not from a list.
@@ -189,7 +189,7 @@ class NavigationHistory:
     def _move(self, source: list[Step], target: list[Step]) -> None:
         current, step = self._current_stop(), source.pop()
         if current is not None:
-            target.append(Step(current, step.is_opened))
+            target.append(Step(current, step.opened_item))
         with self.paused():
             self._show(step)
 
@@ -205,7 +205,7 @@ class NavigationHistory:
     def _show(self, step: Step) -> None:
         app, stop = self._app, step.stop
         if app.current_mode != stop.mode:
-            if step.is_opened:
+            if step.opened_item:
                 self._pop_to(())
             app.switch_mode(stop.mode)
         self._pop_to(stop.screens)

@@ -151,7 +151,8 @@ class Session:
 
 
 class SignInResult(NamedTuple):
-    """A new session, and sentences about the API key, such as its owner. `care` marks a warning."""
+    """A new session, and sentences about the API key, such as its owner, each with its tone. A warning has the tone
+    `care`."""
 
     session: Session
     facts: tuple[tuple[Literal["ok", "care"], str], ...]

@@ -49,7 +49,7 @@ class TourStep(NamedTuple):
     purpose: str
     """End of the sentence “Press KEY to …”."""
     place: str = ""
-    """Start of this sentence if the key works only in some views, such as “In the list, ”."""
+    """Start of the sentence if the key works only in some views, such as “In the list, ”."""
 
 
 STEPS = (
@@ -345,8 +345,8 @@ class Workspace:
         return self.me.id if self.me is not None else ""
 
     def why_no_space(self, space_id: str) -> str:
-        """Return why a space is not in the loaded list of spaces, as a sentence. Empty if it is, or while the list is
-        loading."""
+        """Return why a space is not in the loaded list of spaces, as a sentence. Empty if the space is in the list, or
+        while the list is loading."""
         if self.spaces.value is None or self.spaces.loading or self.space(space_id) is not None:
             return ""
         if self._session is not None and self._session.kind == "folder":
@@ -520,8 +520,8 @@ class Workspace:
 
     @property
     def no_organization_reason(self) -> tuple[str, str] | None:
-        """Title and text that say why no organization is selected. None if one is selected, or while the list is
-        loading."""
+        """Title and text that say why no organization is selected. None if an organization is selected, or while the
+        list is loading."""
         snapshot = self.organizations
         if self.organization is not None or (snapshot.value is None and snapshot.error is None):
             return None

@@ -15,7 +15,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from octavo.api.safety import safe_line
-from octavo.tui.core.external_links import COPIED_BYTES, is_too_long_to_copy
+from octavo.tui.core.external_links import MAX_COPIED_BYTES, is_too_long_to_copy
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.reading_position import START, LinePosition, Lines
 from octavo.tui.reader.viewport import PanePart, Viewport, app_of, explain
@@ -412,7 +412,7 @@ class SelectionCollector:
     def collect(self, margin_of: Callable[[int], int], seconds: float) -> bool:
         """Collect text for about `seconds`. Return True at the end, or at the size limit of the clipboard."""
         until, virtual_lines = time.perf_counter() + seconds, self.virtual_lines
-        while self._next < len(virtual_lines) and self._next <= self._last and self._size <= COPIED_BYTES:
+        while self._next < len(virtual_lines) and self._next <= self._last and self._size <= MAX_COPIED_BYTES:
             unit, self._next = self._next, self._next + 1
             start = self._start if unit == self._first else None
             end = self._end if unit == self._last else None
@@ -428,7 +428,7 @@ class SelectionCollector:
     @property
     def needs_more_lines(self) -> bool:
         """True if the selection continues below the last line."""
-        return self._last >= len(self.virtual_lines) and self._size <= COPIED_BYTES
+        return self._last >= len(self.virtual_lines) and self._size <= MAX_COPIED_BYTES
 
 
 class TextSelection(PanePart):

@@ -294,7 +294,7 @@ class FormState:
     @property
     def _is_creation(self) -> bool:
         spec = SPECS.get(self.form.operation)
-        return self.form.item is None and (spec is None or not spec.changes)
+        return self.form.item is None and (spec is None or not spec.is_update)
 
     def parse(self) -> FormResult:
         """Return the operation built from the texts of the fields, or the errors in the texts."""

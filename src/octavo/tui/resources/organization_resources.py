@@ -37,7 +37,7 @@ STATUS_INTERVAL = 1.0
 """Seconds between two status requests after an upload."""
 STATUS_REQUESTS = 60
 """Maximum number of status requests after an upload."""
-MAX_SHOWN = 400_000
+MAX_SHOWN_LENGTH = 400_000
 """Maximum length in characters of the text that is shown for a specification."""
 _PENDING_STATES = ("pending", "progress")
 _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
@@ -110,9 +110,9 @@ async def _show_version(shell: Shell, arguments: Arguments, version: openapi.Ver
             return
         content = await shell.session.live.fetch(openapi.GetLatestContent(**request))
     text, note = await asyncio.to_thread(_as_text, content.filesystem), "\n"
-    if len(text) > MAX_SHOWN:
-        note = f"\n\nOnly the first {MAX_SHOWN:,} of {len(text):,} characters are shown.\n"
-    document = await asyncio.to_thread(parse, f"```json\n{text[:MAX_SHOWN]}\n```{note}")
+    if len(text) > MAX_SHOWN_LENGTH:
+        note = f"\n\nOnly the first {MAX_SHOWN_LENGTH:,} of {len(text):,} characters are shown.\n"
+    document = await asyncio.to_thread(parse, f"```json\n{text[:MAX_SHOWN_LENGTH]}\n```{note}")
     if shell.screen is screen:
         block = Block("note", children=document.blocks, key=version.id)
         shell.push_screen(TextDialog(block, deferred_content(diagrams=False), arguments["spec_slug"]))
