@@ -68,11 +68,9 @@ class AnchorAssigner:
 
 
 def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
-    """Return the anchor that a link to `wanted` leads to. None if no anchor matches.
-
-    The anchors are compared in four steps, until one of them matches: exactly, without punctuation, case and accents,
-    without words for `&`, `<` and `>`, and without the `e` of `ae`, `oe` and `ue`.
-    """
+    """Return the anchor that a link to `wanted` leads to. None if no anchor matches. An equal anchor is best, then one
+    that is equal without punctuation, case and accents, then also without words for `&`, `<` and `>`, then also without
+    the `e` of `ae`, `oe` and `ue`."""
     candidates = list(anchors)
     if wanted in candidates:
         return wanted

@@ -104,7 +104,7 @@ Role = Literal["any length", "container", "opened", "series", "part", "grid", "t
 
 - any length: two blocks of the kind can match even if their lengths are very different
 - container: blocks can move into and out of the block
-- opened: of an unchanged block with a thread, only the parts near the thread are shown
+- opened: if an unchanged block has a thread, only the parts near the thread are shown
 - series: readers do not see the block itself, only its parts
 - part: an element of a series or grid. A moved part is found even if it is short
 - grid: the block consists of rows of cells
@@ -165,9 +165,8 @@ class Block(NamedTuple):
     lines: tuple[int, int] = (0, 0)
     """The first line in the source and the line after the last one, counted from 0. (0, 1) without source."""
     key: str = ""
-    """Id of the block on its page. JSON has keys. For Markdown, the key is a hash of the words of a leaf, or of the
-    title and first child of a container. Other edits do not change the key. Repeated hashes get a suffix such as
-    `-2`."""
+    """Id of the block on its page: the key in JSON. For Markdown, a hash of the words of a leaf, or of the title and
+    first child of a container. Repeated hashes get a suffix such as `-2`."""
     text_line: int = 0
     """The source line on which `text` begins, counted from 0. It may be after `lines[0]`, because of a fence or tag."""
 

@@ -87,9 +87,8 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hashable]]:
-    """Return the keys by which the blocks of each side are aligned. The key of a heading is its text, so its level may
-    differ. The level is part of the key if one side has the text more often, but text and level together occur once on
-    each side."""
+    """Return the keys by which the blocks of each side are aligned. The key of a heading is its text without the level.
+    A heading that occurs once on each side keeps its level, if one side has the text more often."""
     headings = [[node for node in side if node.block.kind == "heading"] for side in (old, new)]
     old_texts, new_texts = (Counter(node.text for node in side) for side in headings)
     old_numbers, new_numbers = (Counter(node.number for node in side) for side in headings)

@@ -188,22 +188,20 @@ CompareNodes = Callable[[Node, Node], "DiffStep"]
 
 @dataclass(slots=True, eq=False)
 class DiffStep:
-    """A change while a comparison is running. `to_entries` turns steps into entries.
-
-    Most steps are about one node (`old`, `new` or both), a restructured step about several (`old_nodes`, `new_nodes`).
-    A moved block has two steps: `left` at the old position, and `arrived` at the new one. An added or removed step with
-    steps `inside` is a container that was added or removed around remaining blocks.
-    """
+    """A change while a comparison is running. `to_entries` turns steps into entries."""
 
     status: Status
+    """A moved block has two steps: `left` at the old position, and `arrived` at the new one."""
     old: Node | None = None
     new: Node | None = None
     parts: Parts = None
     settings: tuple[AttributeChange, ...] = ()
     inside: list[DiffStep] | None = None
+    """Steps of the children. An added or removed container has steps only if some of its blocks remain."""
     title: TextChange | None = None
     number: int = 0
     old_nodes: tuple[Node, ...] = ()
+    """The old blocks of a restructured step, which has no `old` and `new`."""
     new_nodes: tuple[Node, ...] = ()
     note: str = ""
     rows: list[DiffStep] = field(default_factory=list)

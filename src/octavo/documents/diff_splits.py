@@ -139,12 +139,8 @@ def _word_set(text: str) -> set[str]:
 
 
 def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[tuple[range, range]]:
-    """Return groups of old and new texts with nearly the same words, as index ranges. At least one range of a group has
-    several texts.
-
-    Groups may overlap. The largest share of equal words comes first, then groups in the middle: the caller joins one
-    group, and then searches before and after it.
-    """
+    """Return index ranges of old and new texts with nearly the same words, several on at least one side. They may
+    overlap. The largest share of equal words is first. Of equal shares, ranges in the middle are first."""
     shared: Counter[tuple[int, int]] = Counter()
     for each in ranges:
         for i, j in zip(range(each.i1, each.i2), range(each.j1, each.j2), strict=True) if each.equal else ():

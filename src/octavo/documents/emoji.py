@@ -102,11 +102,8 @@ def api_code(character: str) -> str:
 
 
 def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
-    """Return the emoji whose names contain `text`. If `text` is an emoji, return only this emoji.
-
-    Exact names come first, then names that begin with the text, then names with a later word that begins with the text.
-    The first call takes about 100 ms, because it reads all names.
-    """
+    """Return the emoji whose names contain `text`, or only the emoji that `text` is. Exact names are first, then names
+    that begin with the text, then names with a word that begins with it. The first call takes about 100 ms."""
     text = text.strip().strip(":")
     if (named := _known_characters().get(_without_style(text))) is not None:
         return [named]

@@ -314,11 +314,9 @@ def _add_mark(marks: frozenset[str], mark: str) -> frozenset[str]:
 
 
 def _is_part_of_list(text: str, start: int, end: int) -> bool:
-    """Return whether a text like `:name:` is part of a list such as `a:b:c`, and not an emoji.
-
-    It is part of a list if ASCII letters or digits are on both sides. One side is enough for fewer than
-    `_MIN_NAME_LENGTH` characters. A colon on one side is enough for a flag such as `:de:`.
-    """
+    """Return whether a text like `:name:` is part of a list such as `a:b:c`, and not an emoji: ASCII letters or digits
+    are on both sides. For a short name, one side is enough. For a flag such as `:de:`, a colon on one side is
+    enough."""
     neighbors = (text[max(0, start - 1) : start], text[end : end + 1])
     sides = [side.isascii() and side.isalnum() for side in neighbors]
     is_flag = end - start == _FLAG_LENGTH and text[start + 1 : end - 1].isalpha()

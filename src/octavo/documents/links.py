@@ -193,12 +193,8 @@ Target = (
 
 
 def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str, str]:
-    """Return the ids of pages by every path that a link can use. `pages` has the id of each page, its path and the path
-    of its file, in tree order.
-
-    A path that two pages share leads to the first. The folder of an index file leads to the index page: `api/` for
-    `api/README.md`, and `api` if no other page has that path.
-    """
+    """Return the ids of `pages` (id, path, path of the file) by every path that a link can use. If two pages share a
+    path, the first counts. `api/README.md` is also found at `api/`, and at `api` if no other page has that path."""
     ids: dict[str, str] = {}
     folders: dict[str, str] = {}
     for page, *paths in pages:
@@ -219,9 +215,9 @@ def space_index(
     space: str,
     origins: Collection[str] = (),
 ) -> SpaceIndex:
-    """Return the index of the space with the id `space`. `pages` is as in `ids_by_path`. `files` has the id of each file,
-    its Git path and its name. If two files share a name, the name leads to the first. A file outside the assets folder
-    is not found by its name."""
+    """Return the index of the space with the id `space`. `pages` is as in `ids_by_path`. `files` has ids, Git paths and
+    names. If two files share a name, the first counts. A file with a Git path outside the assets folder is not found by
+    its name."""
     names: dict[str, str] = {}
     for file, path, name in files:
         for each in (file, path, name if path is None or ASSETS in path else None):

@@ -598,12 +598,8 @@ def _is_cjk_boundary(outside: str, inside: str) -> bool:
 
 
 def pair_delimiters(state: StateInline) -> None:
-    """Pair `**` and `~~` in turn: one mark opens, the next mark of the same kind closes. CommonMark leaves a mark as
-    text between punctuation and a letter (`option**.**`, `**±**25%`), and a closing mark after a space (`**Note: **`).
-
-    A mark before a space does not open. If a mark cannot close the mark before it, no mark of this kind is changed. A
-    last mark without a partner is not changed either.
-    """
+    """Pair `**` and `~~` in turn, if possible: one mark opens, the next mark of the same kind closes. CommonMark leaves
+    marks as text between punctuation and a letter (`option**.**`), and closing marks after a space (`**Note: **`)."""
     if "**" not in state.src and "~~" not in state.src:
         return
     metas: list[dict[str, Any]] = [meta for meta in state.tokens_meta if meta and "delimiters" in meta]

@@ -69,8 +69,8 @@ class SourceBlock:
     move: Move | None = None
     """The move, if this side moved the block here."""
     replaced_blocks: tuple[SourceBlock, ...] | None = None
-    """The blocks of this side, if the other side moved the block to another place, where they are merged. This block
-    has the text of the base, so that this side seems unchanged. None if the other side did not move the block."""
+    """The blocks of this side, if the other side moved the block to another place, where these blocks are merged. Then
+    this block has the text of the base. Else None."""
 
     @cached_property
     def source(self) -> str:
@@ -83,11 +83,8 @@ class SourceBlock:
 
     @cached_property
     def key(self) -> str:
-        """Return the normalized text of the block. Blocks with equal keys differ at most in white space and in the
-        numbers of items.
-
-        The key of a moved block is made from the key of its base block. It is unique, and edits do not change it.
-        """
+        """Return the text of the block, normalized: white space and the numbers of items make no difference. The key of
+        a moved block is made from its base block, so edits do not change it."""
         if self.move is not None:
             return f"moved\0{self.move.base.key}"
         if self.children is None:

@@ -76,11 +76,8 @@ class AppliedSuggestion(NamedTuple):
 
 
 def apply_suggestion(page: str, key: str, original: str | None, suggested: str) -> AppliedSuggestion:
-    """Replace the block `key` of `page` by `suggested`. A block that was edited after the suggestion is not replaced.
-
-    `original` is the source of the block when the suggestion was made. If it is None, nothing is replaced. A moved
-    block is found by `original` if only one block has this source.
-    """
+    """Replace the block `key` of `page` by `suggested`, if its source is still `original`. Otherwise, replace the only
+    block with this source. Replace nothing if there is no such block, or if `original` is None."""
     blocks = _sources_by_key(page)
     target = blocks.get(key)
     if original is not None and (target is None or target[1] != original):
@@ -218,11 +215,8 @@ WordChange = Literal["", "changed", "gone"]
 
 
 class ThreadAnchors:
-    """Finds the blocks of threads in a document.
-
-    Finding the blocks of many threads by text takes seconds on a long page. Until `search` has done this in a
-    background thread, `needs_search` is True, and blocks are found only by their keys.
-    """
+    """Finds the blocks of threads in a document. Finding many blocks by text takes seconds on a long page. Before
+    `search` has done this in a background thread, blocks are found only by their keys."""
 
     def __init__(self, document: Document = EMPTY_PAGE, *, is_complete: bool = True) -> None:
         """`is_complete` is False while a part of the document is not loaded. Then no block counts as deleted."""
@@ -370,11 +364,9 @@ class TwoVersionAnchors:
         self._old.by_exact_block(threads)
 
     def by_block(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
-        """Return the threads by the key of their block. Threads without a block have the key "".
-
-        A block is found by its key in the new or the old version, else by its text in one of them, else by similarity
-        in the new version. If a `search` is needed first, threads whose block has no known key are left out.
-        """
+        """Return the threads by the key of their block, or by "" if they have none. A block is found by its key or its
+        text in either version, else by similarity in the new version. If a `search` is needed first, threads whose
+        block is not found by its key are left out."""
         found: dict[str, list[Comment]] = {}
         rest = list(threads)
         by_text = (self._new.by_exact_block, self._old.by_exact_block, self._new.by_likely_block)
@@ -409,12 +401,8 @@ class TwoVersionAnchors:
         return frozenset(new - old)
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Return whether a thread is outdated.
-
-        A thread on a block of the new version is not outdated. Any other thread is outdated if the server says so, or
-        if neither version has its block or its text. A pending comment is then outdated, because the server does
-        not know the comment.
-        """
+        """Return whether a thread is outdated: the new version lacks its block, and the comment is pending, or the
+        server says that it is outdated, or neither version has its block or its text."""
         if thread.target.node is None or self._new.has_block_of(thread):
             return False
         if thread.id.startswith("pending-") and thread.target.node.preview:

@@ -154,9 +154,8 @@ def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
 
 
 def _unclosed_value_end(source: str, start: int, limit: int) -> tuple[int, int]:
-    """Return the end of the tag, where a value without closing quote ends. Also return where the search for the quote
-    stops: at the next tag or the end of the line. Both are -1 if the line has no end of the tag, or has another tag
-    before it."""
+    """Return the end of the tag, where a value without closing quote ends, and the place where the search for the quote
+    stops: the next tag or the end of the line. Both are -1 if the tag does not end on its line."""
     line_end = min(limit, _line_end(source, start))
     end = source.find("%}", start, line_end)
     if end < 0 or source.find("{%", start, end) >= 0:

@@ -76,11 +76,8 @@ class _Replacement(NamedTuple):
 
 
 def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
-    """Return the terms that were replaced, in the order of the page, each once.
-
-    Each change is also returned with the word before the term, and with the word after it, except common words. `keys`
-    limits the result to changes of the blocks with these keys.
-    """
+    """Return the terms that were replaced, each once: alone, with the word before it, and with the word after it,
+    except common words. `keys` limits the result to the blocks with these keys."""
     found: dict[tuple[str, str, bool], TermChange] = {}
     for parts, block in _texts(entries, keys):
         lines = [parts.words] if isinstance(parts, TextChange) else [line.words for line in parts.lines]
@@ -230,9 +227,8 @@ def _has_digits(text: str, replacement: _Replacement) -> bool:
 
 
 def _extended_terms(text: str, replacement: _Replacement, first: int, last: int) -> list[_Replacement]:
-    """Return the term with the word before it, and the term with the word after it. Common words are not added. If the
-    old and the new term have digits, the word before them must be a name, as in `Limpet 3`. A number with a unit is not
-    extended."""
+    """Return the term with the word before it, and the term with the word after it, except common words. If both terms
+    have digits, the word before them must be a name, as in `Limpet 3`. Empty for a number with a unit."""
     found = []
     is_number = _NUMBER.fullmatch(text, replacement.start, replacement.end) is not None
     is_name = _has_digits(text, replacement) and not is_number
@@ -420,11 +416,8 @@ class TermMatch:
 
 
 def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
-    """Return the places in the Markdown of a page that have the old term, in order, at most `MAX_MATCHES`.
-
-    Only whole words outside of URLs match. Words in code match only a term that was code. A line break counts as a
-    space. A regular plural matches too. `_has_accepted_case` says which capitals match.
-    """
+    """Return at most `MAX_MATCHES` places in the Markdown of a page that have the old term or its regular plural, in
+    order. Only whole words outside of URLs match. In code, only a term that was code matches."""
     found: dict[tuple[int, int], TermMatch] = {}
     visible = _searchable_text(source) if change.is_code else visible_text(source)
     for form in with_plural(change):

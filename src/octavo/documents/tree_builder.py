@@ -123,11 +123,7 @@ class HtmlReader:
 
     def _read_text_element(self, piece: HtmlToken, tag: HtmlTag) -> int | None:
         """Read a paragraph, a heading or the title of an expandable. Return the position after the element if it was
-        read as a whole, else None.
-
-        An element without an end stays open for Markdown, except a `<p>` with text. A `<p>` around media is ignored, so
-        that its content is read as blocks.
-        """
+        read as a whole, else None. An element without an end stays open for Markdown, except a `<p>` with text."""
         self._flush()
         name = tag.name
         key = f"html:{name}"

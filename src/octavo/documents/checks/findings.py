@@ -213,12 +213,8 @@ class SourcePlaces:
         ]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
-        """Return the range of the tag that begins with `tag`, such as `{% hint`. If there is no such tag, return the
-        whole line.
-
-        An opening tag is searched from the line on. A closing tag is searched backward from the end of the line, then
-        forward.
-        """
+        """Return the range of the tag that begins with `tag`, such as `{% hint`: the last closing tag before the end of
+        the line, else the first tag from the line on. If there is none, return the whole line."""
         start = self._start_of(line)
         pattern = _tag_pattern(tag)
         if "{% end" in tag or tag.startswith("</"):

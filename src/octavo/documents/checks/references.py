@@ -223,11 +223,8 @@ def _most_similar(name: str, names: Iterable[str]) -> str | None:
 
 
 def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | None:
-    """Return the existing path that `path` probably means. None if there is none.
-
-    A file of the same name in the folder of the page at `start` is best. Then comes the only file of this name, and
-    last the most similar path.
-    """
+    """Return the existing path that `path` probably means: a file with this name in the folder of the page at `start`,
+    else the only file with this name, else the most similar path. None if there is none."""
     candidates = list(paths)
     name = posixpath.basename(path).lower()
     same_name = [each for each in candidates if posixpath.basename(each).lower() == name]

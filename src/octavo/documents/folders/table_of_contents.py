@@ -135,11 +135,9 @@ def _folder_entries(folder: Folder, readme: Path) -> list[Entry]:
 
 
 def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[Entry]:
-    """Return the entries for the files and subfolders of a folder, sorted by name, without its `index` page.
-
-    A subfolder with a README or index page becomes the entry of this page. Any other subfolder becomes a group at the
-    root, and an empty page elsewhere, because groups cannot be nested.
-    """
+    """Return the entries for the files and subfolders of a folder, sorted by name, without its `index` page. A
+    subfolder becomes the entry of its README or index page. Without such a page, it becomes a group at the root, and an
+    empty page elsewhere."""
     entries = []
     for directory_entry in _list_directory(folder, path):
         name = path / directory_entry.name

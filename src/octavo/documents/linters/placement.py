@@ -220,12 +220,9 @@ def added_ranges(before: str, after: str) -> AddedRanges:
 
 
 def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int, list[tuple[int, int]]]:
-    """Return the column ranges of the lines `numbers` of `after` with words that `before` has too, by line number.
-
-    A range is a whole line, or `_MIN_MOVED_WORDS` adjacent words. Words that `after` has more often do not count. With
-    the line break before the line, a range starts at column -1. With the line break after the line, it ends one column
-    after the line.
-    """
+    """Return the ranges of `after` that `before` has at least as often, by line, for the lines `numbers`. A range is a
+    whole line, or `_MIN_MOVED_WORDS` adjacent words. A range with the line break before or after its line begins at
+    column -1, or ends one column after the line."""
     old_lines, new_lines = before.split("\n"), after.split("\n")
     old_counts, new_counts = (Counter(map(str.strip, each)) for each in (old_lines, new_lines))
     kept: dict[int, list[tuple[int, int]]] = {

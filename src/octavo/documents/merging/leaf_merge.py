@@ -76,11 +76,8 @@ def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflic
 
 
 def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
-    """Merge a row cell by cell.
-
-    The row is a conflict if both sides changed the same cell or the opening of the row, or if the number of cells
-    differs. The text of each side in the conflict also has the cells that only the other side changed.
-    """
+    """Merge a row cell by cell. It is a conflict if both sides changed the same cell or the tag of the row, or if the
+    number of cells differs. Each text in the conflict has the cells that only the other side changed."""
     widths, frames = rows.map(lambda row: len(split_cells(row))), rows.map(row_opening)
     texts = rows
     if widths.base == widths.main == widths.request and frames.is_conflict_free:
@@ -152,12 +149,9 @@ _HTML_TAG = re.compile(r"<[^<>]*>")
 
 
 def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> set[WordSequence]:
-    """Return the sequences of words that are lost or repeated if all conflicts are resolved for one side.
-
-    A sequence may occur as often as on that side, as often as with the changes of both sides (main plus change request
-    minus base), or any number of times between these two. But a long sequence that both sides added once may occur only
-    once.
-    """
+    """Return the sequences of words that are lost or repeated if all conflicts are resolved for one side. Each must
+    occur as often as on that side, as with the changes of both sides (main plus change request minus base), or a number
+    of times in between. A long sequence that both sides added once must occur once."""
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [text_of_side(page.root, side) or "" for side in SIDES]
     # Without conflicts, both results are equal and parsed only once.
@@ -217,9 +211,8 @@ Column: TypeAlias = "int | str"
 
 
 def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None:
-    """Return the three versions of a table with the same columns: columns that a side added are in all versions, and
-    columns that a side deleted are in none. None if the columns cannot be merged, for example because one side deleted
-    a column that the other side edited."""
+    """Return the three versions of a table with the same columns: with all added columns, and without deleted ones.
+    None if they cannot be merged, for example because one side deleted a column that the other side edited."""
     if len({is_html(each.head) for each in tables}) > 1:
         return None
     columns = [each for table in tables if (each := _columns(tables.base, table)) is not None]
@@ -243,11 +236,9 @@ def _names(table: SourceBlock) -> list[str]:
 
 
 def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
-    """Return the new index of each old column that still exists.
-
-    Columns are matched by unique names, and the rest by order if both sides have the same number of them. If not, the
-    rest counts as removed or added. None if a column of the rest has an empty or repeated name.
-    """
+    """Return the new index of each old column that still exists. Columns are matched by unique names, and the rest by
+    order if both sides have the same number of them. Otherwise, return None if one of the rest has an empty or repeated
+    name."""
     found = {i: new.index(name) for i, name in enumerate(old) if name and old.count(name) == new.count(name) == 1}
     unnamed_old = [i for i in range(len(old)) if i not in found]
     unnamed_new = [j for j in range(len(new)) if j not in found.values()]

@@ -421,7 +421,7 @@ class _PageMerge:
 
     def _conflict_of_two_places(self, move: Move, block: SourceBlock, side: int) -> Conflict:
         """Return the conflict at one of the two places to which the sides moved or added the same block. Only the side
-        that put the block in this place has text here. The choice of both sides keeps the place in main."""
+        that put it there has text. The choice of both sides keeps the place in main."""
         base, other, text = move.base, move.other[0], block.source
         if base.name == block.name == other.name:
             merged = self._merge_block(Versions(base, *_main_and_request(block, other, side)))

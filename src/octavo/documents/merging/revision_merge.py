@@ -222,12 +222,9 @@ def merge_revisions(
     read_text: Callable[[str], str] = str,
     store_text: Callable[[str], str] = str,
 ) -> RevisionMerge:
-    """Return `main` with the changes of `proposed` since `base`. `name` is the name of the change request in conflict
-    markers, such as `#42`.
-
-    By default, the field `text` of a page is the text. If the field is a key of the text, such as a hash, `read_text`
-    returns the text for a key, and `store_text` stores a merged text and returns its key.
-    """
+    """Return `main` with the changes of `proposed` since `base`. `name` stands for the change request in conflict
+    markers, such as `#42`. If the field `text` of a page is a key, such as a hash, `read_text` returns the text for a
+    key, and `store_text` stores a text and returns its key."""
     merger = _RevisionMerger(name, read_text, store_text)
     sides = [TreeVersion.of(each["pages"]) for each in (base, main, proposed)]
     result_order = merge_page_order(*sides, edited=_is_edited)
@@ -390,12 +387,9 @@ class MergePrediction:
 
 
 def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) -> list[str]:
-    """Return the ids of the pages whose text is needed for a prediction, in the order of the change request.
-
-    A page is not needed if its document ids show the result, for example because two versions have the same id. A page
-    without document ids is needed if it is in `touched` (the pages that the change request changed), or if `touched` is
-    None.
-    """
+    """Return the ids of the pages whose text is needed for a prediction, because their document ids do not show the
+    result. Pages without document ids are limited to `touched`, the pages that the change request changed, unless it is
+    None."""
     base, main, request = ({page.id: page for page in revision.walk()} for revision in revisions)
     found = []
     for page_id in dict.fromkeys([*request, *main]):
@@ -432,12 +426,9 @@ def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str,
 def shows_all_changes(
     changes: Iterable[Change], revisions: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]
 ) -> bool:
-    """Return whether the three revisions show every change that the server lists for the change request. If not,
-    `is_on_main` may be True although main lacks changes.
-
-    Revisions do not show three changes: a new file at the same URL, other reusable content without a document id, and a
-    field that Octavo does not know. `texts` are those given to `predict_merge`.
-    """
+    """Return whether the revisions and the `texts` given to `predict_merge` show every change that the server lists. If
+    not, `is_on_main` may be wrong. They do not show a new file at the same URL, other reusable content without a
+    document id, and fields that Octavo does not know."""
     base, _, request = revisions
     shown = {_change_key(change) for change in changes_between(base, request)}
     shown |= {("page_edited", page) for page, (before, _, after) in texts.items() if before != after}
