@@ -40,7 +40,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 
-from octavo.tui.terminal.polite_thread import thread
+from octavo.tui.terminal.polite_thread import background_thread
 
 T = TypeVar("T")
 
@@ -85,7 +85,7 @@ class _Selector(selectors.DefaultSelector):
     def _waits_for_timers_only(self) -> bool:
         return (
             not self.threads
-            and thread.is_idle
+            and background_thread.is_idle
             and len(self.get_map()) == 1  # The pipe by which threads wake the event loop is always open.
             and threading.current_thread() is threading.main_thread()
             and not _has_child_programs()

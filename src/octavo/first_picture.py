@@ -24,8 +24,10 @@ from octavo.untrusted_input import parse_json
 
 PREFIX = "first-screen-"
 
-_OPEN, _CLOSE = "\x1b[?1049h\x1b[?25l", "\x1b[?1049l\x1b[?25h"
-"""Escape sequences. `_OPEN` switches to the alternate screen and hides the cursor. `_CLOSE` undoes `_OPEN`."""
+_OPEN = "\x1b[?1049h\x1b[?25l"
+"""Escape sequence that switches to the alternate screen and hides the cursor."""
+_CLOSE = "\x1b[?1049l\x1b[?25h"
+"""Escape sequence that undoes `_OPEN`."""
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _TERMINAL_VARIABLES = (

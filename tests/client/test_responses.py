@@ -20,7 +20,7 @@ from octavo.api.operation import SPECS, SpaceRef
 from octavo.client import responses
 from octavo.client.client import raw_request
 from octavo.client.policy import TruncatedResponse
-from octavo.client.responses import LIST_CAP, MIB, PAGE_CAP, StreamedResponse
+from octavo.client.responses import MAX_LIST_BYTES, MAX_PAGE_BYTES, MIB, StreamedResponse
 from tests.client.conftest import Connect, Time
 from tests.client.http_server import HttpServer, ReceivedRequest, Reply, reply
 from tests.client.test_client import MIA, answer_in_turn
@@ -73,30 +73,30 @@ async def test_body_is_read_completely(content: bytes, size: int) -> None:
 async def test_compression_bomb_is_not_decompressed() -> None:
     source = Source(compression_bomb(1024))
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
-        await responses.read_body(source.answer("gzip"), LIST_CAP, "x", large_turn())
+        await responses.read_body(source.answer("gzip"), MAX_LIST_BYTES, "x", large_turn())
     assert source.taken < 64 * 1024
 
 
 async def test_endless_body_is_refused() -> None:
     source = Source(repeat(bytes(65536)))
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
-        await responses.read_body(source.answer(), LIST_CAP, "x", large_turn())
-    assert source.taken <= LIST_CAP + 65536
+        await responses.read_body(source.answer(), MAX_LIST_BYTES, "x", large_turn())
+    assert source.taken <= MAX_LIST_BYTES + 65536
 
 
 async def test_empty_compressed_blocks_count_by_their_raw_size() -> None:
     empty_block = b"\x00\x00\x00\xff\xff"
     source = Source(chain([gzip.compress(b"")[:10]], repeat(empty_block * 1000)))
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
-        await responses.read_body(source.answer("gzip"), LIST_CAP, "x", large_turn())
+        await responses.read_body(source.answer("gzip"), MAX_LIST_BYTES, "x", large_turn())
 
 
-@pytest.mark.parametrize("length", [str(LIST_CAP + 1), "9" * 5000])
+@pytest.mark.parametrize("length", [str(MAX_LIST_BYTES + 1), "9" * 5000])
 async def test_body_with_a_large_content_length_is_not_read(length: str) -> None:
     source = Source([b"x"])
     answer = source.answer(**{"content-length": length})
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
-        await responses.read_body(answer, LIST_CAP, "x", large_turn())
+        await responses.read_body(answer, MAX_LIST_BYTES, "x", large_turn())
     assert source.taken == 0
 
 
@@ -104,7 +104,7 @@ async def test_body_with_a_large_content_length_is_not_read(length: str) -> None
 async def test_nested_encodings_are_refused(encoding: str) -> None:
     with pytest.raises(BadResponse, match="unsupported encoding"):
         await responses.read_body(
-            Source([gzip.compress(gzip.compress(b"{}"))]).answer(encoding), LIST_CAP, "x", large_turn()
+            Source([gzip.compress(gzip.compress(b"{}"))]).answer(encoding), MAX_LIST_BYTES, "x", large_turn()
         )
 
 
@@ -112,14 +112,14 @@ async def test_damaged_body_is_an_error() -> None:
     good = gzip.compress(b'{"id":"mia"}' * 100)
     for bad in (b"not gzip at all", good[:20] + b"\x00" + good[21:], good + b"more", good + good):
         with pytest.raises(BadResponse):
-            await responses.read_body(Source(split(bad, 7)).answer("gzip"), LIST_CAP, "x", large_turn())
+            await responses.read_body(Source(split(bad, 7)).answer("gzip"), MAX_LIST_BYTES, "x", large_turn())
 
 
 async def test_truncated_body_is_an_error() -> None:
     good = gzip.compress(bytes(range(256)) * 20)
     for length in range(len(good)):
         with pytest.raises(TruncatedResponse):
-            await responses.read_body(Source([good[:length]]).answer("gzip"), LIST_CAP, "x", large_turn())
+            await responses.read_body(Source([good[:length]]).answer("gzip"), MAX_LIST_BYTES, "x", large_turn())
 
 
 def truncated_response(how: str) -> bytes:
@@ -165,7 +165,7 @@ async def test_list_has_a_lower_size_limit_than_a_page() -> None:
 
 
 @pytest.mark.before_release("41943040")
-@pytest.mark.parametrize("size", [40 * MIB, PAGE_CAP - 64])
+@pytest.mark.parametrize("size", [40 * MIB, MAX_PAGE_BYTES - 64])
 async def test_simultaneous_compression_bombs_need_the_memory_of_one(connect: Connect, size: int) -> None:
     unpacked = b'{"id":"s","title":"' + b"a" * size + b'"}'
     bomb_response = reply(200, None, [("content-encoding", "gzip")], body=gzip.compress(unpacked))
@@ -183,7 +183,7 @@ async def test_simultaneous_compression_bombs_need_the_memory_of_one(connect: Co
                 except BadResponse:  # A bomb that is too large has no title.
                     return 0
 
-            assert set(await asyncio.gather(*map(sizes, responses))) == {size if size < PAGE_CAP else 0}
+            assert set(await asyncio.gather(*map(sizes, responses))) == {size if size < MAX_PAGE_BYTES else 0}
             return tracemalloc.get_traced_memory()[1]
 
         tracemalloc.start()

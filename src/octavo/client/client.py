@@ -34,7 +34,7 @@ from octavo.client.exchange import Exchange, ExchangeContext
 from octavo.client.origin import origin_of
 from octavo.client.policy import RateLimit, RetryBudget, Unsendable, background_wait, clock_offset, read_limits
 from octavo.client.responses import (
-    PAGE_CAP,
+    MAX_PAGE_BYTES,
     Application,
     Carrier,
     InProcessCarrier,
@@ -120,11 +120,11 @@ class Client:
         """Send `request`, and return the response as JSON with all fields. Raises ApiError."""
         if not request.sent.is_read:
             self._check_writable()
-        return await self._exchange(request.sent, request.route, PAGE_CAP, self._raw_response)
+        return await self._exchange(request.sent, request.route, MAX_PAGE_BYTES, self._raw_response)
 
     def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
-        """Yield the pages of a list. A page is requested when it is needed. Items of earlier pages are left out. Raises
-        ApiError, such as PaginationError if the list does not end."""
+        """Yield the pages of a list. A page is requested when it is needed. An item that an earlier page had too is
+        left out. Raises ApiError, such as PaginationError if the list does not end."""
         return read_pages(self, op, identity=identity)
 
     async def raw_each(self, request: RawRequest) -> AsyncIterator[Any]:

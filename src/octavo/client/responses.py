@@ -176,9 +176,9 @@ async def _iterate(parts: list[bytes]) -> AsyncIterator[bytes]:
 
 
 MIB = 1024 * 1024
-LIST_CAP = 8 * MIB
-PAGE_CAP = 16 * MIB
-ERROR_CAP = 64 * 1024
+MAX_LIST_BYTES = 8 * MIB
+MAX_PAGE_BYTES = 16 * MIB
+MAX_ERROR_BYTES = 64 * 1024
 LARGE_BODY_BYTES = 2 * MIB
 """A body of more bytes is large. A client reads only one large body at a time, because parsing needs a multiple of its
 size in memory."""
@@ -250,12 +250,12 @@ async def limited_chunks(
 
 
 async def discard(response: StreamedResponse) -> None:
-    """Read and drop a body, so that the connection can be reused. Stop after `ERROR_CAP` bytes, and at an error."""
+    """Read and drop a body, so that the connection can be reused. Stop after `MAX_ERROR_BYTES` bytes, and at an error."""
     size = 0
     try:
         async for chunk in response.chunks:
             size += len(chunk)
-            if size > ERROR_CAP:
+            if size > MAX_ERROR_BYTES:
                 return
     except ApiError:
         return  # the body is not needed
@@ -264,7 +264,9 @@ async def discard(response: StreamedResponse) -> None:
 async def error_message(response: StreamedResponse, host: str) -> str:
     """Return the error message in a response, sanitized. Empty if there is none."""
     try:
-        return message_in(await read_body(response, ERROR_CAP, host, LargeBodyTurn(asyncio.Lock())), response.headers)
+        return message_in(
+            await read_body(response, MAX_ERROR_BYTES, host, LargeBodyTurn(asyncio.Lock())), response.headers
+        )
     except ApiError:
         return ""
 
@@ -320,7 +322,7 @@ def max_body_bytes(spec: Spec) -> int:
     kind = spec.response_type
     if has_no_body(spec):
         return 0
-    return LIST_CAP if isinstance(kind, type) and issubclass(kind, ListPage) else PAGE_CAP
+    return MAX_LIST_BYTES if isinstance(kind, type) and issubclass(kind, ListPage) else MAX_PAGE_BYTES
 
 
 async def parse_response(spec: Spec, body: bytes | None, host: str) -> Any:

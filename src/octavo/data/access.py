@@ -99,8 +99,8 @@ class Availability:
         return None
 
     async def _is_only_list_missing(self, op: Operation[Any]) -> bool:
-        """After status 404 for a list, return whether its parent exists, such as the space of `comments`. If so, the
-        server does not have the operation: otherwise it would return an empty list. False for operations that are not
+        """After status 404 for a list, return whether its parent exists, such as the space of `comments`. The server
+        then does not have the operation: otherwise, it would return an empty list. False for operations that are not
         lists."""
         parent_route, _, last = path_template(op).rpartition("/")
         if not isinstance(op, Listing) or last.startswith("{") or "{" not in parent_route:

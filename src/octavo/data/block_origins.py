@@ -153,7 +153,8 @@ class PageBlame:
     async def _load_older_pages(
         self, summary: RevisionSummary, before: RevisionRef | None
     ) -> dict[str, Document | None]:
-        """Load the earlier version of each page whose text the revision changed, or None for a page that it created."""
+        """Load the earlier version of each page whose text the revision changed. None for a page that the revision
+        created."""
         assert self._blame is not None
         older: dict[str, Document | None] = {}
         for page_id in self._blame.page_ids:
@@ -228,7 +229,7 @@ class RevisionSummary(NamedTuple):
 
     @property
     def parent(self) -> str:
-        """ID of the previous revision on main. Empty for the first revision of a space."""
+        """Id of the previous revision on main. Empty for the first revision of a space."""
         return self.revision.parents[0] if self.revision.parents else ""
 
     def changes_of(self, page_id: str) -> list[Change]:

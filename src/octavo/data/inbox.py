@@ -74,7 +74,7 @@ class DraftRef:
 
 @dataclass(frozen=True, slots=True)
 class WriteRef:
-    """A write of the outbox that needs the user: it failed, or it may have been sent."""
+    """A write of the outbox that needs the user: a failed write, or a write that may have been sent."""
 
     entry_id: str
 

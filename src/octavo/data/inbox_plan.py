@@ -443,12 +443,9 @@ def space_wants(spaces: Iterable[Space]) -> Iterator[Want]:
 
 
 def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, is_own_request: bool) -> Iterator[Want]:
-    """Yield the wants for the replies of the open threads of a space or change request.
-
-    A want has rank NEEDED if the thread concerns the user: the user created the change request (`is_own_request`),
-    wrote in the thread, or is mentioned in its first comment. Otherwise it has rank LATER. Only newer servers say who
-    has replied.
-    """
+    """Yield the wants for the replies of the open threads of a space or change request. A want has rank NEEDED if the
+    thread concerns the user: the user created the change request (`is_own_request`), wrote in the thread, or is
+    mentioned in its first comment. Otherwise the want has rank LATER. Only newer servers say who has replied."""
     mention = mention_suffix(me)
     for thread in threads:
         if thread.is_open_thread and thread.replies > 0:

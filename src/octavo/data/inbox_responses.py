@@ -68,11 +68,8 @@ class InboxResponses:
 
     def last_post(self, op: Operation[Any], url: str, me: str, *, concerns_me: bool) -> datetime | None:
         """Return the time of the last post by the user or in a thread that concerns the user, as far as the response at
-        `url` shows. None if it shows no such post.
-
-        In a list of threads, only first comments by the user count. In a list of replies, all replies count if
-        `concerns_me` is True or the user wrote one of the replies.
-        """
+        `url` shows. None if there is no such post. In a list of threads, only first comments by the user count. In a
+        list of replies, all replies count if `concerns_me` is True or the user wrote one of the replies."""
         items = self.values.get(url, ())
         posts: Sequence[Any] = ()
         if isinstance(op, ListReplies):

@@ -146,14 +146,9 @@ class Live:
         min_items: int = 0,
     ) -> Callable[[], None]:
         """Call `watcher` now with the cached response, and again on each change. Returns a function that removes the
-        watcher.
-
-        A watched response is fetched in the background, unless it is cached and never changes. With `refetch=False`, it
-        is also not fetched if its stamp is unchanged, if it was requested in the last seconds, or if it has other
-        watchers.
-
-        A list is fetched until it has `min_items` items or ends.
-        """
+        watcher. A watched response is fetched in the background, unless it is cached and never changes. With
+        `refetch=False`, the response is also not fetched if its stamp is unchanged, if it was requested in the last
+        seconds, or if it has other watchers. A list is fetched until it has `min_items` items or ends."""
         self.outbox.start()  # the first screen with a response also sends the writes that an earlier run has left
         response = self._response(op)
         is_loaded = response.value is not None and response.error is None

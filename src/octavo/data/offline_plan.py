@@ -209,7 +209,7 @@ def wants_of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Chang
             titles[change.page.id] = change.page.title or "Untitled"
     both_sides = revisions_compared(at.space, listed)
     types_without_page = ("page_created", "page_deleted")
-    """A change of the first type means that the page is missing on the old side. The second type is for the new
+    """A page with a change of the first type is missing on the old side, a page with the second type on the new
     side."""
     for page, types in kinds.items():
         refs: Any = "stable" if "page_moved" in types else None

@@ -34,11 +34,14 @@ INTERVALS = (
     (timedelta.max, timedelta(minutes=10)),
 )
 """Pairs of a time since the last key press, and the interval between polls that is used up to this time."""
-MAX_RECHECKED_VISIBLE, MAX_RECHECKED_HIDDEN = 8, 2
-"""Maximum number of responses with unchanged stamps that a poll fetches again, for visible and for hidden responses."""
-MAX_FAILED_POLLS, MAX_FAILED_POLLS_OFFLINE = 6, 1
-"""Number of failed polls, one after another, after which the interval stops growing. The second number is for a server
-that cannot be reached."""
+MAX_RECHECKED_VISIBLE = 8
+"""Maximum number of visible responses with unchanged stamps that a poll fetches again."""
+MAX_RECHECKED_HIDDEN = 2
+"""Maximum number of hidden responses with unchanged stamps that a poll fetches again."""
+MAX_FAILED_POLLS = 6
+"""Number of failed polls, one after another, after which the interval stops growing."""
+MAX_FAILED_POLLS_OFFLINE = 1
+"""The same number while the server cannot be reached."""
 MAX_FETCHED_STATUSES = 5
 """Maximum number of change requests whose status a poll fetches."""
 _LISTS = (spaces.List, change_requests.ListOfOrganization)

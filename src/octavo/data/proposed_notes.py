@@ -1,7 +1,7 @@
-"""Notes that programs propose for a change request. A note becomes a pending comment when you accept it.
+"""Notes that programs propose for a change request. A note becomes a pending comment when the user accepts it.
 
-The notes are in their own table of `state.db`, so that no code that sends writes can reach them. A note that you have
-accepted or discarded is remembered for a while, so that the same import does not propose it again.
+The notes are in their own table of `state.db`, so that no code that sends writes can reach them. An accepted or
+discarded note is remembered for a while, so that the same import does not propose it again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_NOTES = 200
 """Maximum number of notes of a change request that wait for a decision."""
 MAX_SOURCE_LENGTH = 40
 DECIDED_NOTE_LIFETIME = timedelta(days=60)
-"""Time for which notes are remembered after you have accepted or discarded them."""
+"""Time for which accepted and discarded notes are remembered."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class NewNote:
 
 @dataclass(frozen=True)
 class ProposedNote:
-    """A stored note that waits for your decision. Attributes without a docstring are the same as in NewNote."""
+    """A stored note that waits for a decision of the user. Attributes without a docstring are the same as in
+    NewNote."""
 
     id: str
     at: ChangeRequestRef
@@ -69,7 +70,7 @@ class ProposedNote:
 
 @dataclass(frozen=True)
 class Accepted:
-    """A note that you have accepted, and its pending comment."""
+    """A note that the user has accepted, and its pending comment."""
 
     note: ProposedNote
     entry: OutboxEntry
@@ -81,7 +82,7 @@ class ProposeResult:
 
     added: tuple[ProposedNote, ...] = ()
     known_count: int = 0
-    """Number of notes that were proposed before. You may have decided about them."""
+    """Number of notes that were proposed before. The user may have decided about these notes."""
     over_limit_count: int = 0
     """Number of notes that were not stored, because `MAX_NOTES` notes wait for a decision."""
 
@@ -160,8 +161,8 @@ class ProposedNotes:
         return tuple(Accepted(note, entry) for note, entry in zip(accepted, entries, strict=True))
 
     async def undo_accept(self, accepted: Sequence[Accepted]) -> bool:
-        """Propose accepted notes again, and remove their pending comments. Comments that you have edited or sent stay.
-        Return whether a note is proposed again. Raises NotSaved."""
+        """Propose accepted notes again, and remove their pending comments. Comments that the user has edited or sent
+        stay. Return whether a note is proposed again. Raises NotSaved."""
         notes = {each.entry.id: each.note for each in accepted}
         is_undone = await self._outbox.remove_pending_comments(
             [each.entry for each in accepted],

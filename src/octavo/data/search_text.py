@@ -62,8 +62,8 @@ class SearchTerms:
             (word, len(word) > 2 or not word.isascii() or (len(word) == 2 and place == len(words) - 1))
             for place, word in enumerate(words)
         )
-        """Pairs of a word, and whether the word also matches the beginning of a longer word. A single letter does not,
-        because it would match nearly every text."""
+        """Pairs of a word, and whether longer words that begin with the word match too. True for three or more letters,
+        for letters outside ASCII, and for two letters at the end of the query."""
 
     def __bool__(self) -> bool:
         return bool(self.words)

@@ -97,7 +97,7 @@ class StateDb:
         self.save_error = ""
         """Sentence that says why the last write failed. Empty if the write succeeded."""
         self.save_error_cause = ""
-        """Cause in that sentence, such as `the disk is full`."""
+        """Cause in `save_error`, such as `the disk is full`."""
         self.read_only = False
         self._path = folder / "state.db" if folder else None
         self._facts: dict[str, Any] = {}

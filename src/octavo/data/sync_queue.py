@@ -50,13 +50,13 @@ class Rank(IntEnum):
     PREFETCH = 4
     """The user will probably need the response soon."""
     LATER = 5
-    """Replies that may mention the user. There may be thousands of such threads."""
+    """Replies that may mention the user. Thousands of threads may have such replies."""
     OFFLINE = 6
     """The response belongs to an offline space."""
 
 
 MAX_REQUESTS_BY_RANK = {Rank.LATER: 1, Rank.OFFLINE: 2}
-"""Maximum number of requests at the same time for a rank. For other ranks it is `MAX_BACKGROUND`."""
+"""Maximum number of requests at the same time for a rank. Other ranks have the maximum `MAX_BACKGROUND`."""
 
 
 @dataclass(frozen=True, slots=True)

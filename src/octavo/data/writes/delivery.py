@@ -292,8 +292,8 @@ class _ThreadLists:
         self._lists: dict[Discussion, tuple[datetime, dict[str, comments.Comment]]] = {}
 
     async def reader_for(self, entry: OutboxEntry) -> Send:
-        """Return the function that sends the reads of the check. If many threads are being resolved, it takes the
-        thread from a list. Raises ApiError."""
+        """Return the function that sends the reads of the check. If many threads are being resolved, this function
+        takes the thread from a list. Raises ApiError."""
         if not _is_unsent_resolve(entry):
             return self._send
         now = self._entries.now()

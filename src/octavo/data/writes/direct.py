@@ -291,11 +291,9 @@ async def _search_for_result(
     sent_at: datetime,
     may_continue: Callable[[], bool] = lambda: True,
 ) -> SendResult[Any]:
-    """Search for the result of a write until one minute after `sent_at`, or until `may_continue` returns False.
-
-    The kind of the result is `done` or `unknown`. For `unknown`, the message is the error of the last search. It is
-    empty if that search did not fail.
-    """
+    """Search for the result of a write until one minute after `sent_at`, or until `may_continue` returns False. The
+    kind of the result is `done` or `unknown`. For `unknown`, the message is the error of the last search, or empty if
+    that search did not fail."""
     state, error = live.outbox.state, ""
     for _ in range(int(SEARCH_SECONDS / SEARCH_INTERVAL) + 1):
         try:

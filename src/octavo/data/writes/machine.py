@@ -130,11 +130,9 @@ class Attempt(Generic[W]):
     """Ids of the items that other writes of this profile created. This write has not created them."""
 
     def may_have_created(self, item_id: str, author_id: str, created_at: datetime | None) -> bool:
-        """Return whether this write may have created an item on the server.
-
-        The item must have the same author, and must not be in the baseline or in `other_created_ids`. It may be older
-        than `newest_at`, but by at most `MAX_CLOCK_DIFFERENCE`.
-        """
+        """Return whether this write may have created an item on the server. The item must have the same author, and
+        must not be in the baseline or in `other_created_ids`. The item may be older than `newest_at`, but by at most
+        `MAX_CLOCK_DIFFERENCE`."""
         return (
             item_id not in (self.baseline or ())
             and item_id not in self.other_created_ids
@@ -310,7 +308,8 @@ class OutboxEntry:
     and after `mark_not_found`."""
     tries: int = 0
     failed_searches: int = 0
-    """Number of searches after `may_arrive_until` that did not find the write. `retry` sets it to 1 or 0."""
+    """Number of searches after `may_arrive_until` that did not find the write. After a retry, 1 if `was_not_found`,
+    otherwise 0."""
     own_failures: int = 0
     """Number of failed requests for this write while the server responded to other requests."""
     baseline: tuple[str, ...] = ()

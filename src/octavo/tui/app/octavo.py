@@ -38,7 +38,7 @@ from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.display import line_filters
 from octavo.tui.terminal.driver import EscapeOrAlt, TerminalDriver
-from octavo.tui.terminal.polite_thread import thread
+from octavo.tui.terminal.polite_thread import background_thread
 from octavo.tui.terminal.textual_internals import CachedStylesheet
 from octavo.tui.widgets.commands import Command, Commands, accepted_keys
 from octavo.tui.widgets.short_texts import plural
@@ -329,7 +329,7 @@ class Octavo(Shell):
             return
         if session.reload_files is not None and self.workspace.connection.shows_cached_data and not self.is_headless:
             # Loading the files takes processor time that the page and the first keys need.
-            run_when_idle(self, lambda: not thread.is_idle, lambda: self._open(session))
+            run_when_idle(self, lambda: not background_thread.is_idle, lambda: self._open(session))
         else:
             self._open(session)
         if self._find_first_route is not None:

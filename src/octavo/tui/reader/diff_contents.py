@@ -25,7 +25,7 @@ from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.render.virtual_lines import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out_units
-from octavo.tui.terminal.polite_thread import Work, thread
+from octavo.tui.terminal.polite_thread import Work, background_thread
 from octavo.tui.widgets.text_widgets import empty_lines
 
 MAX_WIDTH = 108
@@ -384,8 +384,8 @@ class DiffBuilder:
             return
         self.contents.is_building = True
         self._build = build = _Build(changes, self.pane.viewport.background.prepare(self.pane.viewport.folds, size))
-        self._work = thread.begin(self._steps(build), self.pane.viewport.raise_later)
-        if thread.wait(build.is_done):
+        self._work = background_thread.begin(self._steps(build), self.pane.viewport.raise_later)
+        if background_thread.wait(build.is_done):
             self._show(build)
 
     def stop(self) -> None:

@@ -389,7 +389,7 @@ class ImageScreen(Dialog[None]):
         assert self._data is not None, "the image must be loaded before it is drawn"
         room, paints_graphics = self.query_one("#room", Vertical), display.can_paint_pictures()
         width, height = room.size
-        pixel_scale = display.CELL[0] if paints_graphics else 1
+        pixel_scale = display.CELL_SIZE[0] if paints_graphics else 1
         scaled = await scale_image(
             self._data, width, height, self.canvas.styles.background.rgb, pixel_scale=pixel_scale
         )

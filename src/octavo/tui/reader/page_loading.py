@@ -20,7 +20,7 @@ from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.render.layout import PageUnit, anchors_above, split_into_units
 from octavo.tui.render.layout_context import Folds, path_to_block
 from octavo.tui.render.virtual_lines import LaidUnits, UnitLayout, lay_out_units
-from octavo.tui.terminal.polite_thread import Work, expect_frame, thread
+from octavo.tui.terminal.polite_thread import Work, background_thread, expect_frame
 
 FIRST_BLOCKS = 24
 """Minimum number of blocks on the first screen of a long page."""
@@ -151,9 +151,9 @@ class PageLoader:
         else:
             if not is_shown:
                 parse.layout = self.pane.viewport.background.prepare(parse.folds, len(markdown))
-            self._work = thread.begin(self.parse_and_show(parse), self.pane.viewport.raise_later)
+            self._work = background_thread.begin(self.parse_and_show(parse), self.pane.viewport.raise_later)
             if not is_shown:
-                thread.wait(parse.is_ready)
+                background_thread.wait(parse.is_ready)
         if parse.whole_page is not None:
             self._work = None
             self._show_whole(parse.whole_page, head, key, parse.folds)
@@ -245,7 +245,7 @@ class PageLoader:
                 *self.pane.viewport.virtual_lines.kept_lines,
                 *self.contents.page_units,
             ]
-            free = partial(thread.begin, _free(freed), self.pane.viewport.raise_later, soon=False)
+            free = partial(background_thread.begin, _free(freed), self.pane.viewport.raise_later, soon=False)
             self.pane.call_later(free)  # The pane has references to the blocks until then.
         self.navigation.forget_page()
 

@@ -36,7 +36,7 @@ from octavo.tui.render.painting import BlockTextFinder, Match
 from octavo.tui.render.styled_lines import Line, searched_texts
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.virtual_lines import KEPT_WHOLE, LaidUnits, UnitLayout, VirtualLines, lay_out_units
-from octavo.tui.terminal.polite_thread import Work, thread
+from octavo.tui.terminal.polite_thread import Work, background_thread
 from octavo.tui.terminal.textual_internals import crash
 from octavo.tui.widgets.commands import HostApp, StillLoading
 from octavo.tui.widgets.text_widgets import ScrollWidget
@@ -532,7 +532,7 @@ class BackgroundLayout:
         self.stop()
         virtual_lines.forgotten.clear()
         self._virtual_lines = virtual_lines
-        self._work = thread.begin(self._steps(virtual_lines, layout), self.viewport.raise_later)
+        self._work = background_thread.begin(self._steps(virtual_lines, layout), self.viewport.raise_later)
 
     def stop(self) -> None:
         """Stop rendering in the background thread, and drop its lines."""

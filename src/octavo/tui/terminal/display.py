@@ -25,11 +25,11 @@ from octavo.settings import Settings
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-CELL = 10, 20
+CELL_SIZE = 10, 20
 """Width and height of a cell in pixels. This is an assumption."""
 _TERMS = ("xterm-kitty", "xterm-ghostty", "foot", "mlterm", "contour", "rio", "yaft")
 _PROGRAMS = frozenset({"WezTerm", "iTerm.app", "ghostty", "mintty", "contour", "rio", "Black Box"})
-_MARKS = ("KITTY_WINDOW_ID", "KONSOLE_VERSION", "WEZTERM_PANE")
+_PICTURE_VARIABLES = ("KITTY_WINDOW_ID", "KONSOLE_VERSION", "WEZTERM_PANE")
 """Environment variables that are set by terminals that support pictures."""
 
 
@@ -56,7 +56,7 @@ def may_support_pictures(environment: Mapping[str, str]) -> bool:
     return (
         environment.get("TERM", "").startswith(_TERMS)
         or environment.get("TERM_PROGRAM") in _PROGRAMS
-        or any(environment.get(mark) for mark in _MARKS)
+        or any(environment.get(name) for name in _PICTURE_VARIABLES)
     )
 
 
@@ -80,8 +80,8 @@ def picture_widget(picture: ScaledPicture) -> Widget:
     library: Any = sys.modules["textual_image.widget"]
     kind = library.SixelImage if library.AutoRenderable is library.SixelRenderable else library.TGPImage
     widget: Widget = kind(Image.frombytes("RGB", (picture.columns, picture.rows), picture.pixels), id="painted")
-    widget.styles.width = max(1, round(picture.columns / CELL[0]))
-    widget.styles.height = max(1, round(picture.rows / CELL[1]))
+    widget.styles.width = max(1, round(picture.columns / CELL_SIZE[0]))
+    widget.styles.height = max(1, round(picture.rows / CELL_SIZE[1]))
     return widget
 
 
@@ -118,7 +118,8 @@ ASCII_SYMBOLS = str.maketrans(
         "▲": "^",
     }
 )
-"""The ASCII character for each symbol of Octavo, as a table for `str.translate`. Both are one cell wide."""
+"""The ASCII character for each symbol of Octavo, as a table for `str.translate`. Each character and symbol is one cell
+wide."""
 
 FLAG_LETTERS: Mapping[int, str] = MappingProxyType({0x1F1E6 + at: chr(ord("A") + at) for at in range(26)})
 """The letter for each half of a flag emoji, by code point."""

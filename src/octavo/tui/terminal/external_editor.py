@@ -98,7 +98,7 @@ def _commands_in(setting: str) -> list[tuple[str, ...]]:
     return commands
 
 
-_PLUS = frozenset(
+_PLUS_EDITORS = frozenset(
     (
         *("vi", "vim", "nvim", "view", "gvim", "mvim", "nvi", "vile", "elvis", "ex"),
         *("emacs", "emacsclient", "xemacs", "mg", "zile", "jed", "jove"),
@@ -108,16 +108,18 @@ _PLUS = frozenset(
     )
 )
 """Editors that open a file at a line with `+12 FILE`."""
-_COLON = frozenset(["hx", "helix", "subl", "sublime_text", "zed", "zeditor"])
+_COLON_EDITORS = frozenset(["hx", "helix", "subl", "sublime_text", "zed", "zeditor"])
 """Editors that open a file at a line with `FILE:12`."""
-_GOTO = frozenset(["code", "code-insiders", "code-oss", "codium", "codium-insiders", "vscodium", "cursor", "windsurf"])
+_GOTO_EDITORS = frozenset(
+    ["code", "code-insiders", "code-oss", "codium", "codium-insiders", "vscodium", "cursor", "windsurf"]
+)
 """Editors that open a file at a line with `--goto FILE:12`."""
-_OPTION = {"kate": "--line", "kwrite": "--line", "mate": "--line"}
+_OPTION_EDITORS = {"kate": "--line", "kwrite": "--line", "mate": "--line"}
 """Editors that open a file at a line with an option such as `--line 12 FILE`."""
 
 
-_WAIT = {
-    **dict.fromkeys((*_GOTO, "subl", "sublime_text", "zed", "zeditor", "gedit", "mate", "atom"), "--wait"),
+_WAIT_OPTIONS = {
+    **dict.fromkeys((*_GOTO_EDITORS, "subl", "sublime_text", "zed", "zeditor", "gedit", "mate", "atom"), "--wait"),
     **dict.fromkeys(("kate", "kwrite"), "--block"),
     **dict.fromkeys(("gvim", "mvim"), "--nofork"),
 }
@@ -128,7 +130,7 @@ a window."""
 def option_to_wait(program: Sequence[str]) -> str:
     """Return the option that makes an editor wait until the file is closed. Empty if the command has such an option, or
     if no option is known."""
-    option = _WAIT.get(PurePath(program[0]).name.lower().removesuffix(".exe"), "")
+    option = _WAIT_OPTIONS.get(PurePath(program[0]).name.lower().removesuffix(".exe"), "")
     return "" if {option, "-w", "-b", "-f"} & set(program[1:]) else option
 
 
@@ -137,14 +139,14 @@ def command_at_line(program: Sequence[str], path: str, line: int) -> list[str]:
     name = PurePath(program[0]).name.lower().removesuffix(".exe").removesuffix(".appimage")
     # after `--`, every argument is a file
     if line > 1 and "--" not in program:
-        if name in _PLUS or name.partition(".")[0] in _PLUS:  # such as `vim.tiny`
+        if name in _PLUS_EDITORS or name.partition(".")[0] in _PLUS_EDITORS:  # such as `vim.tiny`
             return [*program, f"+{line}", path]
-        if name in _COLON:
+        if name in _COLON_EDITORS:
             return [*program, f"{path}:{line}"]
-        if name in _GOTO:
+        if name in _GOTO_EDITORS:
             return [*program, "--goto", f"{path}:{line}"]
-        if name in _OPTION:
-            return [*program, _OPTION[name], str(line), path]
+        if name in _OPTION_EDITORS:
+            return [*program, _OPTION_EDITORS[name], str(line), path]
     return [*program, path]
 
 
@@ -293,16 +295,16 @@ def _run(
     words: Sequence[str],
     path: Path,
     environment: Mapping[str, str],
-    before: str | None,
+    saved_text: str | None,
     save_text: Callable[[str], str],
 ) -> Edited | NotEdited:
-    """Run an editor on a file, and return the text that the user saves. `before` is the text of the file, if it is also
-    saved elsewhere. The file is then deleted if the edit fails without a change."""
-    start, text = time.monotonic(), before if before is not None else _text_of(path)
+    """Run an editor on a file, and return the text that the user saves. `saved_text` is the text of the file, if it is
+    also saved elsewhere. The file is then deleted if the edit fails without a change."""
+    start, text = time.monotonic(), saved_text if saved_text is not None else _text_of(path)
     try:
         ended = subprocess.run(words, env=without_secrets(environment), check=False)
     except OSError as error:
-        if before is not None:
+        if saved_text is not None:
             delete_file(path)
         return NotEdited(f"Could not start {words[0]}: {error.strerror}. Set EDITOR to another program.")
     is_quick = option_to_wait(words) or time.monotonic() - start < QUICK_EXIT
@@ -313,7 +315,7 @@ def _run(
         result = Edited(with_line_ends_of(text, result.text))
     if ended.returncode != 0:
         sentence = f"{PurePath(words[0]).name} {_exit_reason(ended.returncode)}"
-        if before is not None and isinstance(result, Edited) and result.text == before:
+        if saved_text is not None and isinstance(result, Edited) and result.text == saved_text:
             delete_file(path)
             return NotEdited(f"{sentence}. Nothing was changed.")
         result = NotEdited(f"{sentence}.", path if _is_regular(path) else None)
@@ -336,7 +338,7 @@ def _text_of(path: Path) -> str | None:
     return result.text if isinstance(result, Edited) else None
 
 
-def _ask_for_enter(words: Sequence[str], path: Path, before: str | None) -> None:
+def _ask_for_enter(words: Sequence[str], path: Path, last_text: str | None) -> None:
     """Wait until the user presses enter, because the file may be open in another window. Say so each time the file is
     saved."""
     name, option = PurePath(words[0]).name, option_to_wait(words)
@@ -348,8 +350,8 @@ def _ask_for_enter(words: Sequence[str], path: Path, before: str | None) -> None
     sys.stdout.flush()
     try:
         while not select.select([sys.stdin], [], [], 0.2)[0]:
-            if (now := _text_of(path)) is not None and now != before:
-                before = now
+            if (now := _text_of(path)) is not None and now != last_text:
+                last_text = now
                 sys.stdout.write("The file was saved. Press enter when you are done.\n")
                 sys.stdout.flush()
         os.read(sys.stdin.fileno(), 4096)
@@ -357,17 +359,17 @@ def _ask_for_enter(words: Sequence[str], path: Path, before: str | None) -> None
         return  # The terminal was closed. The text that is saved by now is used.
 
 
-def with_line_ends_of(before: str, after: str) -> str:
-    """Return `after` with the line ends and the byte order mark of `before`, because some editors change them."""
-    if before.startswith("\ufeff") and not after.startswith("\ufeff"):
-        after = f"\ufeff{after}"
-    if after.replace("\r\n", "\n") == before.replace("\r\n", "\n"):
-        return before
-    if before and "\r\n" not in before:
-        return after.replace("\r\n", "\n")
-    if "\r\n" in before and "\n" not in before.replace("\r\n", ""):
-        return after.replace("\r\n", "\n").replace("\n", "\r\n")
-    return after
+def with_line_ends_of(original: str, edited: str) -> str:
+    """Return `edited` with the line ends and the byte order mark of `original`, because some editors change them."""
+    if original.startswith("\ufeff") and not edited.startswith("\ufeff"):
+        edited = f"\ufeff{edited}"
+    if edited.replace("\r\n", "\n") == original.replace("\r\n", "\n"):
+        return original
+    if original and "\r\n" not in original:
+        return edited.replace("\r\n", "\n")
+    if "\r\n" in original and "\n" not in original.replace("\r\n", ""):
+        return edited.replace("\r\n", "\n").replace("\n", "\r\n")
+    return edited
 
 
 def _exit_reason(code: int) -> str:

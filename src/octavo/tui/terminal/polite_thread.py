@@ -98,5 +98,5 @@ class PoliteThread:
                 del work  # otherwise, the page of this work stays in memory until the next work
 
 
-thread = PoliteThread()
+background_thread = PoliteThread()
 """The only `PoliteThread` of the app."""

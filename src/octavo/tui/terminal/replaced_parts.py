@@ -18,7 +18,8 @@ UNREPLACED_PARTS: set[tuple[type, str]] = set()
 
 
 def _names_in(code: CodeType) -> set[str]:
-    """Return all names in a function and in the functions inside it, which are the same in all versions of Python."""
+    """Return all names in a function and in the functions inside it. These names are the same in all versions of
+    Python."""
     names = {*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars}
     return names.union(*(_names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)))
 

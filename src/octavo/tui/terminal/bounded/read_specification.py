@@ -24,17 +24,17 @@ def main() -> None:
     except SpecificationError as failure:
         print(json.dumps(str(failure)))  # noqa: T201  # The output of this program.
         return
-    for place, part in parts(value):
-        sys.stdout.write(json.dumps([place, part]) + "\n")
+    for path, part in paths_and_values(value):
+        sys.stdout.write(json.dumps([path, part]) + "\n")
 
 
-def parts(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def paths_and_values(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield the paths and values inside `value`. A value whose path has `MAX_DEPTH` names is not split."""
-    if not isinstance(value, dict) or not value or len(place) == MAX_DEPTH:
-        yield place, value
+    if not isinstance(value, dict) or not value or len(path) == MAX_DEPTH:
+        yield path, value
         return
     for name, each in value.items():
-        yield from parts(each, (*place, name))
+        yield from paths_and_values(each, (*path, name))
 
 
 if __name__ == "__main__":
