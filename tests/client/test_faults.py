@@ -173,7 +173,7 @@ async def test_idle_connections_close_before_the_server_closes_them(connect: Con
 @pytest.mark.long
 async def test_no_write_is_lost_on_a_closing_connection(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     """Writes start when the server closes idle connections, after 0.4 s. The client closes them after 0.2 s to leave a slow machine time."""
-    monkeypatch.setattr(http, "_LIMITS", httpx.Limits(max_connections=8, keepalive_expiry=0.2))
+    monkeypatch.setattr(http, "_POOL_LIMITS", httpx.Limits(max_connections=8, keepalive_expiry=0.2))
 
     chance = random.Random(5)
 

@@ -42,7 +42,7 @@ from octavo.client.responses import OutgoingRequest, StreamedResponse
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0
 _TIMEOUT = httpx.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS, write=READ_SECONDS, pool=CONNECT_SECONDS)
-_LIMITS = httpx.Limits(max_connections=8, max_keepalive_connections=4, keepalive_expiry=4.0)
+_POOL_LIMITS = httpx.Limits(max_connections=8, max_keepalive_connections=4, keepalive_expiry=4.0)
 """Limits of the connection pool. Servers usually close idle connections after 5 seconds, and a write on such a
 connection would be lost. So idle connections expire after 4 seconds."""
 
@@ -140,7 +140,7 @@ class HttpCarrier:
                 transport=transport,
                 trust_env=not is_this_machine,
                 timeout=_TIMEOUT,
-                limits=_LIMITS,
+                limits=_POOL_LIMITS,
                 follow_redirects=False,
                 event_hooks={"response": [_hide_location]},
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),

@@ -43,7 +43,7 @@ def why_not_in_thread(space: Space | None, thread: Comment, action: str) -> str 
 
 T = TypeVar("T")
 
-NO_METHOD_STATUSES = frozenset({405, 501})
+UNSUPPORTED_STATUSES = frozenset({405, 501})
 """HTTP statuses that a server returns for an operation that it does not support."""
 PAYMENT_REQUIRED = 402
 
@@ -93,7 +93,9 @@ class Availability:
         unavailable everywhere. None if the operation may be available."""
         if error.status == PAYMENT_REQUIRED:
             return f"Your plan does not include this feature: {error}", url_path(op)
-        if error.status in NO_METHOD_STATUSES or (isinstance(error, NotFound) and await self._is_only_list_missing(op)):
+        if error.status in UNSUPPORTED_STATUSES or (
+            isinstance(error, NotFound) and await self._is_only_list_missing(op)
+        ):
             route = f"{SPECS[type(op)].method} {path_template(op)}"
             return f"This server does not support this operation: it returned {error.status} for {route}.", ""
         return None

@@ -21,7 +21,7 @@ from octavo.untrusted_input import parse_json
 
 BUSY_TIMEOUT = 5.0
 """Seconds to wait for another program that uses a file."""
-_PAGE_CACHE = "PRAGMA cache_size = -256"
+_LIMIT_PAGE_CACHE = "PRAGMA cache_size = -256"
 """Limits the memory of a connection for pages of the file to 256 KiB. The default of 2 MiB is not faster, because the
 operating system caches files."""
 
@@ -84,7 +84,7 @@ def connect(
             _set_journal_mode(db, "DELETE")
             synchronous = "FULL"
         db.execute(f"PRAGMA synchronous = {synchronous}")
-        db.execute(_PAGE_CACHE)
+        db.execute(_LIMIT_PAGE_CACHE)
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA journal_size_limit = 16777216")
     return db
@@ -135,7 +135,7 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
         with suppress(sqlite3.OperationalError), closed_on_failure(db):
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
             db.execute("PRAGMA query_only = ON")
-            db.execute(_PAGE_CACHE)
+            db.execute(_LIMIT_PAGE_CACHE)
             return db
     raise sqlite3.OperationalError("the file is unreadable")
 

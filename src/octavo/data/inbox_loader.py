@@ -59,7 +59,7 @@ BUILD_INTERVAL = 3.0
 """Minimum seconds between two builds of the rows while no update is running."""
 CACHED_ROWS_TIMEOUT = 3.0
 """Seconds to wait for the lists before rows are built from cached responses."""
-_UPDATES = (LISTS_CHANGED, POLL, REFRESH, START)
+_UPDATES_BY_IMPORTANCE = (LISTS_CHANGED, POLL, REFRESH, START)
 """The kinds of update, the least important first. While an update is running, a more important update may be scheduled
 after it."""
 _LISTS = ("spaces", *UNDECIDED)
@@ -266,7 +266,7 @@ class InboxLoader:
             self._update = wanted
             self._update_task = self._tasks.start(self._run_updates(), name=f"inbox, {wanted.name}")
             self._update_task.add_done_callback(self._on_update_ended)
-        elif _UPDATES.index(wanted) > _UPDATES.index(self._next_update or self._update):
+        elif _UPDATES_BY_IMPORTANCE.index(wanted) > _UPDATES_BY_IMPORTANCE.index(self._next_update or self._update):
             self._next_update = wanted
         return self._update_task
 

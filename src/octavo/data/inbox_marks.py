@@ -27,7 +27,7 @@ from octavo.local_time import localize
 MarkKind = Literal["done", "snoozed", "read"]
 MAX_MARKS = 5000
 """Maximum number of marks of a profile. Older marks are deleted."""
-_MORNING = 8
+_MORNING_HOUR = 8
 """Hour of the day at which a snooze until a morning ends."""
 
 
@@ -212,6 +212,6 @@ def snooze_until(choice: Literal["hour", "tomorrow", "next week"], now: datetime
     """Return the end of a snooze: in an hour, or in the morning of the next day or of Monday, in local time."""
     if choice == "hour":
         return localize(now + timedelta(hours=1))
-    here = localize(now).replace(hour=_MORNING, minute=0, second=0, microsecond=0, tzinfo=None)
+    here = localize(now).replace(hour=_MORNING_HOUR, minute=0, second=0, microsecond=0, tzinfo=None)
     # The time zone is added to the result, because summer time may begin or end before this time.
     return localize(here + timedelta(days=1 if choice == "tomorrow" else 7 - here.weekday()))

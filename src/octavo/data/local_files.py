@@ -19,7 +19,7 @@ MAX_BYTES = 256 << 20
 """Maximum size of an upload in bytes. A server with a lower limit refuses the upload before any data is sent."""
 MAX_TEXT_BYTES = 8 << 20
 _CHUNK_BYTES = 1 << 16
-_FONTS = {b"wOF2": "font/woff2", b"wOFF": "font/woff"}
+_FONT_TYPES = {b"wOF2": "font/woff2", b"wOFF": "font/woff"}
 """Media type of a font, by the first four bytes of the file."""
 
 PutFile = Callable[[str, AsyncIterator[bytes], int, str], Awaitable[None]]
@@ -50,10 +50,10 @@ def check_file(entered: str, kind: storage.UploadKind) -> FileToUpload:
         status = os.fstat(opened.fileno())
         head = opened.read(4)
     _check_size(path, status.st_size, MAX_BYTES)
-    if kind == "customization_font" and head not in _FONTS:
+    if kind == "customization_font" and head not in _FONT_TYPES:
         raise NotSendable(f"{path.name} is not a WOFF or WOFF2 font. Choose another file.")
     guessed = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    return FileToUpload(path, kind, status.st_size, _FONTS.get(head, guessed), status.st_mtime_ns)
+    return FileToUpload(path, kind, status.st_size, _FONT_TYPES.get(head, guessed), status.st_mtime_ns)
 
 
 def read_text(entered: str) -> str:

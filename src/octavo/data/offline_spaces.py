@@ -51,7 +51,7 @@ MANY_PAGES = 500
 """The user must confirm a download of more pages than this."""
 _MAX_STORED_FAILURES = 100
 """Maximum number of failed downloads that are stored for each space. The next pass finds the others again."""
-_FACT = _LOCK = "offline"
+_FACT_NAME = _LOCK = "offline"
 """Key of the spaces in `state.db`, and name of the lock."""
 # lazy: parts of the API that the first screen does not need
 _new_planner = lazy("octavo.data.offline_plan:OfflinePlanner")
@@ -114,7 +114,7 @@ class OfflineSpaces:
         self._live, self._state = live, state
         self._spaces: dict[str, OfflineSpace] = {
             stored_space.id: _without_running_download(stored_space)
-            for stored_space in _stored_spaces(state.get_fact(_FACT))
+            for stored_space in _stored_spaces(state.get_fact(_FACT_NAME))
         }
         self._store_count = 0
         """Number of changes of the stored spaces, by any process. `_reload` starts again if the number changes while it
@@ -369,7 +369,7 @@ class OfflineSpaces:
                 return facts  # another process has added the space, and its progress must not be overwritten
             return [_to_json(space) if fact.get("id") == space_id else fact for fact in facts]
 
-        self._state.change_fact(_FACT, with_changes)
+        self._state.change_fact(_FACT_NAME, with_changes)
 
     def _reload_soon(self) -> None:
         self._store_count += 1  # a running `_reload` starts again
@@ -383,7 +383,7 @@ class OfflineSpaces:
             # Read again if a process has stored a space meanwhile.
             while edits != self._store_count:
                 edits = self._store_count
-                stored = {each.id: each for each in _stored_spaces(await self._state.read_fact_from_disk(_FACT))}
+                stored = {each.id: each for each in _stored_spaces(await self._state.read_fact_from_disk(_FACT_NAME))}
         except NotSaved:
             return
         finally:

@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS made (
     namespace TEXT NOT NULL, name TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (namespace, name)
 ) STRICT;
 """
-_PIN = "INSERT OR REPLACE INTO pins VALUES (?, ?, ?, '', '')"
+_INSERT_PIN = "INSERT OR REPLACE INTO pins VALUES (?, ?, ?, '', '')"
 """SQL statement that inserts a pin. The last two columns are not used."""
 _TABLES = ("answers", "pins", "versions", "made")
 MAX_BYTES = 200_000_000
@@ -201,7 +201,7 @@ class ResponseCache:
 
     def pin(self, owner: str, url: str) -> None:
         """Protect the response at `url` from eviction until `owner` unpins it."""
-        self._execute_later(_PIN, url, owner)
+        self._execute_later(_INSERT_PIN, url, owner)
 
     def unpin(self, owner: str, urls: Iterable[str] | None = None) -> None:
         """Remove the pins of `owner` for `urls`, or all its pins if `urls` is None. Delete the responses that then have

@@ -127,9 +127,9 @@ async def test_diagram_program_has_limits_of_memory_and_output() -> None:
     given = json.dumps({"source": WIDE_DIAGRAM, "ascii": False}).encode()
     small = await run_bounded("draw_diagram", given, seconds=10, memory=16 << 20, max_bytes=1 << 20)
     assert small.output == b""
-    assert not small.exceeded
+    assert not small.exceeded_limit
     short = await run_bounded("draw_diagram", given, seconds=10, memory=diagrams.MOST_MEMORY_BYTES, max_bytes=500)
-    assert short.exceeded
+    assert short.exceeded_limit
     assert len(short.output) == 500
 
 

@@ -290,5 +290,5 @@ async def test_cancelled_program_can_run_again() -> None:
 async def test_program_over_its_time_is_killed_and_its_output_returned() -> None:
     before = own_processes_and_pipes()
     output = await draw_diagram(seconds=0)
-    assert output == BoundedOutput(b"", exceeded=True)
+    assert output == BoundedOutput(b"", exceeded_limit=True)
     assert own_processes_and_pipes() == before

@@ -14,7 +14,7 @@ from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.operation import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewers, Review
-from octavo.data.access import NO_METHOD_STATUSES
+from octavo.data.access import UNSUPPORTED_STATUSES
 from octavo.data.live import Live
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.change_request_kinds import MergeBasis, review_target_changed, status_name
@@ -169,7 +169,7 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) ->
     if sent.kind == "changed":
         live.refresh_affected(op)  # the status on screen is outdated
     refusal = sent.refusal
-    if isinstance(refusal, NotFound) or (refusal is not None and refusal.status in NO_METHOD_STATUSES):
+    if isinstance(refusal, NotFound) or (refusal is not None and refusal.status in UNSUPPORTED_STATUSES):
         # The change request exists, because the check has read it. So 404 means that the server does not have the
         # operation.
         live.has_draft_status = False

@@ -55,7 +55,7 @@ class Account:
     def __init__(self, send: Send, user: User | None) -> None:
         self.user = user
         """The user as the server has named it in this session. None if unknown."""
-        self.remembered: User | None = None
+        self.remembered_user: User | None = None
         """The user of an earlier session. The token may belong to another user now. None if unknown."""
         self.entries_of_process: set[str] = set()
         """Ids of the entries that this process added. The signed-in user wrote them, even if the user was unknown at
@@ -64,9 +64,9 @@ class Account:
         self._has_requested_user = False
 
     @property
-    def shown(self) -> User | None:
-        """The user to show: `user`, or else `remembered`. None if neither is known."""
-        return self.user or self.remembered
+    def shown_user(self) -> User | None:
+        """The user to show: `user`, or else `remembered_user`. None if neither is known."""
+        return self.user or self.remembered_user
 
     async def load_user_id(self) -> str | None:
         """Return the id of the user, which is requested once if it is unknown. None if the server does not name the

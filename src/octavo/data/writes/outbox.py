@@ -29,7 +29,7 @@ from octavo.data.writes import machine
 from octavo.data.writes.delivery import Account, ConnectionState, OutboxDelivery
 from octavo.data.writes.machine import Basis, EntryState, NewWrite, OutboxEntry, blocked_by
 from octavo.data.writes.store import (
-    ExtraWork,
+    EntryCallback,
     OutboxEntries,
     StoredEntry,
     find_done_entry,
@@ -152,7 +152,7 @@ class Outbox:
     @property
     def me(self) -> User | None:
         """The signed-in user. None if unknown."""
-        return self._account.shown
+        return self._account.shown_user
 
     def set_account(self, me: User, *, is_confirmed: bool) -> None:
         """Set the signed-in user. `is_confirmed` means that the server has named the user in this session."""
@@ -163,7 +163,7 @@ class Outbox:
             if not is_same and self.entries_of_other_accounts:
                 self.changed.notify()  # screens must not show these entries as entries of this account
         else:
-            self._account.remembered = me
+            self._account.remembered_user = me
 
     @property
     def entries_of_other_accounts(self) -> tuple[OutboxEntry, ...]:
@@ -194,7 +194,7 @@ class Outbox:
         return await self._add(writes, state="pending")
 
     async def remove_pending_comments(
-        self, added: Sequence[OutboxEntry], on_removed: ExtraWork = lambda db, entry: None
+        self, added: Sequence[OutboxEntry], on_removed: EntryCallback = lambda db, entry: None
     ) -> bool:
         """Remove comments that are still pending and unchanged, with their texts. Call `on_removed` for each in the
         same transaction. Return whether a comment was removed. Raises NotSaved."""

@@ -54,7 +54,7 @@ StoredEntry = tuple[int, str, str, str]
 """Position, id, state and record of a stored entry."""
 EntryStep: TypeAlias = Callable[[OutboxEntry], OutboxEntry]
 """Function that takes a step of machine.py and returns the changed entry. Raises WrongState."""
-ExtraWork: TypeAlias = Callable[[sqlite3.Connection, OutboxEntry], None]
+EntryCallback: TypeAlias = Callable[[sqlite3.Connection, OutboxEntry], None]
 """Function that is called with each changed entry, in the same transaction."""
 
 _TIMES = ("created_at", "requested_at", "held_until", "due_at", "started_at", "may_arrive_until", "newest_at")
@@ -74,7 +74,7 @@ _STORED_NAMES = {
     "already_done": "needless",
 }
 """Names of attributes in a record, by name in OutboxEntry. Other attributes have the same name."""
-_NAMES = [field.name for field in fields(OutboxEntry) if field.name not in ("op", "facts")]
+_STORED_ATTRIBUTES = [field.name for field in fields(OutboxEntry) if field.name not in ("op", "facts")]
 """Attributes that a record contains. `op` is stored as a request, and `facts` are computed from `op`."""
 _PENDING = "gathered"
 """Name of the state `pending` in stored records."""
@@ -170,7 +170,9 @@ def durable_operation_and_kind(fields: Any) -> tuple[Any, WriteKind[Any]]:
 
 def _entry(fields: Any) -> OutboxEntry:
     op, kind = durable_operation_and_kind(fields)
-    values = {name: fields[stored] for name in _NAMES if (stored := _STORED_NAMES.get(name, name)) in fields}
+    values = {
+        name: fields[stored] for name in _STORED_ATTRIBUTES if (stored := _STORED_NAMES.get(name, name)) in fields
+    }
     for name in _TIMES:
         if values.get(name) is not None:
             values[name] = time_of_timestamp(values[name])
@@ -183,7 +185,7 @@ def _entry(fields: Any) -> OutboxEntry:
 
 def _encode(entry: OutboxEntry) -> str:
     plain: dict[str, Any] = {}
-    for name in _NAMES:
+    for name in _STORED_ATTRIBUTES:
         value = getattr(entry, name)
         plain[_STORED_NAMES.get(name, name)] = value.timestamp() if name in _TIMES and value is not None else value
     plain.update(request_fields(entry.op), state=_stored_state(entry), basis=asdict(entry.basis))
@@ -281,7 +283,7 @@ class OutboxEntries:
         self,
         entries: Sequence[OutboxEntry],
         is_wanted: Callable[[sqlite3.Connection, OutboxEntry], bool],
-        extra: ExtraWork,
+        on_entry: EntryCallback,
     ) -> tuple[OutboxEntry, ...]:
         """Store and return the entries for which `is_wanted` returns True. Store no entry if a command with the same
         `--once` key has already written."""
@@ -293,18 +295,18 @@ class OutboxEntries:
             wanted = tuple(entry for entry in entries if is_wanted(db, entry))
             for entry in wanted:
                 _insert_entry(db, self.state.namespace, entry)
-                extra(db, entry)
+                on_entry(db, entry)
             return wanted
 
         return await self._write(work)
 
-    async def step(self, entry_id: str, change: EntryStep, extra: ExtraWork | None = None) -> OutboxEntry | None:
+    async def step(self, entry_id: str, change: EntryStep, on_entry: EntryCallback | None = None) -> OutboxEntry | None:
         """Apply a step to a stored entry, and return the changed entry. None if the entry does not exist, or if its
         state does not allow the step."""
-        return next(iter(await self.step_all((entry_id,), change, extra)), None)
+        return next(iter(await self.step_all((entry_id,), change, on_entry)), None)
 
     async def step_all(
-        self, entry_ids: Sequence[str], change: EntryStep, extra: ExtraWork | None = None
+        self, entry_ids: Sequence[str], change: EntryStep, on_entry: EntryCallback | None = None
     ) -> tuple[OutboxEntry, ...]:
         """Apply a step to stored entries in one transaction. Return the changed entries. Entries whose state does not
         allow the step are left out."""
@@ -313,9 +315,9 @@ class OutboxEntries:
         def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
             changed = [change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in entry_ids]
             after = tuple(entry for entry in changed if entry is not None)
-            if extra is not None:
+            if on_entry is not None:
                 for entry in after:
-                    extra(db, entry)
+                    on_entry(db, entry)
             return after
 
         return await self._write(work)
@@ -326,7 +328,7 @@ class OutboxEntries:
         may_send: Callable[[OutboxEntry], bool],
         change: EntryStep,
         final_entries: Sequence[OutboxEntry],
-        extra: ExtraWork,
+        on_entry: EntryCallback,
         once_key: str,
     ) -> tuple[OutboxEntry, ...]:
         """Apply `change` to the pending comments of `at` that this account `may_send`. Insert `final_entries` after
@@ -350,7 +352,7 @@ class OutboxEntries:
             submitted = [change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in comment_ids]
             for entry in final_entries:
                 _insert_entry(db, self.state.namespace, entry)
-                extra(db, entry)
+                on_entry(db, entry)
             for submitted_entry in filter(None, submitted):
                 _remember_once(db, self.state.namespace, submitted_entry, once_key)
             return (*comment_ids, *(entry.id for entry in final_entries))
@@ -359,7 +361,7 @@ class OutboxEntries:
         return tuple(entry for entry in self.all if entry.id in ids)
 
     async def remove(
-        self, entry_ids: Sequence[str], extra: ExtraWork, may_remove: Callable[[OutboxEntry], bool]
+        self, entry_ids: Sequence[str], on_entry: EntryCallback, may_remove: Callable[[OutboxEntry], bool]
     ) -> tuple[OutboxEntry, ...]:
         """Delete and return those of the entries for which `may_remove` returns True."""
 
@@ -369,7 +371,7 @@ class OutboxEntries:
             for entry in removed:
                 db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
                 _forget_once(db, self.state.namespace, entry)
-                extra(db, entry)
+                on_entry(db, entry)
             return removed
 
         return await self._write(work)

@@ -132,7 +132,7 @@ async def scale_image(
         )
     except OSError as error:
         return ScaledPicture(problem=f"Could not start the program that decodes images: {error.strerror}.")
-    if result.exceeded:
+    if result.exceeded_limit:
         return ScaledPicture(problem=f"Could not decode the image within {DECODE_TIMEOUT:g} s.")
     return parse_picture(result.output)
 
@@ -258,7 +258,7 @@ async def parse_file(content: bytes, named: str, *, seconds: float = PARSE_TIMEO
         return Specification(
             error=f"Could not read {named}: {failure.strerror or 'the program that reads it could not be started'}."
         )
-    if result.exceeded or not result.output:
+    if result.exceeded_limit or not result.output:
         return Specification(error=f"Could not read {named}: the file takes too much time or memory to read.")
     found = await asyncio.to_thread(_assemble, result.output)
     if isinstance(found, str):

@@ -60,7 +60,7 @@ async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
         return DrawnDiagram(drawings)
     return DrawnDiagram(
         problem=f"it took longer than {MOST_SECONDS:g} s."
-        if result.exceeded
+        if result.exceeded_limit
         else "the source contains something that is not supported."
     )
 

@@ -129,9 +129,9 @@ _MARKS_OF_EMOJI = re.compile("[\u200d\u20e3\ufe0e\ufe0f\U0001f1e6-\U0001f1ff\U00
 RIGHT_TO_LEFT_LETTER = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 """A letter of a script that is written from right to left."""
 _LETTER = re.compile(r"[^\W\d_]")
-_DECORATION = re.compile(r"[\s•◦▪‣☐☑▸▾↳▌●○]*|\s*\d{1,4}\.\s*")
+_LIST_MARKER = re.compile(r"[\s•◦▪‣☐☑▸▾↳▌●○]*|\s*\d{1,4}\.\s*")
 """A bullet, a marker, or a number in front of a list item."""
-_BORDER = re.compile(r"[\u2500-\u259f]|\s{2,}")
+_TABLE_BORDER = re.compile(r"[\u2500-\u259f]|\s{2,}")
 """A border of a table, or the gap between two columns."""
 
 
@@ -204,11 +204,11 @@ def _runs(segments: Sequence[Segment]) -> Iterator[list[_Letter]]:
         start, text = 0, segment.text
         if segment.control or not text:
             continue
-        if _DECORATION.fullmatch(text) and text != " ":
+        if _LIST_MARKER.fullmatch(text) and text != " ":
             yield from (run, [_Letter(text, segment.style)])
             run = []
             continue
-        for border in _BORDER.finditer(text):
+        for border in _TABLE_BORDER.finditer(text):
             run += _letters(text[start : border.start()], segment.style)
             yield from (run, [_Letter(border.group(), segment.style)])
             run, start = [], border.end()

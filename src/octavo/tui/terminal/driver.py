@@ -29,9 +29,9 @@ _UNFINISHED = re.compile(
     r"\x1b(\[(20{0,2}|[?>][\d;]*|[468](;\d*){0,2})?|[O\]P_^X]|(\]\d|_G|P[\d>+!|])[^\x07\x1b]{0,4000}\x1b?)?"
 )
 """An incomplete escape sequence. The rest of such a sequence arrives sooner than the next key."""
-_SEQUENCE = re.compile(r"\x1b[\[O\]P_^X][^\x1b]*", re.DOTALL)
+_ESCAPE_SEQUENCE = re.compile(r"\x1b[\[O\]P_^X][^\x1b]*", re.DOTALL)
 """An escape sequence of several characters, such as a key or a mouse move, and the text after it."""
-_RESPONSE = re.compile(r"\x1b((\]\d|_G|P[\d>+!|])[^\x07\x1b]*(\x07|\x1b\\)|\[([?>][\d;]*[cu]|[468];\d+;\d+t))")
+_TERMINAL_RESPONSE = re.compile(r"\x1b((\]\d|_G|P[\d>+!|])[^\x07\x1b]*(\x07|\x1b\\)|\[([?>][\d;]*[cu]|[468];\d+;\d+t))")
 """A response of the terminal, such as its colors. Over a slow connection, it arrives after Octavo has stopped waiting,
 and Textual would read it as keys."""
 
@@ -95,9 +95,9 @@ class KeyReader:
             self._is_pasting = True
             yield from self._parser.feed(_PASTE_START)
             return sequence[len(_PASTE_START) :]
-        if found := _RESPONSE.match(sequence):
+        if found := _TERMINAL_RESPONSE.match(sequence):
             return sequence[found.end() :]
-        if found := _SEQUENCE.match(sequence):
+        if found := _ESCAPE_SEQUENCE.match(sequence):
             yield from self._parser.feed(found[0])
             return sequence[found.end() :]
         if after[0] == _ESCAPE:

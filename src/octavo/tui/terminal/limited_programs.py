@@ -260,7 +260,7 @@ class BoundedOutput:
     """Output of a program of `bounded/`."""
 
     output: bytes
-    exceeded: bool
+    exceeded_limit: bool
     """True if the program was killed because of its time or its output."""
 
 
@@ -278,8 +278,8 @@ async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int,
     try:
         ended = await run_cancellable(lambda cancelled: run(deadline=deadline, cancelled=cancelled))
     except ProgramFailed as failure:
-        return BoundedOutput(failure.output[:max_bytes], exceeded=True)
-    return BoundedOutput(ended.output, exceeded=False)
+        return BoundedOutput(failure.output[:max_bytes], exceeded_limit=True)
+    return BoundedOutput(ended.output, exceeded_limit=False)
 
 
 LINTER_SECONDS = 20.0

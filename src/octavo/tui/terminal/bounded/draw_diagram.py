@@ -13,7 +13,7 @@ import termaid
 SPACINGS = ((3, 2, None), (1, 1, None), (1, 1, 14), (1, 1, 9))
 """Spacings of the drawings, the widest first: cells between boxes, cells around a label, and maximum cells of a label.
 None for no maximum."""
-NARROW = 48
+NARROW_WIDTH = 48
 """Width in cells. If a drawing is not wider, no more drawings are made."""
 
 
@@ -27,7 +27,7 @@ def main() -> None:
         if drawing != previous:
             sys.stdout.write(json.dumps(drawing) + "\n")
             sys.stdout.flush()
-        if max(map(len, drawing.splitlines()), default=0) <= NARROW:
+        if max(map(len, drawing.splitlines()), default=0) <= NARROW_WIDTH:
             return
         previous = drawing
 
