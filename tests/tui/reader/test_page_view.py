@@ -79,6 +79,44 @@ async def test_cursor_moves_by_block_and_names_commented_block() -> None:
         assert [block.plain() for block in chosen] == ["Schedule"]
 
 
+async def test_line_keys_select_blocks_where_a_page_cannot_scroll() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 40)) as pilot:
+        app.pane.show(parse(PAGE), title="Retries", key="p")
+        await pilot.press("j", "down")
+        assert bar_column(app.pane) == ["Second paragraph."]
+        await pilot.press("k")
+        assert bar_column(app.pane)[0] == "Schedule"
+        await pilot.press("k", "up", "up")
+        assert bar_column(app.pane)[0].startswith("First paragraph")
+        await pilot.press(*["j"] * 20)
+        assert bar_column(app.pane) == ["Up"]
+
+
+async def test_line_keys_scroll_to_the_end_before_they_select_blocks() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(LONG), title="Long", key="p")
+        await pilot.press("G")
+        end = app.pane.scroll_offset.y
+        await pilot.press("b", *["j"] * 9)
+        assert app.pane.scroll_offset.y == end - 1
+        await pilot.press("j")
+        assert (app.pane.scroll_offset.y, bar_column(app.pane)[0]) == (end, "Section 198")
+        await pilot.press("j")
+        assert (app.pane.scroll_offset.y, bar_column(app.pane)) == (end, ["Paragraph 198 says a little."])
+
+
+async def test_line_keys_at_the_end_of_a_tall_block_do_not_scroll_back() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse("# Rows\n\n```\n" + "row\n" * 40 + "```\n"), title="Rows", key="p")
+        await pilot.press("G")
+        end = app.pane.scroll_offset.y
+        await pilot.press("j", "j")
+        assert app.pane.scroll_offset.y == end > 0
+
+
 async def test_enter_opens_only_link_of_block() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 40)) as pilot:

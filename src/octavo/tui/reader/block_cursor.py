@@ -206,6 +206,13 @@ class BlockCursor(PanePart):
         self.select(following or selected)
         return following is not None
 
+    def move_in_view(self, step: int) -> None:
+        """Select the next visible block, or the previous one if `step` is -1, without scrolling."""
+        visible, selected = self.visible_spans(), self.current()
+        at = next((index for index, span in enumerate(visible) if selected and span.block is selected.block), None)
+        if at is not None and 0 <= at + step < len(visible):
+            self.select(visible[at + step], scroll_to=None)
+
     def pan(self, step: int) -> None:
         """Scroll wide code and tables in the selected block by `step` cells to the right, or to the left if negative.
         Else scroll the first visible block with wide parts."""

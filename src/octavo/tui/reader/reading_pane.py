@@ -20,7 +20,7 @@ from octavo.documents.blocks import Block
 from octavo.tui.core.external_links import copy_text
 from octavo.tui.reader.block_cursor import BlockCursor, Clickables
 from octavo.tui.reader.find_bar import FindBar, TextSelection
-from octavo.tui.reader.reading_position import BlockSpan, LinePosition, PaneRow, rows_from
+from octavo.tui.reader.reading_position import START, BlockSpan, LinePosition, PaneRow, rows_from
 from octavo.tui.reader.viewport import MARK_WIDTH, Viewport, app_of
 from octavo.tui.render.block_slices import render_failed_block, run_guarded
 from octavo.tui.render.layout_context import NARROWEST
@@ -404,6 +404,19 @@ def _lines_per_page(pane: Reader) -> int:
     return max(1, pane.viewport.row_count - 2)
 
 
+def _scroll_line(direction: int) -> Callable[[object, Reader], None]:
+    """Return a command that scrolls by one line. Where the page ends, it selects the next visible block."""
+
+    def run(_: object, pane: Reader) -> None:
+        is_at_edge = pane.viewport.is_at_end if direction > 0 else pane.viewport.top == START
+        if is_at_edge and pane.contents.is_fully_parsed:
+            pane.cursor.move_in_view(direction)
+        else:
+            pane.scroll_lines(direction)
+
+    return run
+
+
 def _scroll_half(direction: int) -> Callable[[object, Reader], None]:
     return lambda _, pane: pane.scroll_lines(direction * max(1, pane.viewport.row_count // 2))
 
@@ -424,8 +437,8 @@ READ_ON_COMMANDS: Commands[Reader] = Commands(
 MOTION_COMMANDS: Commands[Reader] = Commands(
     "page",
     (
-        Command("down", "j,down", "Down", "Scroll down one line", run=lambda _, pane: pane.scroll_lines(1), shown=False),
-        Command("up", "k,up", "Up", "Scroll up one line", run=lambda _, pane: pane.scroll_lines(-1), shown=False),
+        Command("down", "j,down", "Down", "Scroll down a line; at the end, select the next block", run=_scroll_line(1), shown=False),
+        Command("up", "k,up", "Up", "Scroll up a line; at the top, select the previous block", run=_scroll_line(-1), shown=False),
         Command("top", "g,home", "Top", "Go to the top", run=lambda _, pane: pane.cursor.go_to_edge(at_end=False), shown=False),
         Command("bottom", "G,end", "Bottom", "Go to the bottom", run=lambda _, pane: pane.cursor.go_to_edge(at_end=True), shown=False),
         Command("page_down", "ctrl+d,pagedown", "Half page down", "Scroll down half a page", run=_scroll_half(1), shown=False),
