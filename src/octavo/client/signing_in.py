@@ -197,7 +197,8 @@ def logout(profile_store: ProfileStore, name: str | None = None) -> SignedOut:
 
 
 def switch(profile_store: ProfileStore, name: str) -> Profile:
-    """Make another profile current. Raises ValueError if there is no such profile."""
+    """Make another profile current. Raises ValueError if there is no such profile, and OSError if the profiles cannot
+    be written."""
     saved = profile_store.read()
     profile = _existing_profile(saved, name)
     profile_store.write(saved.with_current(profile))

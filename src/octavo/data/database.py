@@ -173,12 +173,12 @@ def is_damaged(path: Path) -> bool:
 
 def rename_database(path: Path, name: str) -> Path:
     """Rename a database file, and the files that SQLite keeps beside it, to `name`. Return the new path."""
-    aside = path.with_name(name)
+    new_path = path.with_name(name)
     for suffix in ("", "-wal", "-shm"):
         part = path.with_name(path.name + suffix)
         if part.exists():
             part.replace(path.with_name(name + suffix))
-    return aside
+    return new_path
 
 
 class Writer:
@@ -253,17 +253,17 @@ def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: date
 
     Return a sentence for the user with the number of recovered rows and the path of the damaged file.
     """
-    aside = rename_database(path, f"{path.name}.damaged-{now:%Y%m%d-%H%M%S}")
+    damaged_path = rename_database(path, f"{path.name}.damaged-{now:%Y%m%d-%H%M%S}")
     make_file_private(path)
     db = connect(path, synchronous="FULL")
     migrate(db)
-    saved = _copy(aside, db)
+    saved = _copy(damaged_path, db)
     backup = max(path.parent.glob(f"{path.name}.v*.bak"), key=lambda each: each.stat().st_mtime, default=None)
     restored = _copy(backup, db, as_of_backup=True) if backup else 0
     db.close()
     return (
         f"{path.name} was damaged. Octavo recovered {saved} {'entry' if saved == 1 else 'entries'} from the file and "
-        f"{restored} from a backup. The damaged file was saved as {aside}. Check your drafts."
+        f"{restored} from a backup. The damaged file was saved as {damaged_path}. Check your drafts."
     )
 
 

@@ -426,8 +426,8 @@ class UnsentIndex:
 
     def by_page(self, at: Discussion, threads: Iterable[Comment]) -> dict[str, list[UnsentText]]:
         """Return the unsent texts of a space or change request, by page id. The key is "" for texts without a page.
-        `threads` are the threads of `at`, which show on which page a reply is. For a space, page edits in its change
-        requests are included."""
+        Drafts about a change request as a whole are left out. `threads` are the threads of `at`, which show on which
+        page a reply is. For a space, page edits in its change requests are included."""
         texts = list(self.of_discussion(at))
         if isinstance(at, SpaceRef):
             texts += [

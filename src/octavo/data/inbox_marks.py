@@ -99,7 +99,7 @@ class InboxMarks:
         return MarkedRows(tuple(active), frozenset(unread), tuple(snoozed), tuple(done))
 
     def done_since(self, since: datetime) -> tuple[Mark, ...]:
-        """Return the done marks that were set since a time, the newest first. Rows of old marks may not exist
+        """Return the done marks that were set since a time, the newest first. The rows of these marks may not exist
         anymore."""
         done_marks = [each for each in self._all().values() if each.kind == "done" and each.marked_at >= since]
         return tuple(sorted(done_marks, key=lambda done_mark: done_mark.marked_at, reverse=True))

@@ -347,7 +347,7 @@ class ResponseCache:
 
     def _evict(self, db: sqlite3.Connection) -> None:
         """Delete responses older than `MAX_AGE`, except those that never change. Then delete the oldest responses until
-        all have at most `max_bytes`. Pinned responses stay."""
+        the rest has at most `max_bytes`. Pinned responses stay, and do not count."""
         horizon = ((self._now() - MAX_AGE).timestamp(),)
         db.execute(
             f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}", horizon

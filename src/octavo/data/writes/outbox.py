@@ -327,8 +327,8 @@ class Outbox:
         self.start()
 
     async def discard(self, entry_id: str) -> OutboxEntry | None:
-        """Delete an entry and keep its text as a draft. Return None if the entry is being sent or is done. Raises
-        NotSaved."""
+        """Delete an entry, keep its text as a draft, and return the entry. None if the entry is being sent or is done.
+        Raises NotSaved."""
         removed = await self._entries.remove((entry_id,), self._restore_draft, lambda entry: entry.state != "sending")
         return next(iter(removed), None)
 
