@@ -9,13 +9,24 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from octavo.untrusted_input import parse_toml, read_toml_text
 
 FILE = "config.toml"
 _MAX_LINES = 300
 """Maximum number of lines of a statement. A longer file with syntax errors is not used at all."""
+
+
+class _Statement(NamedTuple):
+    """A TOML statement: the header of a table, or a setting."""
+
+    start: int
+    """Index of the first line."""
+    end: int
+    """Index after the last line."""
+    names: tuple[str, ...]
+    """Names of the tables and of the setting, such as `("keys", "app.quit")`."""
 
 
 class SettingsFile:
@@ -25,7 +36,7 @@ class SettingsFile:
         self.path = path
         self.problems: list[str] = []
         self.text = ""
-        self._lines: list[tuple[int, int, tuple[str, ...]]] | None = None
+        self._statements: list[_Statement] | None = None
         try:
             self.text = read_toml_text(path)
         except FileNotFoundError:
@@ -40,12 +51,12 @@ class SettingsFile:
     def line_of(self, *names: str) -> int:
         """Return the line of a setting, such as `line_of("keys", "app.quit")`, else of its innermost table. 0 if there
         is neither."""
-        if self._lines is None:
-            self._lines = list(_statements(_lines_of(self.text)))
+        if self._statements is None:
+            self._statements = list(_read_statements(_lines_of(self.text)))
         for length in range(len(names), 0, -1):
-            for first, _, path in self._lines:
-                if path[:length] == names[:length]:
-                    return first + 1
+            for statement in self._statements:
+                if statement.names[:length] == names[:length]:
+                    return statement.start + 1
         return 0
 
     def _parse(self) -> Mapping[str, Any]:
@@ -57,11 +68,11 @@ class SettingsFile:
                 self.problems.append(f"Could not read {self.path}: {error}. Octavo is using the default settings.")
                 return {}
         refused: list[tuple[int, str]] = []
-        self._lines = list(_statements(lines, refused))
+        self._statements = list(_read_statements(lines, refused))
         for number, _ in refused:
-            _remove_statement(lines, number, self._lines)
+            _remove_statement(lines, number, self._statements)
 
-        ends = [0, *(end for _, end, _ in self._lines)]
+        ends = [0, *(each.end for each in self._statements)]
 
         def is_valid_up_to(statement_count: int) -> bool:
             try:
@@ -70,12 +81,12 @@ class SettingsFile:
                 return False
             return True
 
-        while not is_valid_up_to(len(self._lines)):
+        while not is_valid_up_to(len(self._statements)):
             # Each remaining statement is valid on its own. So only a repeated name can make the file invalid.
-            index = bisect_left(range(1, len(self._lines) + 1), True, key=lambda count: not is_valid_up_to(count))
-            first = self._lines[index][0]
+            index = bisect_left(range(1, len(self._statements) + 1), True, key=lambda count: not is_valid_up_to(count))
+            first = self._statements[index].start
             refused.append((first, "its name occurs twice in the file"))
-            _remove_statement(lines, first, self._lines)
+            _remove_statement(lines, first, self._statements)
         self.problems += [
             f"{self.path}, line {number + 1}: Octavo cannot read this line ({why}) and ignores it."
             for number, why in sorted(refused)
@@ -132,7 +143,11 @@ def _find_setting(lines: list[str], name: str) -> tuple[int, int] | None:
     """Return the index of the first line of a setting outside all tables, and the index after its last line. None
     without the setting."""
     return next(
-        ((first, end) for first, end, path in _statements(lines) if path == (name,) and not _is_header(lines[first])),
+        (
+            (each.start, each.end)
+            for each in _read_statements(lines)
+            if each.names == (name,) and not _is_header(lines[each.start])
+        ),
         None,
     )
 
@@ -148,7 +163,7 @@ def _comment_of(lines: list[str]) -> str:
 
 def _index_of_new_setting(lines: list[str]) -> int:
     end_of_settings = 0
-    for start, end, _ in _statements(lines):
+    for start, end, _ in _read_statements(lines):
         if _is_header(lines[start]):
             break
         end_of_settings = end
@@ -166,11 +181,8 @@ def _is_header(line: str) -> bool:
     return line.lstrip().startswith("[")
 
 
-def _statements(
-    lines: list[str], refused: list[tuple[int, str]] | None = None
-) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Yield the first line, the line after the last, and the names of each TOML statement. `refused` gets each invalid
-    line, and the reason."""
+def _read_statements(lines: list[str], refused: list[tuple[int, str]] | None = None) -> Iterator[_Statement]:
+    """Yield the TOML statements. `refused` gets the index of each invalid line, and the reason."""
     start = 0
     table: tuple[str, ...] = ()
     while start < len(lines):
@@ -189,12 +201,12 @@ def _statements(
             if refused is not None:
                 refused.append((start, why[:1].lower() + why[1:]))
             end = start + 1
-            yield start, end, ("",) if is_header else (*table, "")
+            yield _Statement(start, end, ("",) if is_header else (*table, ""))
             table = ("",) if is_header else table
         else:
             path = tuple(_names_in(parsed))
             table = path if is_header else table
-            yield start, end, path if is_header else (*table, *path)
+            yield _Statement(start, end, path if is_header else (*table, *path))
         start = end
 
 
@@ -207,7 +219,7 @@ def _names_in(parsed: Any) -> Iterator[str]:
             parsed = parsed[0]
 
 
-def _remove_statement(lines: list[str], number: int, statements: list[tuple[int, int, tuple[str, ...]]]) -> None:
+def _remove_statement(lines: list[str], number: int, statements: list[_Statement]) -> None:
     """Replace the lines of the statement at index `number` by empty lines. For the header of a table, replace the whole
     table."""
     is_header, is_inside = _is_header(lines[number]), False

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar
 
 from rich.cells import cell_len
 from textual import on
@@ -49,22 +49,31 @@ VIEWS = (
 _TabTexts: TypeAlias = Literal["names and counts", "names", "current name"]
 """What the tabs of the top bar show beside their keys."""
 
-_LAYOUTS: tuple[tuple[_TabTexts, bool, int], ...] = (
-    ("names and counts", False, 24),
-    ("names and counts", False, 14),
-    ("names and counts", True, 8),
-    ("names and counts", True, 0),
-    ("names", True, 0),
-    ("current name", False, 14),
-    ("current name", False, 8),
-    ("current name", True, 8),
-    ("current name", True, 0),
-)
-"""Layouts of the top bar, the widest first: what the tabs show, whether the gaps between tabs are left out, and the
-maximum length of the organization's title."""
 
-_ACCOUNT_LAYOUTS: tuple[tuple[_TabTexts, bool, int], ...] = (*_LAYOUTS[:2], ("names and counts", False, 8))
-"""Layouts of the top bar with the account, in the form of `_LAYOUTS`. Octavo tries these layouts first."""
+class _Layout(NamedTuple):
+    """Layout of the left part of the top bar."""
+
+    tab_texts: _TabTexts
+    is_tight: bool
+    """True if only the current tab has gaps around it."""
+    title_length: int
+    """Maximum length of the title of the organization. 0 leaves out the title."""
+
+
+_LAYOUTS = (
+    _Layout("names and counts", False, 24),
+    _Layout("names and counts", False, 14),
+    _Layout("names and counts", True, 8),
+    _Layout("names and counts", True, 0),
+    _Layout("names", True, 0),
+    _Layout("current name", False, 14),
+    _Layout("current name", False, 8),
+    _Layout("current name", True, 8),
+    _Layout("current name", True, 0),
+)
+"""Layouts of the top bar, the widest first."""
+_ACCOUNT_LAYOUTS = (*_LAYOUTS[:2], _Layout("names and counts", False, 8))
+"""Layouts of the top bar with the account. Octavo tries these layouts first."""
 
 _PATH_SEPARATOR = " › "
 _MIN_NAME_WIDTH = 4
@@ -137,33 +146,33 @@ class TopBar(_Bar):
         layouts = (
             (_ACCOUNT_LAYOUTS[0], [self._right_part(status, show_account=True, show_user=True)]),
             *((layout, with_account) for layout in _ACCOUNT_LAYOUTS),
-            *((layout, right_parts if layout[2] else least_parts) for layout in _LAYOUTS),
+            *((layout, right_parts if layout.title_length else least_parts) for layout in _LAYOUTS),
         )
-        for (tab_texts, is_tight, title_length), candidates in layouts:
-            left = self._left_part(title_length, tab_texts, is_tight=is_tight)
+        for layout, candidates in layouts:
+            left = self._left_part(layout)
             for right in candidates:
                 gap = width - left.cell_length - right.cell_length
-                if gap > 0 or (gap == 0 and not title_length):
+                if gap > 0 or (gap == 0 and not layout.title_length):
                     return left + Content(" " * gap) + right
         return left.truncate(width, ellipsis=True)
 
-    def _left_part(self, title_length: int, tab_texts: _TabTexts, *, is_tight: bool) -> Content:
-        """Return the organization and the tabs. The title of the organization has at most `title_length` letters. With
-        `is_tight`, only the current tab has gaps around it."""
+    def _left_part(self, layout: _Layout) -> Content:
+        """Return the organization and the tabs."""
         is_after_current, counts = False, self.shell.workspace.attention_counts
         left = Content.assemble(" ", ("◆", "$primary"), " ")
         title = self.shell.workspace.organization.title if self.shell.workspace.organization else "Octavo"
         self._spans = []
-        name = Content.styled(f"{shorten(title, title_length)} ", "bold $foreground") if title_length else Content("")
-        left = self._append_tab(left, Content.assemble(name, "▾"), "organization") + Content(" ")
+        title = f"{shorten(title, layout.title_length)} " if layout.title_length else ""
+        left = self._append_tab(left, Content.assemble((title, "bold $foreground"), "▾"), "organization") + Content(" ")
         for key, view, name_of_view in VIEWS:
             label = Content.assemble(
-                (key, "$primary"), f" {name_of_view}" if tab_texts != "current name" or view == self._view else ""
+                (key, "$primary"),
+                f" {name_of_view}" if layout.tab_texts != "current name" or view == self._view else "",
             )
-            if (count := counts.get(view)) and tab_texts == "names and counts":
+            if (count := counts.get(view)) and layout.tab_texts == "names and counts":
                 label = label + Content(f" {count}")
             is_current = view == self._view
-            label = Content.assemble(" " if is_current or is_after_current or not is_tight else "", label, " ")
+            label = Content.assemble(" " if is_current or is_after_current or not layout.is_tight else "", label, " ")
             if is_current:
                 label = label.stylize("bold $foreground on $panel")
             left, is_after_current = self._append_tab(left, label, view), is_current
