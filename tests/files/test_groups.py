@@ -27,7 +27,7 @@ def space(home: str = "home") -> Revision:
 
 def pull(folder: PulledFolder, revision: Revision) -> str:
     """Bring a revision into a folder, and return the table of contents of the folder."""
-    layout = FolderLayout.of(revision, folder.space, {name: f"{name}.md" for name in NAMES})
+    layout = FolderLayout.of(revision, folder.space_id, {name: f"{name}.md" for name in NAMES})
     wanted = [
         WantedFile(
             path := f"{name}.md",

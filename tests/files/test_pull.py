@@ -299,7 +299,7 @@ async def test_damaged_base_is_named(docs: PulledSide) -> None:
 async def test_older_revision_can_be_pulled(
     docs: PulledSide, editor: SpaceEditor, folder_of: Callable[[str], PulledSide]
 ) -> None:
-    first = docs.folder.revision
+    first = docs.folder.revision_id
     await editor.publish(update(await editor.id("Setup"), "# Setup\n\nNew.\n"))
     old = folder_of("old")
     await old.pull(first)
@@ -332,7 +332,7 @@ async def test_file_of_the_variables_is_deleted_with_the_last_variable(docs: Pul
 
     async def pull_once() -> PullResult:
         folder = docs.folder
-        folder.revision = revision.id
+        folder.revision_id = revision.id
         return await pull(folder, SpaceReader(send, docs.client.download, editor.space))
 
     path = ".gitbook/vars.yaml"

@@ -39,7 +39,7 @@ async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[lis
     """Return the changes that make a folder equal to its space, and what cannot be written. Raises ApiError or
     OSError."""
     revision = await reader.revision()
-    layout = FolderLayout.of_opened(revision, folder.space, read_folder(folder.top))
+    layout = FolderLayout.of_opened(revision, folder.space_id, read_folder(folder.top))
     pages = [page for page in revision.walk() if page.type == "document" and page.id in layout.paths]
     texts = await reader.texts(pages)
     changes: list[ExportChange] = []

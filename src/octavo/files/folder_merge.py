@@ -125,7 +125,7 @@ class FolderMerge:
 
     @property
     def _is_first(self) -> bool:
-        return not self.folder.revision
+        return not self.folder.revision_id
 
     @cached_property
     def _files_deleted_in_space(self) -> list[TrackedFile]:
@@ -329,7 +329,7 @@ class FolderMerge:
         for path in self._removed - self._new_data_by_path.keys():
             self.folder.delete(path)
         self.folder.files = self._files_by_path
-        self.folder.revision = self.result.revision
+        self.folder.revision_id = self.result.revision
         self.folder.save()
         self.folder.remove_unused_texts()
 
@@ -348,7 +348,7 @@ Report = Callable[[str], object]
 async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = lambda sentence: None) -> PullResult:
     """Bring the content that `reader` reads into a folder. Raises ApiError, OSError or NotPulled."""
     revision = await reader.revision()
-    if revision.id == folder.revision and folder.files:
+    if revision.id == folder.revision_id and folder.files:
         return PullResult(revision.id, is_current=True)
     proposed = await finish_proposal(folder, reader.send)
     before = await _revision_before(folder, reader)
@@ -375,7 +375,7 @@ async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
     if not name:
         return frozenset()
     try:
-        at = ChangeRequestRef(space_id=folder.space, change_request_id=name)
+        at = ChangeRequestRef(space_id=folder.space_id, change_request_id=name)
         status = (await send(change_requests.Get(at=at))).status
     except NotFound:
         status = "archived"
@@ -389,16 +389,16 @@ async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
 
 
 async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revision | None:
-    if not folder.revision:
+    if not folder.revision_id:
         return None
-    at = RevisionRef(space_id=folder.space, revision_id=folder.revision)
+    at = RevisionRef(space_id=folder.space_id, revision_id=folder.revision_id)
     return await SpaceReader(reader.send, reader.download, at).revision()
 
 
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
     """Return the layout of a revision in the folder, and the paths in a new folder. A file moves with its page if the
     new path is free and you did not rename the file."""
-    new_layout = FolderLayout.of(revision, folder.space)
+    new_layout = FolderLayout.of(revision, folder.space_id)
     known_paths: dict[str, str] = {}
     files = {file.id for file in revision.files}
     for file in folder.files.values():
@@ -414,7 +414,7 @@ def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tupl
             known_paths[file.id] = new_path if is_moved else path
     deleted_files = [file for file in folder.files.values() if file.id and file.id not in known_paths]
     kept = {local.current_path(file) for file in deleted_files if local.is_changed(file)} & local.data.keys()
-    return FolderLayout.of(revision, folder.space, known_paths, kept), new_layout.paths
+    return FolderLayout.of(revision, folder.space_id, known_paths, kept), new_layout.paths
 
 
 def _missing_includes(folder: PulledFolder, layout: FolderLayout) -> Iterator[Problem]:

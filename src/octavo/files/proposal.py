@@ -82,7 +82,7 @@ class Proposal:
         at = self._request.ref(self._space) if self._request is not None else self._space
         reader = SpaceReader(self.live.send, self.download, at)
         self._head = await reader.revision()
-        base = RevisionRef(space_id=self.folder.space, revision_id=self.folder.revision)
+        base = RevisionRef(space_id=self.folder.space_id, revision_id=self.folder.revision_id)
         before = await SpaceReader(self.live.send, self.download, base).revision()
         baseline = self._baseline()
         self._recognize_new_pages(before)
@@ -95,7 +95,7 @@ class Proposal:
 
     @property
     def _space(self) -> SpaceRef:
-        return SpaceRef(space_id=self.folder.space)
+        return SpaceRef(space_id=self.folder.space_id)
 
     @property
     def _is_request_stored(self) -> bool:
@@ -107,7 +107,7 @@ class Proposal:
         name = self.folder.proposal.get("changeRequest")
         if not name:
             return await self._request_without_stored_id()
-        at = ChangeRequestRef(space_id=self.folder.space, change_request_id=name)
+        at = ChangeRequestRef(space_id=self.folder.space_id, change_request_id=name)
         change_request = await self.live.send(change_requests.Get(at=at))
         if self.folder.proposal.get("isComplete") and change_request.revision != self.folder.proposal.get("revision"):
             message = f"Could not propose: #{change_request.number} was edited since your last proposal. To add to it all the same"

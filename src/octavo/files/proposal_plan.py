@@ -129,7 +129,7 @@ class ProposalPlanner:
     async def plan(self) -> ProposalPlan:
         """Return the changes. Raises ApiError, OSError or NotPulled."""
         paths_by_id = {file.id: self.local.current_path(file) for file in self.baseline.files.values() if file.id}
-        layout = FolderLayout.of(self.head, self.folder.space, paths_by_id)
+        layout = FolderLayout.of(self.head, self.folder.space_id, paths_by_id)
         set_server_ids(self.baseline.entries, self.local.entries, layout.entries)
         plan = ProposalPlan(FolderLinkTargets(layout))
         self._plan_tree(plan)

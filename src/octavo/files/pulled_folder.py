@@ -77,10 +77,9 @@ class PulledFolder:
     top: Path
     origin: str
     """Origin of the server."""
-    space: str
-    """ID of the space."""
-    revision: str = ""
-    """ID of the revision that was pulled."""
+    space_id: str
+    revision_id: str = ""
+    """ID of the revision that was pulled. Empty before the first pull."""
     root: str = ""
     """Folder of the pages in `top`, as `.gitbook.yaml` sets it. Empty if the pages are in `top`."""
     files: dict[str, TrackedFile] = field(default_factory=dict)
@@ -94,10 +93,12 @@ class PulledFolder:
         return self.top / self.root
 
     @classmethod
-    def new(cls, top: Path, origin: str, space: str) -> PulledFolder:
+    def new(cls, top: Path, origin: str, space_id: str) -> PulledFolder:
         """Return a folder before its first pull. Its `.gitbook.yaml` names the folder of the pages. Raises OSError."""
         root = read_folder(top).root
-        return cls(top, origin, space, root="" if root == top.resolve() else root.relative_to(top.resolve()).as_posix())
+        return cls(
+            top, origin, space_id, root="" if root == top.resolve() else root.relative_to(top.resolve()).as_posix()
+        )
 
     @classmethod
     def find(cls, start: Path) -> PulledFolder:
@@ -122,8 +123,8 @@ class PulledFolder:
             if root and why_unsafe(root):
                 raise ValueError("its root leaves the folder")
             proposal = _read_proposal(state.get("proposal", {}))
-            origin, space, revision = (_text(state, name) for name in ("origin", "space", "revision"))
-            return cls(top, origin, space, revision, root, files, proposal)
+            origin, space_id, revision_id = (_text(state, name) for name in ("origin", "space", "revision"))
+            return cls(top, origin, space_id, revision_id, root, files, proposal)
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             message = f"Could not read {path}: {reason}. To start over, delete {path.parent} and pull again."
@@ -131,8 +132,8 @@ class PulledFolder:
 
     def save(self) -> None:
         """Store the state. Raises OSError."""
-        state: dict[str, Any] = {"schema": SCHEMA, "origin": self.origin, "space": self.space}
-        state |= {"revision": self.revision, **({"root": self.root} if self.root else {})}
+        state: dict[str, Any] = {"schema": SCHEMA, "origin": self.origin, "space": self.space_id}
+        state |= {"revision": self.revision_id, **({"root": self.root} if self.root else {})}
         state["files"] = {path: _stored_file(file) for path, file in sorted(self.files.items())}
         state |= {"proposal": self.proposal} if self.proposal else {}
         (self.top / STATE_FOLDER).mkdir(exist_ok=True)

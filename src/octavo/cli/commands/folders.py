@@ -69,8 +69,8 @@ def _run_pull(options: argparse.Namespace) -> int:
     async def use_session(session: Session) -> int:
         folder, name = (current, "") if current is not None else await _folder_of_space(session, options)
         check_origin(session, folder)
-        at = RevisionRef(space_id=folder.space, revision_id=options.revision) if options.revision else None
-        reader = SpaceReader(session.live.send, session.download, at or SpaceRef(space_id=folder.space))
+        at = RevisionRef(space_id=folder.space_id, revision_id=options.revision) if options.revision else None
+        reader = SpaceReader(session.live.send, session.download, at or SpaceRef(space_id=folder.space_id))
         with file_failures(f"write to {folder.top}"), folder.locked():
             try:
                 result = await pull(folder, reader, report=report_progress)
@@ -100,7 +100,7 @@ def _open_or_create_folder(directory: str, origin: str, space: str) -> PulledFol
     with file_failures(f"read {top}"):
         if (top / STATE_FOLDER / "state.json").exists():
             folder = PulledFolder.read(top)
-            if folder.space != space:
+            if folder.space_id != space:
                 raise Failure(f"Could not pull into {top}: it has another space. Choose another folder.", USAGE)
             return folder
         if top.exists() and not top.is_dir():
@@ -115,7 +115,7 @@ def _open_or_create_folder(directory: str, origin: str, space: str) -> PulledFol
 def _print_pull(options: argparse.Namespace, folder: PulledFolder, name: str, result: PullResult) -> int:
     row = {
         "folder": str(folder.top),
-        "space": folder.space,
+        "space": folder.space_id,
         "isCurrent": result.is_current,
         **{key: value for key, value in asdict(result).items() if key not in ("is_current", "renamed")},
         "renamed": [{"before": before, "path": path} for before, path in result.renamed],
@@ -227,7 +227,7 @@ def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, file
 
     async def use_session(session: Session) -> None:
         check_origin(session, folder)
-        at = RevisionRef(space_id=folder.space, revision_id=folder.revision)
+        at = RevisionRef(space_id=folder.space_id, revision_id=folder.revision_id)
         reader = SpaceReader(session.live.send, session.download, at)
         for file in files:
             data = await reader.file(await session.live.send(GetFile(at=at, file_id=file.id)))
@@ -346,13 +346,13 @@ async def _propose(session: Session, references: References, folder: PulledFolde
     if options.into:
         target = await references.target(options.into)
         into = target.change_request
-        if into is None or target.space.id != folder.space:
+        if into is None or target.space.id != folder.space_id:
             raise Failure(f"Could not propose: {options.into} is not a change request of this space.", USAGE)
     proposal = Proposal(folder, session.live, session.download, options.subject.strip(), into)
     report_progress("Comparing…")
     plan = await proposal.plan()
     report_progress("")
-    name = await references.name_of(folder.space)
+    name = await references.name_of(folder.space_id)
     if options.dry_run:
         _print_proposal(options, plan, proposal.change_request, name)
         return BLOCKED if plan.blocked or plan.unsupported else 0
