@@ -59,7 +59,7 @@ class PullConflict:
 class PullResult:
     """The result of a pull: the paths of the files that the pull changed, kept, skipped or left in conflict."""
 
-    revision: str
+    revision_id: str
     is_current: bool = False
     """True if the space has not changed since the last pull."""
     added: list[str] = field(default_factory=list)
@@ -329,7 +329,7 @@ class FolderMerge:
         for path in self._removed - self._new_data_by_path.keys():
             self.folder.delete(path)
         self.folder.files = self._files_by_path
-        self.folder.revision_id = self.result.revision
+        self.folder.revision_id = self.result.revision_id
         self.folder.save()
         self.folder.remove_unused_texts()
 
