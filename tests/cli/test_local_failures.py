@@ -12,7 +12,7 @@ import keyring
 import pytest
 
 from octavo.client.credentials import STILL_WAITING, Keyring
-from octavo.settings import in_words
+from octavo.settings import error_in_words
 from tests.cli.command_process import OctavoTerminal
 from tests.cli.conftest import Octavo
 from tests.cli.small_server import KEY
@@ -110,7 +110,7 @@ def test_folder_that_cannot_be_created_is_named_with_the_next_step(
 
 @pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES, errno.ENOSPC, errno.EIO])
 def test_system_error_has_no_error_number_in_its_message(code: int) -> None:
-    said = in_words(OSError(code, os.strerror(code), "/home/of/somebody"))
+    said = error_in_words(OSError(code, os.strerror(code), "/home/of/somebody"))
     assert said.startswith("Could not use /home/of/somebody: ")
     assert "Errno" not in said
     assert said.count(". ") >= 1

@@ -528,7 +528,7 @@ class Stage:
             kind="demo",
             label="DEMO",
             read_only=read_only,
-            activity=lambda: (
+            latest_requests=lambda: (
                 replace(each, ms=7.0)
                 for each in _newest_first(
                     sorted(client.activity, key=_activity_order) if in_order else tuple(client.activity)

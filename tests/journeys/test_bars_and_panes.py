@@ -249,11 +249,11 @@ async def test_comment_counts_request_each_list_of_change_requests_once(new_stag
     async with new_stage.play(start="content") as run:
         await run.see("3 Changes 7")
         await run.settle()
-        before = [each.route for each in run.app.session.activity()]
+        before = [each.route for each in run.app.session.latest_requests()]
         assert sum("change-requests" in name for name in before) == 2, before
         run.app.workspace.follow_comment_counts()
         await run.settle()
-        assert [each.route for each in run.app.session.activity()] == before
+        assert [each.route for each in run.app.session.latest_requests()] == before
 
 
 @pytest.mark.before_release

@@ -16,7 +16,7 @@ from octavo.client import profiles, signing_in
 from octavo.client.credentials import StoreTimeout, StoreUnavailable
 from octavo.client.profiles import Access
 from octavo.lazy_import import lazy
-from octavo.settings import Settings, in_words, read
+from octavo.settings import Settings, error_in_words, read
 
 if TYPE_CHECKING:
     from octavo.cli.late_client import LazyClient
@@ -84,7 +84,7 @@ def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
             client: LazyClient = _embedded_client(folder, _load_folder(folder, path, [])[1], read_only=read_only)
             return client
     except (ValueError, OSError) as error:
-        raise Failure(in_words(error)) from error
+        raise Failure(error_in_words(error)) from error
     access, key = read_account_and_key(settings, options)
     read_only = read_only or access.why_read_only
     server: LazyClient = _server_client(access.origin, lambda _: key, ca_file=settings.ca_file, read_only=read_only)

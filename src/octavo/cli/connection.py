@@ -50,7 +50,7 @@ from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import ONCE_PREFIX, NewWrite, OutboxEntry
 from octavo.data.writes.store import once_group
 from octavo.lazy_import import lazy
-from octavo.settings import in_words, read
+from octavo.settings import error_in_words, read
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
@@ -99,7 +99,7 @@ def open_session(options: argparse.Namespace) -> Session:
             )
             return folder_session
     except (ValueError, OSError) as error:
-        raise Failure(in_words(error)) from error
+        raise Failure(error_in_words(error)) from error
     access, key = read_account_and_key(settings, options)
     server_session: Session = _open_server(settings, access, key=key, read_only=read_only or access.why_read_only)
     return server_session

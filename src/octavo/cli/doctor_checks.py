@@ -34,7 +34,7 @@ from octavo.data.database import is_damaged
 from octavo.lazy_import import EXTRAS, has_extra
 from octavo.local_time import localize
 from octavo.redaction import redact
-from octavo.settings import Settings, in_words, read_with_values
+from octavo.settings import Settings, error_in_words, read_with_values
 
 Status = Literal["ok", "warning", "error"]
 REQUEST_SECONDS = 10.0
@@ -238,7 +238,7 @@ def _folder_problem(name: str, folder: Path) -> Check | None:
             return Check(
                 "Folders", "error", f"{folder}: the disk is full ({size_in_words(free)} free)", "free up disk space"
             )
-        cause, _, _ = in_words(OSError(error.errno, error.strerror)).partition(". ")
+        cause, _, _ = error_in_words(OSError(error.errno, error.strerror)).partition(". ")
         fix = f"make {existing} writable, or set OCTAVO_{name.upper()}_DIR to a writable folder"
         return Check("Folders", "error", f"{folder}: {cause}", fix)
     if free < _MIN_FREE_BYTES:

@@ -14,7 +14,7 @@ from octavo import redaction
 from octavo.cli.arguments import DEFAULT_ROLE
 from octavo.data.database import lock_file
 from octavo.private_files import NotPrivate, create_private_folder, read_private, write_private
-from octavo.settings import Settings, in_words
+from octavo.settings import Settings, error_in_words
 
 ORIGIN = "http://octavo.local"
 """Origin of the URLs of a platform that has no port. No request is sent there."""
@@ -56,7 +56,7 @@ class PlatformFolder:
         if isinstance(error, UnusableDatabase | NotPrivate):
             cause = (error.strerror or str(error)).rstrip(".")
             return f"Could not open the data in {self.path}: {cause}. {self.start_over}".rstrip()
-        return f"Could not open the data in {self.path}: {in_words(error)}"
+        return f"Could not open the data in {self.path}: {error_in_words(error)}"
 
     def read_key(self) -> SecretStr:
         """Return the API key of the user. The first call creates the key. Raises OSError."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from octavo.cli.standard_streams import USAGE, Failure, is_terminal, tell
 from octavo.files.pulled_folder import FolderInUse, NotPulled, PulledFolder
-from octavo.settings import in_words
+from octavo.settings import error_in_words
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
@@ -28,7 +28,7 @@ def file_failures(action: str) -> Iterator[None]:
     except FolderInUse as error:
         raise Failure(str(error)) from error
     except OSError as error:
-        raise Failure(f"Could not {action}: {in_words(error, is_own=False)}") from error
+        raise Failure(f"Could not {action}: {error_in_words(error, is_own=False)}") from error
 
 
 def find_pulled_folder() -> PulledFolder:

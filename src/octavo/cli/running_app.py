@@ -44,7 +44,7 @@ def run_app(
     try:
         session = _open_session(settings, options, choice, problems)
     except (ValueError, OSError) as error:
-        raise Failure(settings_module.in_words(error)) from error
+        raise Failure(settings_module.error_in_words(error)) from error
     sign_in_methods = sessions.sign_in_methods(settings, choice.origin, choice.greeting, why_read_only(options))
     find_first_route = _route_finder(options, choice.ref) if choice.ref else None
     app = Octavo(settings, sign_in_methods, session, picture=picture, find_first_route=find_first_route)
@@ -54,7 +54,7 @@ def run_app(
             try:
                 app = Octavo(settings, *app.open_next())
             except (ValueError, OSError, NotSaved) as error:
-                raise Failure(settings_module.in_words(error)) from error
+                raise Failure(settings_module.error_in_words(error)) from error
             _run(app)
     if app.has_session:
         app.session.finish_writing()

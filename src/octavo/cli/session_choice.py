@@ -53,7 +53,7 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
     try:
         access: Access = _resolve(settings, options)
     except (ValueError, OSError) as error:
-        raise Failure(settings_module.in_words(error)) from error
+        raise Failure(settings_module.error_in_words(error)) from error
     if access.source in ("env", "keyring", "file"):
         return SessionChoice(_account_names(settings.state_folder).name_of(access), access.origin, access, ref=ref)
     has_lost_key = access.source == "session" and access.profile is not None

@@ -35,7 +35,7 @@ from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import OutboxEntries
 from octavo.first_picture import FirstPicture
 from octavo.lazy_import import lazy, load
-from octavo.settings import Settings, in_words
+from octavo.settings import Settings, error_in_words
 from octavo.tui.core.session import DemoRoles, ServerAccount, Session, SignInMethods, SignInResult, SignInState
 
 if TYPE_CHECKING:
@@ -352,7 +352,7 @@ class _SignIn:
         try:
             signed_in: SignedIn = await _login(self._profile_store, self.origin, secret)
         except (StoreUnavailable, OSError) as error:
-            raise ValueError(in_words(error)) from error
+            raise ValueError(error_in_words(error)) from error
         facts = [("ok", each) for each in signed_in.identity.facts]
         facts += [("care", each) for each in signed_in.identity.missing]
         if signed_in.notice:
@@ -463,7 +463,7 @@ def _build_session(
         kind=kind,
         label=label,
         read_only=client.read_only,
-        activity=lambda: reversed(client.activity),
+        latest_requests=lambda: reversed(client.activity),
         response_wait=lambda: client.response_wait,
         download=client.download,
         upload=client.upload,

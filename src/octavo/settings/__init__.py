@@ -98,7 +98,7 @@ class SetValue:
     """The environment variable, or the file and line."""
 
 
-def in_words(error: Exception, *, is_own: bool = True) -> str:
+def error_in_words(error: Exception, *, is_own: bool = True) -> str:
     """Return the message of an error. For a file or folder, the message also says what to do. `is_own` is False for a
     path from the user."""
     if not isinstance(error, OSError) or error.errno is None or not error.strerror:

@@ -39,7 +39,7 @@ from octavo.client.origin import DEFAULT_ORIGIN, host_of
 from octavo.client.profiles import Access, AccountNames, parse_token
 from octavo.client.signing_in import SignedIn, Status
 from octavo.lazy_import import lazy
-from octavo.settings import Settings, in_words
+from octavo.settings import Settings, error_in_words
 
 if TYPE_CHECKING:
     from octavo.cli.sessions import LocalRemains
@@ -138,7 +138,7 @@ def _run(options: argparse.Namespace) -> int:
     except ApiError as error:
         raise failure_of(error, "sign in" if options.action == "login" else "replace the API key") from error
     except (StoreUnavailable, ValueError, OSError) as error:
-        raise Failure(in_words(error)) from error
+        raise Failure(error_in_words(error)) from error
 
 
 def _login(settings: Settings, options: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from octavo.cli.output import Column, Output, add_output_options, declare_fields
 from octavo.cli.standard_streams import USAGE, Failure, is_terminal, tell, write_out
 from octavo.lazy_import import lazy, load
 from octavo.private_files import write_private
-from octavo.settings import Settings, SetValue, in_words, read_with_values
+from octavo.settings import Settings, SetValue, error_in_words, read_with_values
 from octavo.settings.file import FILE, InvalidValueError, did_you_mean, quoted, toml_of, with_value, without_value
 from octavo.settings.table import BY_NAME, TABLE, Setting
 from octavo.untrusted_input import read_toml_text
@@ -168,7 +168,7 @@ def _change(path: Path, change: Callable[[str], str], action: str) -> None:
     except ValueError as error:
         raise Failure(f"Could not {action}: could not read {path}: {error}. {_EDIT}", USAGE) from error
     except OSError as error:
-        raise Failure(f"Could not {action}: {in_words(error)}") from error
+        raise Failure(f"Could not {action}: {error_in_words(error)}") from error
 
 
 def _check(settings: Settings) -> int:
@@ -197,14 +197,14 @@ def _edit(settings: Settings, path: Path) -> int:
     try:
         before = read_toml_text(file) if file.exists() else _template()
     except (OSError, ValueError) as error:
-        raise Failure(f"Could not open {path}: {in_words(error)}") from error
+        raise Failure(f"Could not open {path}: {error_in_words(error)}") from error
 
     def save(text: str) -> str:
         try:
             if text != before:
                 write_private(file, text)
         except OSError as error:
-            return f"Could not save {path}: {in_words(error)}"
+            return f"Could not save {path}: {error_in_words(error)}"
         return ""
 
     with _ignored_keyboard_signals():

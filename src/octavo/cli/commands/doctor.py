@@ -19,7 +19,7 @@ from octavo.cli.output import Column, Output, Style, add_output_options, declare
 from octavo.cli.standard_streams import FAILED, USAGE, Failure, write_out
 from octavo.cli.terminal_checks import terminal_checks
 from octavo.redaction import redact
-from octavo.settings import in_words, read
+from octavo.settings import error_in_words, read
 
 DOCTOR_FIELDS = declare_fields("name string, status string, text string, fix string?")
 _COLUMNS = (Column("status"), Column("name"), Column("text"), Column("fix"))
@@ -53,7 +53,9 @@ def _run_doctor(options: argparse.Namespace) -> int:
         try:
             write_bundle(options.bundle, checks, settings)
         except OSError as error:
-            raise Failure(f"Could not write the file for a bug report: {in_words(error, is_own=False)}") from error
+            raise Failure(
+                f"Could not write the file for a bug report: {error_in_words(error, is_own=False)}"
+            ) from error
     return FAILED if any(each.status == "error" for each in checks) else 0
 
 
@@ -122,7 +124,7 @@ def _run_log(options: argparse.Namespace) -> int:
             else:
                 print_text(options, "".join(_log_line(entry, style) for entry in entries))
     except OSError as error:
-        raise Failure(f"Could not read the log: {in_words(error)}") from error
+        raise Failure(f"Could not read the log: {error_in_words(error)}") from error
     return 0
 
 

@@ -175,7 +175,7 @@ class ActivityScreen(Dialog[None]):
         lines += [Line(f"kept {space.id}", space) for space in session.offline.all]
         times: Counter[datetime] = Counter()
         requests: list[Line] = []
-        for request in reversed(tuple(session.activity())):
+        for request in reversed(tuple(session.latest_requests())):
             times[request.moment] += 1
             requests.append(Line(f"{request.moment.timestamp()} {times[request.moment]}", request))
         lines += reversed(requests)

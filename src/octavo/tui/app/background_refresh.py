@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from octavo.api.errors import ApiError
 from octavo.data.writes.direct import unfinished_writes
 from octavo.lazy_import import lazy
-from octavo.settings import in_words
+from octavo.settings import error_in_words
 from octavo.tui.core.session import ServerAccount
 from octavo.tui.editing.page_drafts import editor_folder, report_unsent_pages
 from octavo.tui.widgets.commands import Command, Commands
@@ -154,7 +154,7 @@ class BackgroundRefresh:
         try:
             is_changed = await reload()
         except OSError as error:
-            self._app.say(f"Could not read the changed files in this folder: {in_words(error)}", tone="failed")
+            self._app.say(f"Could not read the changed files in this folder: {error_in_words(error)}", tone="failed")
             return
         finally:
             self._is_reading_files = False
@@ -226,7 +226,7 @@ def _switch(app: Shell, _: object) -> None:
         app.explain("No other account is saved on this computer. Press f3 to sign in to another account.")
         return
 
-    choices = [_choice(each.name, each.name, detail=each.user, right=each.host) for each in others]
+    choices = [_choice(each.name, each.name, detail=each.user_name, right=each.host) for each in others]
     app.ask(_picker("Switch account", choices), lambda name: reopen(app, lambda: methods.switch_account(name)))
 
 
@@ -262,7 +262,7 @@ async def _delete_account(app: Shell, account: ServerAccount) -> None:
     try:
         open_next = await app.sign_in_methods.sign_out(account)
     except (ApiError, ValueError, OSError) as error:
-        app.say(f"Could not sign out of {account.name}: {in_words(error)}", tone="failed")
+        app.say(f"Could not sign out of {account.name}: {error_in_words(error)}", tone="failed")
     else:
         reopen(app, open_next)
 

@@ -16,7 +16,7 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from octavo.api.errors import ApiError
-from octavo.settings import in_words
+from octavo.settings import error_in_words
 from octavo.tui.core.session import Session, SignInResult
 from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.terminal.textual_internals import is_being_removed
@@ -132,7 +132,7 @@ class SignInScreen(HasCommands, Screen[None]):
         try:
             self._signed_in = await self.shell.sign_in_methods.sign_in(key)
         except (ApiError, ValueError, OSError) as error:
-            self._show_facts(("care", in_words(error)))
+            self._show_facts(("care", error_in_words(error)))
             return
         self._show_facts(*self._signed_in.facts)
         if is_being_removed(self):
@@ -179,7 +179,7 @@ class SignInScreen(HasCommands, Screen[None]):
         try:
             session = await open_session()
         except (ApiError, ValueError, OSError) as error:
-            self._show_facts(("care", in_words(error)))
+            self._show_facts(("care", error_in_words(error)))
             return
         await self.shell.show_session(session, "")
 

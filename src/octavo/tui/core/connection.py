@@ -244,7 +244,7 @@ class Connection:
 
     @property
     def _last_request(self) -> Activity | None:
-        activity = self._session.activity() if self._session is not None else ()
+        activity = self._session.latest_requests() if self._session is not None else ()
         return next((each for each in activity if not each.given_up), None)
 
     @property

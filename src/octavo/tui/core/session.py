@@ -62,8 +62,8 @@ class ServerAccount(NamedTuple):
     """Name of the profile. Empty if the API key comes from an environment variable."""
     origin: str
     host: str
-    user: str
-    """Name of the user. Empty while it is not loaded."""
+    user_name: str
+    """Empty while the user is not loaded."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ class Session:
     kind: Literal["demo", "folder", "server"]
     label: str
     """Label in the top bar, such as `mara@docs.example.com`, `DEMO`, or the name of a folder."""
-    activity: Callable[[], Iterator[Activity]]
-    """Yields the latest requests, newest first. Most callers need only the first."""
+    latest_requests: Callable[[], Iterator[Activity]]
+    """Yields the latest requests, newest first."""
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
     """Yields the bytes at a download URL. Raises ApiError, for example for more bytes than the second argument."""
     upload: Callable[[str, AsyncIterable[bytes], int, str], Awaitable[None]]
