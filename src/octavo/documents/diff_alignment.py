@@ -474,16 +474,14 @@ def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
         return _moved_trees(before[0].body, after[0].body)
     if len(before) * len(after) > _MAX_SECTION_PAIRS:
         return []
-    indexes = {section.kind_and_title: j for j, section in enumerate(after) if _is_unique(section, after)}
-    pairs = {
-        i: indexes[each.kind_and_title]
-        for i, each in enumerate(before)
-        if each.kind_and_title in indexes and _is_unique(each, before)
-    }
+    old_names, new_names = ([each.kind_and_title for each in side] for side in (before, after))
+    old_counts, new_counts = Counter(old_names), Counter(new_names)
+    indexes = {name: j for j, name in enumerate(new_names) if old_counts[name] == new_counts[name] == 1}
     pairs = {
         i: j
-        for i, j in pairs.items()
-        if (before[i].has_subsections or after[j].has_subsections)
+        for i, name in enumerate(old_names)
+        if (j := indexes.get(name)) is not None
+        and (before[i].has_subsections or after[j].has_subsections)
         and text_similarity(before[i].text(), after[j].text()) >= MIN_SIMILARITY
     }
     in_order = _pairs_in_order(pairs, before, after)
@@ -497,11 +495,9 @@ def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _top_sections(nodes: Sequence[Node]) -> list[_Section]:
-    return list(_heading_sections(nodes, min((_level(node) for node in nodes if node.kind == "heading"), default=0)))
-
-
-def _is_unique(section: _Section, others: Sequence[_Section]) -> bool:
-    return sum(section.kind_and_title == other.kind_and_title for other in others) == 1
+    return list(
+        _heading_sections(nodes, min((_level(node) for node in nodes if node.block.kind == "heading"), default=0))
+    )
 
 
 def _level(heading: Node) -> int:
@@ -509,7 +505,9 @@ def _level(heading: Node) -> int:
 
 
 def _heading_sections(nodes: Sequence[Node], lowest_level: int = 6) -> Iterator[_Section]:
-    starts = [index for index, node in enumerate(nodes) if node.kind == "heading" and _level(node) <= lowest_level]
+    starts = [
+        index for index, node in enumerate(nodes) if node.block.kind == "heading" and _level(node) <= lowest_level
+    ]
     for start, end in zip(starts, [*starts[1:], len(nodes)], strict=False):
         yield _Section(("heading", fold(nodes[start].text)), nodes[start:end])
 

@@ -407,8 +407,8 @@ def _count_own(block: Block) -> int:
 
 
 def _count_in_runs(runs: Sequence[Run]) -> int:
-    text = "".join(" " if run.kind in _COUNTED_RUNS else run.text for run in runs)
-    return _count_in_text(text) + sum(run.kind in _COUNTED_RUNS for run in runs)
+    text = "".join([" " if run.kind in _COUNTED_RUNS else run.text for run in runs])
+    return _count_in_text(text) + sum([run.kind in _COUNTED_RUNS for run in runs])
 
 
 def _count_in_text(text: str) -> int:

@@ -84,10 +84,10 @@ class NodeFactory:
             runs_key(block.runs),
             block.text,
             _attributes_key(block) if block.attrs else (),
-            tuple(child.number for child in children),
+            tuple([child.number for child in children]),
         )
         number = self._number_by_identity.setdefault(identity, len(self._number_by_identity))
-        text = " ".join([*" ".join(_own_text(block)).split(), *[child.text for child in children if child.text]])
+        text = " ".join([*" ".join(_own_texts(block)).split(), *[child.text for child in children if child.text]])
         return Node(block, children, number, text)
 
 
@@ -137,7 +137,7 @@ def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
     """Return a key that is equal for texts that look the same, even if they are split into runs differently."""
     found: list[tuple[Hashable, ...]] = []
     if isinstance(runs, tuple) and len(runs) < 2:
-        return tuple((run.text, *style(run)) for run in runs if run.text or run.kind in ATOMIC_KINDS)
+        return tuple([(run.text, *style(run)) for run in runs if run.text or run.kind in ATOMIC_KINDS])
     text, last_style, is_atomic = "", None, True
     for run in runs:
         if run.kind in ATOMIC_KINDS or run.text:
@@ -161,17 +161,19 @@ def _column_key(column: TableColumn) -> Hashable:
     return (runs_key(column.title), *map(_freeze, column[1:]))
 
 
-def _own_text(block: Block) -> Iterator[str]:
+def _own_texts(block: Block) -> list[str]:
+    texts = []
     if block.text:
-        yield block.text
+        texts.append(block.text)
     elif block.runs:
-        yield "".join(run.text or str(run.attrs.get("src", "")).rpartition("/")[2] for run in block.runs)
-    for name in _TEXT_ATTRIBUTES if block.attrs else ():
-        value = block.attrs.get(name)
-        if isinstance(value, str) and value:
-            yield value.rpartition("/")[2] if block.kind == "image" else value
-    for column in block.attrs.get("columns", ()):
-        yield plain_text(column.title)
+        texts.append("".join([run.text or str(run.attrs.get("src", "")).rpartition("/")[2] for run in block.runs]))
+    if block.attrs:
+        for name in _TEXT_ATTRIBUTES:
+            value = block.attrs.get(name)
+            if isinstance(value, str) and value:
+                texts.append(value.rpartition("/")[2] if block.kind == "image" else value)
+        texts += [plain_text(column.title) for column in block.attrs.get("columns", ())]
+    return texts
 
 
 def _freeze(value: Any) -> Hashable:
