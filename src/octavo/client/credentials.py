@@ -120,10 +120,10 @@ class Keyring:
         """Return the name of the keyring, such as `SecretService`. Raises StoreUnavailable."""
         return self._run(lambda backend: type(backend).__module__.rpartition(".")[2])
 
-    def _run(self, work: Callable[[KeyringBackend], T]) -> T:
+    def _run(self, function: Callable[[KeyringBackend], T]) -> T:
         try:
             return run_with_timeout(
-                self._timeout, lambda: self._run_with_backend(work), delay=TIMEOUT, on_delay=self._report_waiting
+                self._timeout, lambda: self._run_with_backend(function), delay=TIMEOUT, on_delay=self._report_waiting
             )
         except Overdue:
             raise StoreTimeout(
@@ -131,9 +131,9 @@ class Keyring:
                 _UNLOCK_COMMAND,
             ) from None
 
-    def _run_with_backend(self, work: Callable[[KeyringBackend], T]) -> T:
+    def _run_with_backend(self, function: Callable[[KeyringBackend], T]) -> T:
         try:
-            return work(self._backend())
+            return function(self._backend())
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001  # a backend may raise anything, with the key in its message

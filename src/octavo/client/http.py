@@ -323,11 +323,11 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 T = TypeVar("T")
 
 
-async def run_to_end(work: Coroutine[Any, Any, T], give_up: Callable[[], None] = lambda: None) -> T:
-    """Run `work` to its end, even if this task is canceled, and return its result. Each cancel calls `give_up`, which
-    must make `work` end soon."""
+async def run_to_end(coroutine: Coroutine[Any, Any, T], give_up: Callable[[], None] = lambda: None) -> T:
+    """Run `coroutine` to its end, even if this task is canceled, and return its result. Each cancel calls `give_up`,
+    which must make `coroutine` end soon."""
     # With the context of this task, an open connection would keep a closed dialog in memory.
-    task = asyncio.create_task(work, context=Context())
+    task = asyncio.create_task(coroutine, context=Context())
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:
@@ -346,13 +346,13 @@ class Canceled(Exception):
     """The scope of `run_in_scope` was canceled. The calling task was not."""
 
 
-async def run_in_scope(scope: CancelScope, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of `work`, which runs in `scope`. If `scope` is canceled, wait for `work`, and raise
+async def run_in_scope(scope: CancelScope, coroutine: Coroutine[Any, Any, T]) -> T:
+    """Return the result of `coroutine`, which runs in `scope`. If `scope` is canceled, wait for `coroutine`, and raise
     Canceled."""
 
     async def run() -> T:
         with scope:
-            return await work
+            return await coroutine
         raise Canceled
 
     return await run_to_end(run(), scope.cancel)

@@ -250,7 +250,7 @@ async def limited_chunks(
 
 
 async def discard(response: StreamedResponse) -> None:
-    """Read and drop a body, so that the connection can be reused. Stop after `MAX_ERROR_BYTES` bytes, and at an error."""
+    """Read and drop a body, so that the connection can be reused. Stop after `MAX_ERROR_BYTES`, and at an error."""
     size = 0
     try:
         async for chunk in response.chunks:

@@ -151,7 +151,7 @@ class PageBlame:
             self._blame.finish(version)
 
     async def _load_older_pages(
-        self, summary: RevisionSummary, before: RevisionRef | None
+        self, summary: RevisionSummary, previous: RevisionRef | None
     ) -> dict[str, Document | None]:
         """Load the earlier version of each page whose text the revision changed. None for a page that the revision
         created."""
@@ -159,15 +159,15 @@ class PageBlame:
         older: dict[str, Document | None] = {}
         for page_id in self._blame.page_ids:
             changes = summary.changes_of(page_id)
-            is_created = before is None or any(change.type == "page_created" for change in changes)
+            is_created = previous is None or any(change.type == "page_created" for change in changes)
             if is_created:
                 older[page_id] = None
             elif any(map(_changes_text, changes)) or (summary.changes.more and not changes):
-                older[page_id] = await self._document(before, page_id) if before is not None else None
+                older[page_id] = await self._document(previous, page_id) if previous is not None else None
         return older
 
     async def _search_moved_blocks(
-        self, blame: Blame[ContentVersion], changes: Changes, at: RevisionRef | ChangeRequestRef, before: RevisionRef
+        self, blame: Blame[ContentVersion], changes: Changes, at: RevisionRef | ChangeRequestRef, previous: RevisionRef
     ) -> None:
         """Search other pages for the blocks that a version moved to this page."""
         changes_of_others = {
@@ -180,7 +180,7 @@ class PageBlame:
             return
         other_pages: dict[str, tuple[Document, Document | None]] = {}
         for page_id, change in changes_of_others.items():
-            old_page = await self._document(before, page_id)
+            old_page = await self._document(previous, page_id)
             new_page = await self._document(at, page_id) if change.type != "page_deleted" else None
             other_pages[page_id] = (old_page or EMPTY_PAGE, new_page)
             self.titles[page_id] = change.page.title if change.page is not None else ""

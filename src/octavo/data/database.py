@@ -190,10 +190,10 @@ class Writer:
         self._queue: SimpleQueue[tuple[Transaction[Any], Future[Any]] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def submit(self, work: Transaction[R]) -> Future[R]:
-        """Run `work` in its own transaction, after all earlier transactions. Return the future of its result."""
+    def submit(self, function: Transaction[R]) -> Future[R]:
+        """Run `function` in its own transaction, after all earlier transactions. Return the future of its result."""
         future: Future[R] = Future()
-        self._queue.put((work, future))
+        self._queue.put((function, future))
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()

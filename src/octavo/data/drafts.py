@@ -301,11 +301,11 @@ def _delete_version_of(db: sqlite3.Connection, namespace: str, key: str, writer:
     db.execute("DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ?", (namespace, key, writer))
 
 
-def _delete_seen(db: sqlite3.Connection, namespace: str, key: str, seen: tuple[str, int] | None) -> None:
+def _delete_seen(db: sqlite3.Connection, namespace: str, key: str, version: tuple[str, int] | None) -> None:
     """Delete the version that the user has seen, unless the process that wrote it has changed it since."""
-    if seen is not None:
+    if version is not None:
         delete = "DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ? AND revision = ?"
-        db.execute(delete, (namespace, key, *seen))
+        db.execute(delete, (namespace, key, *version))
 
 
 def _new_revision() -> int:
@@ -390,19 +390,22 @@ class UnsentIndex:
     """All unsent texts, by target."""
 
     def __init__(
-        self, drafts: Iterable[str] = (), pending: Sequence[OutboxEntry] = (), late: frozenset[str] = frozenset()
+        self,
+        draft_keys: Iterable[str] = (),
+        pending_comments: Sequence[OutboxEntry] = (),
+        late_keys: frozenset[str] = frozenset(),
     ) -> None:
-        """`drafts` are the keys of all drafts, and `late` are the keys of drafts whose save failed or is late.
-        `pending` are the pending comments."""
-        pending_texts = {each.id: pending_comment(each) for each in pending}
+        """`draft_keys` are the keys of all drafts, and `late_keys` are the keys of drafts whose save failed or is late.
+        `pending_comments` are the pending comments."""
+        pending_texts = {each.id: pending_comment(each) for each in pending_comments}
         texts = list(pending_texts.values())
-        for draft_key in sorted(drafts):
+        for draft_key in sorted(draft_keys):
             edited = pending_texts.get(draft_key.removeprefix(_PENDING_EDIT_PREFIX))
             if edited is None:
-                texts.append(replace(unsent_draft(draft_key), is_late=draft_key in late))
+                texts.append(replace(unsent_draft(draft_key), is_late=draft_key in late_keys))
             else:
                 edit = UnsentText("edit", edited.at, edited.page, edited.block, edited.thread, draft_key)
-                texts.append(replace(edit, is_late=draft_key in late))
+                texts.append(replace(edit, is_late=draft_key in late_keys))
         self._all: tuple[UnsentText, ...] = tuple(texts)
 
     def __bool__(self) -> bool:

@@ -480,13 +480,13 @@ def discussion_of(want: Want) -> Discussion:
     return at
 
 
-def url_of(kind: type[Listing[Any]], at: Discussion, thread: str = "") -> str:
+def url_of(operation_type: type[Listing[Any]], at: Discussion, thread: str = "") -> str:
     """Return the URL of a list of a space or change request, or of the replies of `thread`."""
-    return _operation_and_url(kind, at, thread)[1]
+    return _operation_and_url(operation_type, at, thread)[1]
 
 
 def _want(
-    kind: type[Listing[Any]],
+    operation_type: type[Listing[Any]],
     at: Discussion,
     stamp: str,
     priority: Priority,
@@ -495,18 +495,18 @@ def _want(
     rank: Rank = Rank.NEEDED,
 ) -> Want:
     """Return a want for a list. Of two wants with the same priority, the one that was updated last is fetched first."""
-    op, url = _operation_and_url(kind, at, thread)
+    op, url = _operation_and_url(operation_type, at, thread)
     order = priority * _PRIORITY_STEP - (updated_at.timestamp() if updated_at is not None else 0.0)
-    return Want(op, url, OWNER, rank, stamp, order, _LABELS[kind], needs_value=True, min_items=MAX_LIST_ITEMS)
+    return Want(op, url, OWNER, rank, stamp, order, _LABELS[operation_type], needs_value=True, min_items=MAX_LIST_ITEMS)
 
 
 @lru_cache(maxsize=20_000)
-def _operation_and_url(kind: type[Listing[Any]], at: Discussion, thread: str) -> tuple[Listing[Any], str]:
+def _operation_and_url(operation_type: type[Listing[Any]], at: Discussion, thread: str) -> tuple[Listing[Any], str]:
     op: Listing[Any]
-    if kind is comments.ListReplies:
+    if operation_type is comments.ListReplies:
         op = replies_of(at, thread)
-    elif isinstance(at, ChangeRequestRef) and kind is not comments.List:
-        op = reviews_of(at) if kind is reviews.List else requested_reviewers_of(at)
+    elif isinstance(at, ChangeRequestRef) and operation_type is not comments.List:
+        op = reviews_of(at) if operation_type is reviews.List else requested_reviewers_of(at)
     else:
         op = open_threads_of(at)
     return op, encode(op).url

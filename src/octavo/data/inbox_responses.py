@@ -79,11 +79,11 @@ class InboxResponses:
         return max((post.posted_at for post in posts if post.posted_at is not None), default=None)
 
     def _reduce_response(
-        self, before: tuple[Any, ...] | None, op: Operation[Any], response: Sequence[Any]
+        self, old_items: tuple[Any, ...] | None, op: Operation[Any], response: Sequence[Any]
     ) -> tuple[Any, ...]:
         items: tuple[Any, ...] = tuple(map(message_facts, response) if isinstance(op, ListReplies) else response)
-        if before is not None and items == before:
-            return before
+        if old_items is not None and items == old_items:
+            return old_items
         return tuple(map(self._reuse_equal_parts, items)) if isinstance(op, List) else items
 
     def _reuse_equal_parts(self, comment: Comment) -> Comment:

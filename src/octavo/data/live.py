@@ -291,7 +291,7 @@ class Live:
         self._notify_watchers(response)
         try:
             send = partial(self.syncer.get, rank=rank)
-            _, value, pages = await self._read_list(response.op, send, response=response, after=before)
+            _, value, pages = await self._read_list(response.op, send, response=response, fetched_pages=before)
         except ApiError as error:
             response.error = copy(error)
             raise
@@ -434,14 +434,14 @@ class Live:
         send: Send,
         *,
         response: LiveResponse | None = None,
-        after: ListPage[Any] | None = None,
+        fetched_pages: ListPage[Any] | None = None,
         min_items: int = 0,
     ) -> tuple[ListPage[Any], ListPage[Any], int]:
-        """Return the first page of a list, all pages joined, and the number of pages that are not empty. `after` has
-        the pages that are already fetched. Raises ApiError."""
-        first = joined = after
-        pages = response.pages if response is not None and after is not None else 0
-        async with aclosing(read_pages(send, op, after=after)) as pages_to_come:
+        """Return the first page of a list, all pages joined, and the number of pages that are not empty.
+        `fetched_pages` are joined already. Raises ApiError."""
+        first = joined = fetched_pages
+        pages = response.pages if response is not None and fetched_pages is not None else 0
+        async with aclosing(read_pages(send, op, after=fetched_pages)) as pages_to_come:
             try:
                 async for page in pages_to_come:
                     if first is None or joined is None:

@@ -284,20 +284,20 @@ class SearchIndex:
         return has_changed
 
     def _write(
-        self, db: sqlite3.Connection, document: SearchDocument, known_at: float, before: IndexedDocument | None
+        self, db: sqlite3.Connection, document: SearchDocument, known_at: float, indexed: IndexedDocument | None
     ) -> None:
         self._written += 1
-        if before is not None and before.stamp and not document.stamp:
+        if indexed is not None and indexed.stamp and not document.stamp:
             # The response has only the title, so the indexed text is kept.
             db.execute(
                 "UPDATE documents SET title = ?, about = ?, page_path = ?, file = ? WHERE id = ?",
-                (document.title, document.about, document.path, document.git_path, before.id),
+                (document.title, document.about, document.path, document.git_path, indexed.id),
             )
-            _delete_passages(db, "document = ? AND part = 'page'", before.id)
-            _insert_passages(db, before.id, document)
+            _delete_passages(db, "document = ? AND part = 'page'", indexed.id)
+            _insert_passages(db, indexed.id, document)
             return
-        if before is not None:
-            _delete_documents(db, [before.id])
+        if indexed is not None:
+            _delete_documents(db, [indexed.id])
         values = (
             *(document.key, document.kind, document.space, document.change_request, document.page, document.node),
             *(document.thread, document.id, document.title, document.author, document.about),
@@ -379,9 +379,9 @@ class SearchIndex:
         with self._lock:
             self._close_reader()
 
-    def _submit(self, work: Callable[[sqlite3.Connection], object]) -> None:
+    def _submit(self, function: Callable[[sqlite3.Connection], object]) -> None:
         if not self.notice and not self._closing:
-            self._writer.submit(work).add_done_callback(partial(self._check_result, self._writer))
+            self._writer.submit(function).add_done_callback(partial(self._check_result, self._writer))
 
     def _check_result(self, writer: Writer, job: Future[object]) -> None:
         """Handle an error of SQLite or of the disk. Other errors are raised."""
@@ -468,20 +468,20 @@ class SearchIndex:
             self._evict(db)
             self.changed()
 
-    def _read(self, work: Callable[[sqlite3.Connection], R], default: R) -> R:
-        """Return the result of `work`. The result is `default` if the index cannot be used. Blocks, so call this in a
+    def _read(self, function: Callable[[sqlite3.Connection], R], default: R) -> R:
+        """Return the result of `function`, or `default` if the index cannot be used. Blocks, so call this in a
         thread."""
         if self.notice or self._closing:
             return default
         try:
             if self._path is None:
-                return self._writer.submit(work).result()
+                return self._writer.submit(function).result()
             if self._reader is None:
                 self._writer.submit(lambda db: None).result()  # creates the file, and starts to fill it
             with self._lock:
                 if self._reader is None:
                     self._reader = connect(self._path, read_only=True)
-                return work(self._reader)
+                return function(self._reader)
         except sqlite3.DatabaseError as error:
             self._on_error(error)
         except OSError as error:

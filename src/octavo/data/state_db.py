@@ -124,14 +124,14 @@ class StateDb:
         """Return the rows of a query. Blocks the event loop, so the query must be fast."""
         return self._db.execute(query, values).fetchall()
 
-    def read(self, work: Transaction[R]) -> R:
-        """Return the result of `work`, which must only read. Blocks the event loop, so `work` must be fast."""
-        return work(self._db)
+    def read(self, function: Transaction[R]) -> R:
+        """Return the result of `function`, which must only read. Blocks the event loop, so `function` must be fast."""
+        return function(self._db)
 
-    def write(self, work: Transaction[R]) -> Awaitable[R]:
-        """Start `work` in a transaction, and return an awaitable of its result. Awaiting waits until the changes are on
-        disk, and raises NotSaved. If the caller is canceled, `work` still runs."""
-        return self.wait_written(self.submit(work))
+    def write(self, function: Transaction[R]) -> Awaitable[R]:
+        """Start `function` in a transaction, and return an awaitable of its result. Awaiting waits until the changes
+        are on disk, and raises NotSaved. If the caller is canceled, `function` still runs."""
+        return self.wait_written(self.submit(function))
 
     async def wait_written(self, future: Future[R]) -> R:
         """Wait until submitted work is on disk, and return its result. Raises NotSaved."""
@@ -140,10 +140,10 @@ class StateDb:
         except (sqlite3.Error, OSError) as error:
             raise self._record_failure(error) from error
 
-    def write_now(self, work: Transaction[R]) -> R:
-        """Run `work` in a transaction, and block until its changes are on disk. For signal handlers. Raises
+    def write_now(self, function: Transaction[R]) -> R:
+        """Run `function` in a transaction, and block until its changes are on disk. For signal handlers. Raises
         NotSaved."""
-        return self.wait_written_now(self.submit(work))
+        return self.wait_written_now(self.submit(function))
 
     def wait_written_now(self, future: Future[R]) -> R:
         """Block until submitted work is on disk, and return its result. For signal handlers.
@@ -307,14 +307,14 @@ class StateDb:
     def _notice(self, sentence: str) -> None:
         self.notices = (*self.notices, sentence)
 
-    def submit(self, work: Transaction[R]) -> Future[R]:
-        """Run `work` in a transaction, after all work submitted before. The future may fail with NotSaved,
+    def submit(self, function: Transaction[R]) -> Future[R]:
+        """Run `function` in a transaction, after all functions submitted before. The future may fail with NotSaved,
         sqlite3.Error or OSError."""
         if self.read_only:
             refused: Future[R] = Future()
             refused.set_exception(NotSaved(self.save_error))
             return refused
-        future = self._writer.submit(work)
+        future = self._writer.submit(function)
         future.add_done_callback(self._record_result)
         return future
 

@@ -284,10 +284,10 @@ class Syncer(Generic[R]):
     # Passes
 
     async def _run_pass(
-        self, planner: Planner, state: _OwnerState, retries_refused: bool, before: asyncio.Task[None] | None
+        self, planner: Planner, state: _OwnerState, retries_refused: bool, last_pass: asyncio.Task[None] | None
     ) -> None:
-        if before is not None:
-            await asyncio.wait([before])
+        if last_pass is not None:
+            await asyncio.wait([last_pass])
         roots: dict[str, Want] = {}
         async for want in _in_slices(planner.wants()):
             roots[want.url] = self._due_if_refused(want) if retries_refused else want
@@ -308,10 +308,10 @@ class Syncer(Generic[R]):
         await self._use_cached_responses(state, roots.values())
 
     def _start_planning(
-        self, state: _OwnerState, work: Coroutine[Any, Any, None], name: str | None = None
+        self, state: _OwnerState, coroutine: Coroutine[Any, Any, None], name: str | None = None
     ) -> asyncio.Task[None]:
         """Start a task that calls the planner. `drop` cancels such tasks."""
-        task = self._tasks.start(work, name=name)
+        task = self._tasks.start(coroutine, name=name)
         state.tasks.add(task)
         task.add_done_callback(partial(self._on_planning_ended, state))
         return task

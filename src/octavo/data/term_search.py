@@ -102,8 +102,8 @@ async def search_term(
     yield replace(results, is_complete=True)
 
 
-def _in_order(found: Mapping[str, PageMatches], order: Mapping[str, int]) -> tuple[PageMatches, ...]:
-    return tuple(sorted(found.values(), key=lambda each: order[each.page.id]))
+def _in_order(matches: Mapping[str, PageMatches], order: Mapping[str, int]) -> tuple[PageMatches, ...]:
+    return tuple(sorted(matches.values(), key=lambda each: order[each.page.id]))
 
 
 def _title_matches(pages: Iterable[Page], change: TermChange) -> dict[str, PageMatches]:

@@ -67,14 +67,14 @@ async def read_basis(send: Send, at: ChangeRequestRef) -> MergeBasis:
     return MergeBasis(change_request, space.revision)
 
 
-async def changes_since(send: Send, at: ChangeRequestRef, before: Basis, current: MergeBasis) -> str:
-    """Return sentences for the user about the changes since `before`. Empty if nothing has changed."""
+async def changes_since(send: Send, at: ChangeRequestRef, basis: Basis, current: MergeBasis) -> str:
+    """Return sentences for the user about the changes since `basis`. Empty if nothing has changed."""
     sentences = []
-    if before.revision is not None and current.change_request.revision != before.revision:
+    if basis.revision is not None and current.change_request.revision != basis.revision:
         sentences.append("This change request has been edited since the checks were loaded.")
-    has_moved = before.main is not None and current.main != before.main
+    has_moved = basis.main is not None and current.main != basis.main
     # If main changed between the two requests of `read_basis`, only `outdated` shows this.
-    if has_moved or (current.change_request.outdated and not before.is_outdated):
+    if has_moved or (current.change_request.outdated and not basis.is_outdated):
         merged = await _change_request_merged_as(send, at, current.main) if has_moved else None
         name = f": #{merged.number} {merged.subject}".rstrip() + " was merged" if merged is not None else ""
         sentences.append(f"Main has changed since the checks were loaded{name}.")
@@ -278,12 +278,14 @@ async def _search_for_edit(send: Send, attempt: Attempt[content.Edit]) -> Alread
     return None
 
 
-async def _is_made_by(send: Send, op: content.Edit, before: Revision | None, after: Revision) -> bool:
-    old_pages, new_pages = _pages(before), _pages(after)
+async def _is_made_by(send: Send, op: content.Edit, previous: Revision | None, revision: Revision) -> bool:
+    old_pages, new_pages = _pages(previous), _pages(revision)
     for change in op.changes:
         match change:
             case UpdatePage(page=page_id):
-                if page_id not in new_pages or not await _contains_update(send, op, change, new_pages[page_id], after):
+                if page_id not in new_pages or not await _contains_update(
+                    send, op, change, new_pages[page_id], revision
+                ):
                     return False
             case InsertPage(title=title):
                 inserted = [page for page_id, page in new_pages.items() if page_id not in old_pages]
@@ -293,7 +295,7 @@ async def _is_made_by(send: Send, op: content.Edit, before: Revision | None, aft
                 if page_id in new_pages:
                     return False
             case InsertFiles():
-                if len(after.files) <= (len(before.files) if before is not None else 0):
+                if len(revision.files) <= (len(previous.files) if previous is not None else 0):
                     return False
             case _:
                 if _page_state(old_pages.get(change.page)) == _page_state(new_pages.get(change.page)):
@@ -301,17 +303,17 @@ async def _is_made_by(send: Send, op: content.Edit, before: Revision | None, aft
     return True
 
 
-async def _contains_update(send: Send, op: content.Edit, change: UpdatePage, page: Page, after: Revision) -> bool:
+async def _contains_update(send: Send, op: content.Edit, change: UpdatePage, page: Page, revision: Revision) -> bool:
     if change.title is not None and page.title != safe_line(change.title):
         return False
     changed = _SETTINGS & change.model_fields_set
     if any(_canonical(getattr(change, name)) != _canonical(getattr(page, name)) for name in changed):
         return False
-    if "into" in change.model_fields_set and after.parent_id(page.id) != change.into:
+    if "into" in change.model_fields_set and revision.parent_id(page.id) != change.into:
         return False
     if change.document is None or change.document.markdown is None:
         return True
-    stored = await send(content.GetRawPage(at=op.at.revision_ref(after.id), page_id=page.id, format="markdown"))
+    stored = await send(content.GetRawPage(at=op.at.revision_ref(revision.id), page_id=page.id, format="markdown"))
     # A server may change the line breaks of a text, so only words are compared.
     return stored.markdown is not None and stored.markdown.text.split() == change.document.markdown.split()
 

@@ -158,14 +158,19 @@ NO_DRAFTS = (
 )
 
 
-async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) -> SendResult[ChangeRequest]:
+async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeRequest) -> SendResult[ChangeRequest]:
     """Mark a draft as ready for review, or convert an open change request to a draft. Send nothing if the status is not
-    that of `seen`."""
-    status: Literal["open", "draft"] = "open" if seen.status == "draft" else "draft"
-    op, unchanged = change_requests.Update(at=at, status=status), f"#{seen.number} is still {status_name(seen.status)}"
+    that of `seen_request`."""
+    status: Literal["open", "draft"] = "open" if seen_request.status == "draft" else "draft"
+    op, unchanged = (
+        change_requests.Update(at=at, status=status),
+        f"#{seen_request.number} is still {status_name(seen_request.status)}",
+    )
     verb, preposition = ("mark", "as") if status == "open" else ("convert", "to")
-    failure_prefix = f"Could not {verb} #{seen.number} {preposition} {status_name(status)}"
-    sent = await send_direct(live, op, Basis(status=seen.status), failure_prefix=failure_prefix, missing=unchanged)
+    failure_prefix = f"Could not {verb} #{seen_request.number} {preposition} {status_name(status)}"
+    sent = await send_direct(
+        live, op, Basis(status=seen_request.status), failure_prefix=failure_prefix, missing=unchanged
+    )
     if sent.kind == "changed":
         live.refresh_affected(op)  # the status on screen is outdated
     refusal = sent.refusal

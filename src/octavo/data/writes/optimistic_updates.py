@@ -65,11 +65,11 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
     return put(value, (entry for entry in visible if entry.id not in applied)), len(unconfirmed_ids)
 
 
-def basis_of(op: DurableWrite, shown: Iterable[tuple[Operation[Any], Any]]) -> Basis:
+def basis_of(op: DurableWrite, shown_responses: Iterable[tuple[Operation[Any], Any]]) -> Basis:
     """Return the state in which the user sees the comment that `op` changes or replies to. Empty for a new thread or a
     review, and if the comment is not loaded as Markdown.
 
-    `shown` are the operations and values of the cached responses.
+    `shown_responses` are the operations and values of the cached responses.
     """
     match op:
         case comments.UpdateReply() | comments.DeleteReply():
@@ -78,7 +78,7 @@ def basis_of(op: DurableWrite, shown: Iterable[tuple[Operation[Any], Any]]) -> B
             item_id, kind = op.comment_id, "comment"
         case comments.Create() | reviews.Submit():
             return Basis()
-    for read, value in shown:
+    for read, value in shown_responses:
         if not isinstance(read, _READS) or read.at != op.at or read.format == "document":
             continue
         items: tuple[Comment | Reply, ...] = value.items if isinstance(value, ListPage) else (value,)

@@ -274,8 +274,8 @@ class OutboxEntries:
         if self.state.check_changed():
             self.reload()
 
-    async def _write(self, work: Transaction[R]) -> R:
-        result = await self.state.write(work)
+    async def _write(self, function: Transaction[R]) -> R:
+        result = await self.state.write(function)
         self.reload()
         return result
 

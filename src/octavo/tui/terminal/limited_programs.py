@@ -128,11 +128,11 @@ def run_on_item(
     )
 
 
-async def run_cancellable(work: Callable[[Event], T]) -> T:
-    """Return the result of `work`, which runs in a thread. `work` gets an event that is set when this task is canceled.
-    A canceled task still waits for the end of `work`, so that no program runs longer than Octavo."""
+async def run_cancellable(function: Callable[[Event], T]) -> T:
+    """Return the result of `function`, which runs in a thread. `function` gets an event that is set when this task is
+    canceled. A canceled task still waits for the end of `function`, so that no program runs longer than Octavo."""
     cancelled = Event()
-    running = asyncio.get_running_loop().run_in_executor(None, work, cancelled)
+    running = asyncio.get_running_loop().run_in_executor(None, function, cancelled)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:

@@ -24,32 +24,32 @@ def _names_in(code: CodeType) -> set[str]:
     return names.union(*(_names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)))
 
 
-def fingerprint(kind: type, name: str) -> int:
+def fingerprint(textual_class: type, name: str) -> int:
     """Return a hash of the names that a method or property uses. 0 if the class has no such method or property."""
-    part = getattr_static(kind, name, None)
+    part = getattr_static(textual_class, name, None)
     function = getattr(part, "fget", part)
     code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
     names = sorted(each for each in _names_in(code) if each.isidentifier() and each != "__class__") if code else []
     return crc32(" ".join(names).encode()) if names else 0
 
 
-def replaces(kind: type, name: str, expected: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def replaces(textual_class: type, name: str, expected: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that replaces the method or property `name` of a class. The replacement gets the original as
     its first argument. Nothing is replaced if the fingerprint of the original is not `expected`."""
 
     def replace(replacement: Callable[..., Any]) -> Callable[..., Any]:
-        REPLACED_PARTS[kind, name] = expected
-        if fingerprint(kind, name) != expected:
-            UNREPLACED_PARTS.add((kind, name))
+        REPLACED_PARTS[textual_class, name] = expected
+        if fingerprint(textual_class, name) != expected:
+            UNREPLACED_PARTS.add((textual_class, name))
         else:
-            part = getattr_static(kind, name)
+            part = getattr_static(textual_class, name)
             original = getattr(part, "fget", part)
 
             @wraps(original)
             def call(*args: Any, **options: Any) -> Any:
                 return replacement(original, *args, **options)
 
-            setattr(kind, name, property(call) if isinstance(part, property) else call)
+            setattr(textual_class, name, property(call) if isinstance(part, property) else call)
         return replacement
 
     return replace
