@@ -253,7 +253,7 @@ async def download(
                 location = response.headers.get("location", "") if response.status in REDIRECTS else ""
                 if not location:
                     async with aclosing(
-                        await _content(response, max_bytes, parts.netloc, is_own_origin=is_own_origin)
+                        await _content_chunks(response, max_bytes, parts.netloc, is_own_origin=is_own_origin)
                     ) as chunks:
                         async for chunk in chunks:
                             yield chunk
@@ -266,11 +266,11 @@ async def download(
     raise BadResponse("Could not download the file: too many redirects. Refresh the view, then try again.")
 
 
-async def _content(
+async def _content_chunks(
     response: StreamedResponse, max_bytes: int, host: str, *, is_own_origin: bool
 ) -> AsyncGenerator[bytes, None]:
     if response.status != 200:
-        raise await _refusal(response, host, is_own_origin=is_own_origin)
+        raise await _refusal_error(response, host, is_own_origin=is_own_origin)
     if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
         raise BadResponse(
             f"Could not download the file: {host} sent the file compressed, which Octavo does not support. Open the link in a browser."
@@ -279,7 +279,7 @@ async def _content(
     return responses.limited_chunks(response, max_bytes, too_large)
 
 
-async def _refusal(response: StreamedResponse, host: str, *, is_own_origin: bool) -> ApiError:
+async def _refusal_error(response: StreamedResponse, host: str, *, is_own_origin: bool) -> ApiError:
     status = response.status
     if status < 400:
         return BadResponse(f"Could not download the file: {host} responded with status {status}. Try again.")

@@ -449,7 +449,7 @@ class Live:
                         pages = 1
                     else:
                         pages += bool(page.items and joined.items)
-                        joined = _join(joined, page)
+                        joined = _join_pages(joined, page)
                     wanted = response.wanted_pages if response is not None else 1
                     if pages >= wanted and joined.items and (len(joined.items) >= min_items or pages >= MAX_PAGES):
                         break
@@ -655,7 +655,7 @@ def _is_list_about(list_path: str, path: str) -> bool:
     return list_path.startswith("/v1/orgs/") and list_path.rpartition("/")[2] in path.split("/")[2::2]
 
 
-def _join(page: ListPage[Any], following: ListPage[Any]) -> ListPage[Any]:
+def _join_pages(page: ListPage[Any], following: ListPage[Any]) -> ListPage[Any]:
     items, unreadable = (*page.items, *following.items), page.unreadable + following.unreadable
     return page.model_copy(update={"items": items, "next": following.next, "unreadable": unreadable})
 

@@ -144,7 +144,7 @@ def wants_of_space(space: Space, owner: str) -> Iterator[Want]:
     revision, has_revision = space.revision or space_stamp, bool(space.revision)
     tree = content.ListPages(at=at)
     yield _want(owner, tree, revision, "the page tree", needs_value=True, has_stamp=has_revision)
-    yield _threads(owner, at, space_stamp, "the threads", has_stamp=False)
+    yield _threads_want(owner, at, space_stamp, "the threads", has_stamp=False)
     for status in UNDECIDED:
         op = change_requests.List(at=at, status=status, limit=CHANGE_REQUESTS_LIMIT)
         yield _want(owner, op, space_stamp, f"the list of {status} change requests", needs_value=True, has_stamp=False)
@@ -192,7 +192,7 @@ def wants_of_change_request(at: ChangeRequestRef, listed: ChangeRequest, owner: 
     yield _want(owner, reviews_of(at), inbox_plan.reviews_stamp(listed), f"the reviews of {name}")
     yield _want(owner, requested_reviewers_of(at), inbox_plan.reviews_stamp(listed), f"the reviewers of {name}")
     yield _want(owner, change_requests.ListContributors(at=at), stamp, f"the contributors to {name}")
-    yield _threads(owner, at, stamp, f"the threads in {name}")
+    yield _threads_want(owner, at, stamp, f"the threads in {name}")
     if listed.comments:
         yield _want(owner, open_threads_of(at), inbox_plan.open_threads_stamp(listed), f"the open threads in {name}")
     for side in revisions_compared(at.space, listed):
@@ -229,7 +229,7 @@ def revisions_compared(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentR
     return space.revision_ref(listed.base), head
 
 
-def _threads(owner: str, at: Discussion, stamp: str, label: str, *, has_stamp: bool = True) -> Want:
+def _threads_want(owner: str, at: Discussion, stamp: str, label: str, *, has_stamp: bool = True) -> Want:
     return _want(owner, all_threads_of(at), stamp, label, needs_value=True, has_stamp=has_stamp)
 
 

@@ -109,7 +109,7 @@ class ProposedNotes:
         """Store the notes that were not proposed before. Raises NotSaved."""
         now, namespace, place_key = self._state.now(), self._state.namespace, _place_key(at)
 
-        def work(db: sqlite3.Connection) -> tuple[list[str], int, int]:
+        def insert_new(db: sqlite3.Connection) -> tuple[list[str], int, int]:
             db.execute("DELETE FROM proposed_notes WHERE decided_at < ?", ((now - DECIDED_NOTE_LIFETIME).timestamp(),))
             count = "SELECT COUNT(*) FROM proposed_notes WHERE namespace = ? AND place = ? AND decided_at IS NULL"
             (waiting_count,) = db.execute(count, (namespace, place_key)).fetchone()
@@ -128,7 +128,7 @@ class ProposedNotes:
                     db.execute(insert, (added[-1], namespace, place_key, digest, _encode(note, now)))
             return added, known_count, over_limit_count
 
-        ids, known_count, over_limit_count = await self._state.write(work)
+        ids, known_count, over_limit_count = await self._state.write(insert_new)
         self._reload()
         return ProposeResult(tuple(each for each in self.at(at) if each.id in ids), known_count, over_limit_count)
 

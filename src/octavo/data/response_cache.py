@@ -140,14 +140,14 @@ class ResponseCache:
                 row = (self._namespace, url, body, time, is_immutable)
                 db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
 
-        def work(db: sqlite3.Connection) -> None:
+        def write_and_forget(db: sqlite3.Connection) -> None:
             try:
                 write(db)
             finally:
                 if self._unwritten.get(url) is unwritten:  # unless a newer response was put meanwhile
                     self._unwritten.pop(url, None)
 
-        self._write(work)
+        self._write(write_and_forget)
         self._puts += 1
         if self._puts % PUTS_PER_EVICTION == 0 and self._path is not None:
             self._writer.submit(self._evict)
@@ -183,7 +183,7 @@ class ResponseCache:
         """Store bytes under `name` in the background, such as an image or data computed from responses. `body` is
         called in the background to get the bytes."""
 
-        def work(db: sqlite3.Connection) -> None:
+        def insert(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (self._namespace, name, body()))
             db.execute(
                 "DELETE FROM made WHERE rowid IN (SELECT rowid FROM ("
@@ -191,7 +191,7 @@ class ResponseCache:
                 (MAX_DERIVED_BYTES,),
             )
 
-        self._write(work)
+        self._write(insert)
 
     def read_derived(self, name: str) -> bytes | None:
         """Return the bytes that were stored under `name`. None if there are none. Call this in any thread."""
@@ -208,7 +208,7 @@ class ResponseCache:
         no pin."""
         given_urls = None if urls is None else tuple(urls)
 
-        def work(db: sqlite3.Connection) -> None:
+        def delete_unpinned(db: sqlite3.Connection) -> None:
             by_owner = (self._namespace, owner)
             query = "SELECT url FROM pins WHERE namespace = ? AND keeper = ?"
             unpinned = [url for (url,) in db.execute(query, by_owner)] if given_urls is None else given_urls
@@ -220,7 +220,7 @@ class ResponseCache:
                     [(self._namespace, url) for url in unpinned],
                 )
 
-        self._writer.submit(work)
+        self._writer.submit(delete_unpinned)
 
     def pinned_sizes(self, owner: str) -> dict[str, int | None]:
         """Return the sizes of all responses that `owner` has pinned, in bytes, by URL. The size of a response that is
@@ -290,14 +290,14 @@ class ResponseCache:
         self._write(lambda db: db.execute(statement, (self._namespace, *values)))
 
     def _write(self, statement: Callable[[sqlite3.Connection], object]) -> None:
-        def work(db: sqlite3.Connection) -> None:
+        def write(db: sqlite3.Connection) -> None:
             try:
                 statement(db)
             except sqlite3.DatabaseError as error:
                 self._is_damaged = self._is_damaged or shows_damage(error)
                 raise
 
-        self._writer.submit(work)
+        self._writer.submit(write)
 
     def _open(self) -> sqlite3.Connection:
         path = self._path

@@ -278,7 +278,7 @@ class SearchIndex:
             ((known_at, each, known_at) for each in unchanged),
         )
         for scope in update.complete_scopes:
-            removed = [number for number, key in _in_scope(db, scope, known_at) if key not in documents]
+            removed = [number for number, key in _documents_in_scope(db, scope, known_at) if key not in documents]
             _delete_with_replies(db, removed)
             has_changed = has_changed or bool(removed)
         return has_changed
@@ -532,7 +532,7 @@ def _read_documents(db: sqlite3.Connection, keys: list[str]) -> dict[str, Indexe
     return {key: IndexedDocument(*row) for key, *row in rows}
 
 
-def _in_scope(db: sqlite3.Connection, scope: Scope, known_at: float) -> list[tuple[int, str]]:
+def _documents_in_scope(db: sqlite3.Connection, scope: Scope, known_at: float) -> list[tuple[int, str]]:
     condition, values = "space = ? AND kind = ? AND known_at <= ?", [scope.space, scope.kind, known_at]
     for name, value in (
         ("change_request", scope.change_request),

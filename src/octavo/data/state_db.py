@@ -175,10 +175,10 @@ class StateDb:
         if self.read_only:
             return
 
-        def work(db: sqlite3.Connection) -> None:
+        def write_changed(db: sqlite3.Connection) -> None:
             write_fact(db, self.namespace, name, change(read_fact(db, self.namespace, name)))
 
-        self.submit(work)
+        self.submit(write_changed)
 
     async def read_fact_from_disk(self, name: str) -> Any:
         """Return the fact `name` from disk, after all earlier writes. None if there is no such fact. Raises

@@ -337,12 +337,12 @@ class Outbox:
         are kept. Raises NotSaved, and then discards nothing."""
         removals = [self._drafts.removal(key) for key in draft_keys]
 
-        def work(db: sqlite3.Connection) -> Discarded:
+        def discard(db: sqlite3.Connection) -> Discarded:
             removed = (take_pending_comment(db, self.state.namespace, entry_id) for entry_id in entry_ids)
             comments = tuple(comment for comment in removed if comment is not None)
             return Discarded(tuple(delete_drafts(db, self.state.namespace, draft_keys)), comments)
 
-        discarded = await self.state.write(work)
+        discarded = await self.state.write(discard)
         for removal in removals:
             removal.forget()
         self._entries.reload()
@@ -351,12 +351,12 @@ class Outbox:
     async def restore_discarded(self, discarded: Discarded) -> None:
         """Undo `discard_unsent`. Raises NotSaved."""
 
-        def work(db: sqlite3.Connection) -> None:
+        def restore(db: sqlite3.Connection) -> None:
             restore_drafts(db, self.state.namespace, discarded.drafts)
             for comment in discarded.comments:
                 restore_entry(db, self.state.namespace, comment)
 
-        await self.state.write(work)
+        await self.state.write(restore)
         self._drafts.changed.notify()
         self._entries.reload()
 
@@ -557,11 +557,13 @@ def _undo_message(results: Sequence[_EntryUndo]) -> str:
     """Return a sentence for each action, such as `Canceled: resolve the thread, 76 of 77 (1 was already sent).` Equal
     sentences are merged."""
     actions = dict.fromkeys(result.entry.action for result in results)
-    sentences = (_sentence(action, [each for each in results if each.entry.action == action]) for action in actions)
+    sentences = (
+        _undo_sentence(action, [each for each in results if each.entry.action == action]) for action in actions
+    )
     return " ".join(dict.fromkeys(sentences))
 
 
-def _sentence(action: str, results: Sequence[_EntryUndo]) -> str:
+def _undo_sentence(action: str, results: Sequence[_EntryUndo]) -> str:
     changed = [result for result in results if result.is_changed]
     undone = [result for result in changed if result.kind == "Undone"]
     reasons = dict.fromkeys(result.reason for result in results if result.reason)

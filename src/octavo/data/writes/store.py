@@ -142,7 +142,7 @@ def created_ids(state: StateDb) -> frozenset[str]:
 def decode_entry(record: str) -> OutboxEntry:
     """Return the entry in a record. Raises ValueError if this version of Octavo cannot read the record."""
     try:
-        return _entry(parse_json(record))
+        return _entry_in(parse_json(record))
     except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"the record is damaged ({type(error).__name__})") from None
 
@@ -168,7 +168,7 @@ def durable_operation_and_kind(fields: Any) -> tuple[Any, WriteKind[Any]]:
     return op, kind
 
 
-def _entry(fields: Any) -> OutboxEntry:
+def _entry_in(fields: Any) -> OutboxEntry:
     op, kind = durable_operation_and_kind(fields)
     values = {
         name: fields[stored] for name in _STORED_ATTRIBUTES if (stored := _STORED_NAMES.get(name, name)) in fields
@@ -289,7 +289,7 @@ class OutboxEntries:
         `--once` key has already written."""
         now = self.now()
 
-        def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
+        def insert_wanted(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
             if any(_is_once_key_used(db, self.state.namespace, entry.draft_key, now) for entry in entries):
                 return ()
             wanted = tuple(entry for entry in entries if is_wanted(db, entry))
@@ -298,7 +298,7 @@ class OutboxEntries:
                 on_entry(db, entry)
             return wanted
 
-        return await self._write(work)
+        return await self._write(insert_wanted)
 
     async def step(self, entry_id: str, change: EntryStep, on_entry: EntryCallback | None = None) -> OutboxEntry | None:
         """Apply a step to a stored entry, and return the changed entry. None if the entry does not exist, or if its
@@ -312,7 +312,7 @@ class OutboxEntries:
         allow the step are left out."""
         now = self.now()
 
-        def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
+        def change_entries(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
             changed = [change_entry(db, self.state.namespace, entry_id, change, now) for entry_id in entry_ids]
             after = tuple(entry for entry in changed if entry is not None)
             if on_entry is not None:
@@ -320,7 +320,7 @@ class OutboxEntries:
                     on_entry(db, entry)
             return after
 
-        return await self._write(work)
+        return await self._write(change_entries)
 
     async def submit_review(
         self,
@@ -339,7 +339,7 @@ class OutboxEntries:
         """
         now = self.now()
 
-        def work(db: sqlite3.Connection) -> tuple[str, ...]:
+        def submit(db: sqlite3.Connection) -> tuple[str, ...]:
             keys = (once_key, *(entry.draft_key for entry in final_entries))
             if any(_is_once_key_used(db, self.state.namespace, key, now) for key in keys):
                 return ()
@@ -357,7 +357,7 @@ class OutboxEntries:
                 _remember_once(db, self.state.namespace, submitted_entry, once_key)
             return (*comment_ids, *(entry.id for entry in final_entries))
 
-        ids = await self._write(work)
+        ids = await self._write(submit)
         return tuple(entry for entry in self.all if entry.id in ids)
 
     async def remove(
@@ -365,7 +365,7 @@ class OutboxEntries:
     ) -> tuple[OutboxEntry, ...]:
         """Delete and return those of the entries for which `may_remove` returns True."""
 
-        def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
+        def remove_allowed(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
             entries = (_find_entry(db, entry_id) for entry_id in entry_ids)
             removed = tuple(entry for entry in entries if entry is not None and may_remove(entry))
             for entry in removed:
@@ -374,7 +374,7 @@ class OutboxEntries:
                 on_entry(db, entry)
             return removed
 
-        return await self._write(work)
+        return await self._write(remove_allowed)
 
     def reload(self) -> None:
         """Read all entries again. Notify observers if an entry has changed."""

@@ -94,11 +94,11 @@ def run_limited(
         bufsize=0,
     )
     _limit_files(child.pid)
-    exchange = _Exchange(name, child, data or b"", deadline, cancelled, timeout_hint, max_output)
+    running_program = _RunningProgram(name, child, data or b"", deadline, cancelled, timeout_hint, max_output)
     try:
-        return exchange.run()
+        return running_program.run()
     except ProgramFailed as failure:
-        failure.output = bytes(exchange.output)
+        failure.output = bytes(running_program.output)
         raise
     finally:
         _end(child)
@@ -171,7 +171,7 @@ def _limit_files(pid: int) -> None:
             prlimit(pid, RLIMIT_FSIZE, (_MAX_FILE_BYTES, _MAX_FILE_BYTES))
 
 
-class _Exchange:
+class _RunningProgram:
     def __init__(
         self,
         name: str,
