@@ -193,9 +193,11 @@ def test_list_items_keep_their_depth_and_number(split: bool) -> None:
         ),
         ('{% openapi-schemas spec="boats" schemas="Boat,Sail" %}\nTEXT\n{% endopenapi-schemas %}', "Boat, Sail"),
         ('{% swagger method="get" path="/boats" summary="All boats" %}{% endswagger %}', "GET /boats"),
+        ('<figure><img src="a/lock%20(1).png" alt=""><figcaption></figcaption></figure>', "lock (1).png"),
+        ('{% file src="a/boats.pdf" %}', "boats.pdf"),
     ],
 )
-def test_moved_operation_is_named_by_method_and_path(tag: str, name: str) -> None:
+def test_moved_block_without_text_is_named_by_path_or_file(tag: str, name: str) -> None:
     block = tag.replace("TEXT", "[boats.json](../assets/boats.json)")
     others = "The boats leave the harbour at six every day.\n\nThe harbour is closed while the wind is too strong."
     lines = [

@@ -35,6 +35,7 @@ from octavo.tui.render.block_slices import SLICE_COST, is_long, layout_cost, spl
 from octavo.tui.render.code import code_size
 from octavo.tui.render.deferred import RecentResults, stream_cached
 from octavo.tui.render.diff_units import ContextSize, DiffUnit
+from octavo.tui.render.layout_context import file_name
 from octavo.tui.render.tables import sample_rows
 from octavo.tui.widgets.short_texts import plural
 
@@ -432,9 +433,12 @@ def container_name(block: Block) -> str:
 
 
 def block_summary(block: Block) -> str:
-    """Return a line that identifies a block: the method and path of an operation, else the text of the block, else its
-    name or kind."""
-    return _operation_name(block) or " ".join(block.plain().split()) or container_name(block) or block.kind
+    """Return a line that identifies a block: the method and path of an operation, else the text of the block, else the
+    name of its first file, else its own name or kind."""
+    if text := _operation_name(block) or " ".join(block.plain().split()):
+        return text
+    files = (file_name(str(each.attrs["src"])) for each in block.walk() if each.attrs.get("src"))
+    return next(files, "") or container_name(block) or block.kind
 
 
 def _operation_name(block: Block) -> str:
