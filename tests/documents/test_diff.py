@@ -406,6 +406,12 @@ def test_line_of_code_with_another_indentation_is_one_change() -> None:
     assert [line.op for line in entry.parts.lines] == ["equal", "change", "equal"]
 
 
+def test_moved_bracket_with_another_indentation_does_not_hide_a_changed_line() -> None:
+    entry = only_change("```\n}\nreturn length(quay, tide)\n```", "```\nreturn length(quay, wind)\n  }\n```")
+    assert isinstance(entry.parts, CodeChange)
+    assert [line.op for line in entry.parts.lines] == ["delete", "change", "insert"]
+
+
 def test_items_of_a_long_list_are_paired_correctly() -> None:
     old = "".join(f"* item {number} says where quay {number * 7} is\n" for number in range(600))
     found = diff_of(old, old.replace("says", "tells"))

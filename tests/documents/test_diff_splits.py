@@ -55,6 +55,17 @@ CASES = {
             " between the islands]. In the winter nobody comes here, so the light burns for the gulls.",
         ],
     ),
+    "edited, and a text with the same end added": (
+        f"The keeper opens the gate each morning. {THIRD}",
+        f"The keeper opens the gate each evening. {THIRD}\n\nBoats leave the quay each morning. {THIRD}",
+        [
+            "~ paragraph",
+            "  The keeper opens the gate each [-morning][+evening]. In the winter nobody comes here, so the light burns for"
+            " the gulls.",
+            "+ paragraph Boats leave the quay each morning. In the winter nobody comes here, so the light burns for the"
+            " gulls.",
+        ],
+    ),
     "joined and edited": (
         f"{FIRST}\n\n{SECOND}",
         f"{FIRST[:-1]}, and {SECOND[0].lower()}{SECOND[1:]}",

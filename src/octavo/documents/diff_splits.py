@@ -6,8 +6,8 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import groupby, pairwise, takewhile
-from operator import itemgetter
+from itertools import chain, groupby, pairwise, takewhile
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block, Run
@@ -57,9 +57,10 @@ class _Side:
         start, stop = (bisect_left(self.texts, node, key=itemgetter(0)) for node in (nodes.start, nodes.stop))
         return range(start, stop)
 
-    def words_of(self, texts: range) -> list[str]:
-        """Return the words of these texts. `texts` has indexes in `self.texts`."""
-        return [word.token.text for word in self.words if word.text_index in texts]
+    def words_by_text(self, texts: range) -> list[list[str]]:
+        """Return the words of each of these texts. `texts` has indexes in `self.texts`."""
+        words = (word for word in self.words if word.text_index in texts)
+        return [[word.token.text for word in group] for _, group in groupby(words, key=attrgetter("text_index"))]
 
 
 def _words(at: int, text: Node) -> Iterator[_Word]:
@@ -157,11 +158,18 @@ def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[
         totals = [sum(side.counts[at] for at in texts) for side, texts in ((old, old_texts), (new, new_texts))]
         is_short = min(*(old.counts[i] for i in old_texts), *(new.counts[j] for j in new_texts)) < _MIN_WORDS
         if kept >= (1 if is_short else _MIN_SHARE_KEPT) * max(totals) or (
-            len(old_texts) + len(new_texts) == 3 and _have_equal_ends(old.words_of(old_texts), new.words_of(new_texts))
+            len(old_texts) + len(new_texts) == 3 and _is_cut(old.words_by_text(old_texts), new.words_by_text(new_texts))
         ):
             found.append((kept / max(totals), old_texts, new_texts))
     found.sort(key=lambda each: (-each[0], abs(2 * each[1].start - len(old.texts))))
     return [(old_texts, new_texts) for _, old_texts, new_texts in found]
+
+
+def _is_cut(old: Sequence[list[str]], new: Sequence[list[str]]) -> bool:
+    """Return whether one text has the beginning of the first of two texts and the end of the second one. If it has both
+    ends of one of them, the other one was added or removed. The arguments are the words of the texts."""
+    parts, whole = (old, new[0]) if len(old) > len(new) else (new, old[0])
+    return _have_equal_ends(whole, [*chain(*parts)]) and not any(_have_equal_ends(whole, part) for part in parts)
 
 
 def _have_equal_ends(old: Sequence[str], new: Sequence[str]) -> bool:

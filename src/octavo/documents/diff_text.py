@@ -317,9 +317,10 @@ def _pair_value(old: str, new: str) -> float:
     """Return the value of showing `new` as a change of `old`, for `best_pairs`. 0 if they are too different."""
     if not old.strip() or not new.strip() or max(len(old), len(new)) > _MAX_LINE_LENGTH:
         return 0.0
-    if old.strip() == new.strip():
-        return 1.0  # The indentation may be longer than the text.
-    return text_similarity(old, new, _MIN_LINE_SIMILARITY, _MAX_LINE_LENGTH) ** 2
+    # If only the indentation differs, it may be longer than the text. Such a line may be as short as a bracket, so its
+    # value is the lowest.
+    least = _MIN_LINE_SIMILARITY if old.strip() == new.strip() else 0.0
+    return max(least, text_similarity(old, new, _MIN_LINE_SIMILARITY, _MAX_LINE_LENGTH)) ** 2
 
 
 @dataclass(frozen=True, slots=True)
