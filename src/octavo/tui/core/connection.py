@@ -47,15 +47,14 @@ class _ResponseSlot:
 
 
 class Subscriptions:
-    """API responses that a screen or widget shows, one operation for each named slot. Nothing is shown while `owner` is
-    being removed."""
+    """API responses that a screen or widget shows, by the name of a slot."""
 
     def __init__(self, owner: Widget, connection: Connection) -> None:
         self._owner, self._connection = owner, connection
         self._slots: dict[str, _ResponseSlot] = {}
         self._dependencies: tuple[LiveResponse, ...] = ()
         self._low_priority_slots: set[str] = set()
-        """Names of slots with low priority. Their responses do not count for the age of the data on screen."""
+        """Slots whose responses do not count for the age of shown data."""
 
     def follow(
         self,
@@ -67,9 +66,8 @@ class Subscriptions:
         refetch: bool = True,
         min_items: int = 0,
     ) -> None:
-        """Call `show` with the response to `op`, now and after each change, until `slot` follows another operation.
-        `refetch` is False for a response that another widget keeps current. A list is loaded until it has `min_items`
-        items."""
+        """Call `show` with each response to `op`, until `slot` follows another operation. `refetch` is False if another
+        widget keeps the response current."""
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return
@@ -78,8 +76,7 @@ class Subscriptions:
             return
         (self._low_priority_slots.discard if rank is Rank.NOW else self._low_priority_slots.add)(slot)
         self._connection.subscriptions.add(self)
-        # `watch` may call `show` at once, and `show` may let this slot follow another operation. Then end the
-        # subscription to `op`.
+        # `watch` may call `show`, and `show` may let this slot follow another operation.
         live = self._connection.live
         followed = self._slots[slot] = _ResponseSlot(op, live.watched_response(op))
         unsubscribe = live.watch(
@@ -91,8 +88,7 @@ class Subscriptions:
             unsubscribe()
 
     def depend_on(self, *ops: Operation[Any]) -> None:
-        """Include the responses to `ops`, which other widgets follow, in the age of this widget's data. Another call
-        replaces `ops`."""
+        """Include the responses to `ops` in the age of this widget's data. Another call replaces `ops`."""
         self._connection.subscriptions.add(self)
         self._dependencies = tuple(map(self._connection.live.watched_response, ops))
 
@@ -148,8 +144,7 @@ class Subscriptions:
 
 
 def with_age_in_error(snapshot: Snapshot[T]) -> Snapshot[T]:
-    """Return a snapshot whose error says how old the data is. If the server could be reached, return the snapshot
-    unchanged."""
+    """Return a snapshot whose error also says how old the data is, if the server was unreachable."""
     if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
         return snapshot
     error = copy(snapshot.error)
@@ -207,8 +202,7 @@ class Connection:
 
     @property
     def data_as_of(self) -> datetime | None:
-        """Time of the oldest response on the current screen, else the time at which the account was loaded. None if
-        nothing was loaded."""
+        """Time of the oldest response on the current screen, else of the account. None if nothing was loaded."""
         if self._session is None:
             return None
         visible = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)
@@ -219,7 +213,7 @@ class Connection:
 
     @property
     def status(self) -> ConnectionStatus:
-        """Connection status. Ages have a fixed width, so that the top bar does not move when an age grows."""
+        """Connection status for the top bar."""
         if self._session is None:
             return ConnectionStatus("not signed in", "not signed in", "$octavo-muted")
         if (seconds := self._session.response_wait()) >= SLOW_SECONDS:
@@ -253,7 +247,7 @@ class Connection:
         return self._session is not None and self.status.style == "$octavo-muted"
 
     def update(self) -> None:
-        """Update the top bar if the style of the status has changed. Report an unreadable or rejected API key once."""
+        """Update the top bar if the style of the status has changed. Report problems with the API key once."""
         last = self._last_request
         if last is not None and last.method == READING_KEY and last.error not in self._reported_key_problems:
             self._reported_key_problems.add(last.error)

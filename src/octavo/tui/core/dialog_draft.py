@@ -45,8 +45,7 @@ class DialogDraft:
         self._drafts.save_now(self.key, self._draft(text))
 
     def save_newer(self, text: str, written_at: datetime) -> bool:
-        """Save `text`, which was written at `written_at`. Return False if there is a newer draft with another text. Raises
-        NotSaved."""
+        """Save `text`. Return False if a newer draft has another text. Raises NotSaved."""
         stored = next((each for each in self._drafts.all() if each.key == self.key), None)
         if stored is not None and stored.saved_at >= written_at:
             return stored.text == text

@@ -50,8 +50,7 @@ def is_too_long_to_copy(text: str) -> bool:
 
 
 def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> None:
-    """Show the full URL of a link, and offer to open it in the browser. With a `problem` of the browser, offer to copy
-    the link."""
+    """Show the full URL of a link. Offer to open the link, or to copy it if there is a `problem`."""
     target = links.external_target(url)
     if not isinstance(target, links.UrlLink):
         app.say("Could not open the link: only http, https, and mailto links are supported.", tone="care")
@@ -99,7 +98,7 @@ def missing_link_reason(app: Shell, item_kind: str) -> str:
 
 
 def open_link(app: Shell, url: str, item_kind: str, *, text: str = "") -> None:
-    """Offer to open a URL in the browser. If the URL is empty, show the reason why it is missing."""
+    """Offer to open a URL in the browser. If the URL is empty, say why."""
     if url:
         confirm_link(app, url, text=text)
     else:
@@ -112,8 +111,6 @@ def _highlight_host(target: links.UrlLink) -> Content:
 
 
 def _start_browser(app: Shell, browser: Browser, url: str) -> None:
-    """Start the browser. If it fails to start or exits with an error, show the error and offer to copy the link."""
-
     def report_failure(started: subprocess.Popen[bytes]) -> None:
         try:
             code = started.wait(BROWSER_EXIT_SECONDS)

@@ -54,7 +54,7 @@ class FileExists(FileNotSaved):
 
 
 def safe_name(name: str) -> str:
-    """Return `name` as a file name that is valid on every system: no path, not hidden, at most 120 bytes."""
+    """Return `name` as a file name of at most 120 bytes that every system accepts."""
     stem, dot, ending = _INVALID_CHARACTERS.sub("_", name).strip(" .-_~").rpartition(".")
     if not dot or len(ending.encode("utf-8", "replace")) > 16:
         stem, dot, ending = f"{stem}{dot}{ending}", "", ""
@@ -83,8 +83,7 @@ def destination(entered: str, name: str) -> Path:
 
 
 async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = False) -> int:
-    """Write all `chunks`, then create or replace a private file at `path`. Return its size. Raises FileExists without
-    `replace`, FileNotSaved, and the errors of `chunks`."""
+    """Write `chunks` to a private file. Return its size. Raises FileNotSaved, and FileExists without `replace`."""
     if not replace and await asyncio.to_thread(os.path.lexists, path):
         raise _exists_error(path)
     size, temporary = 0, path.with_name(f".octavo-{os.urandom(6).hex()}.part")
@@ -109,8 +108,8 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
 
 
 async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], bytes]]) -> int:
-    """Write all `files`, pairs of path segments and content, then create the folder. Return the number of files. Paths
-    are made safe and unique. Raises FileExists, FileNotSaved, and the errors of `files`."""
+    """Write pairs of path segments and content to a new folder. Return the number of files. Raises FileExists and
+    FileNotSaved."""
     if await asyncio.to_thread(os.path.lexists, path):
         raise _exists_error(path)
     path_counts: dict[tuple[str, ...], int] = {}
@@ -130,7 +129,7 @@ async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], by
 
 
 async def _run_to_completion(step: Callable[[], T]) -> T:
-    """Run `step` in a background thread, and return its result. If the caller is cancelled, wait for `step` first."""
+    """Run `step` in a thread to its end, even if the caller is canceled."""
     running = asyncio.get_running_loop().run_in_executor(None, step)
     try:
         return await asyncio.shield(running)
@@ -140,8 +139,7 @@ async def _run_to_completion(step: Callable[[], T]) -> T:
 
 
 def _unused_path(segments: tuple[str, ...], path_counts: dict[tuple[str, ...], int]) -> tuple[str, ...]:
-    """Return the path `segments`, with a number in the name if the path is in use. Case is ignored. `path_counts`
-    counts the uses."""
+    """Return a path that is not in `path_counts`, and count it there."""
     *folder, name = segments
     stem, dot, ending = name.partition(".")
     wanted = tuple(fold(step) for step in segments)
@@ -196,7 +194,7 @@ class Export:
     content: Callable[[], AsyncIterator[bytes]] | None = None
     """Yields the bytes of a file. Called after the user has chosen the path. None for a folder."""
     files: Callable[[Report], AsyncIterator[tuple[tuple[str, ...], bytes]]] | None = None
-    """Yields the path and the bytes of each file of a folder, and reports progress. None for a file."""
+    """Yields the path and the content of each file of a folder. None for a file."""
     intro: str = ""
 
 
@@ -227,8 +225,8 @@ def save_file(app: Shell, file: File) -> None:
 
 
 def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[str, str] | None) -> None:
-    """Ask for the scope and the format of an export. `title` names the space or change request. `page` is the id and
-    title of the current page."""
+    """Ask for the scope and the format of an export. `title` names the exported space or change request. `page` is the
+    id and title of the current page."""
     scope = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
     exports: dict[str, Export] = {}
     if page is not None:
@@ -302,7 +300,7 @@ async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncItera
 
 
 def ask_for_path(app: Shell, export: Export, *, path_text: str = "", problem: str = "") -> None:
-    """Ask where to save `export`, and save it. After a rejected path, `path_text` is this path and `problem` the reason."""
+    """Ask where to save `export`, and save it. `problem` says why `path_text` was rejected before."""
     name = safe_name(export.file_name)
     initial = path_text or short_path(_initial_folder(app) / name)
     label = "Save to a new folder" if export.files else "Save to a file or folder"
@@ -389,8 +387,7 @@ _UPLOAD_HINTS = {
 def ask_for_file(
     app: Shell, title: str, kind: str, on_path: Callable[[str], None], *, path_text: str = "", problem: str = ""
 ) -> None:
-    """Ask for a local file, and call `on_path` with the path as typed. `problem` says why `path_text` was rejected
-    before."""
+    """Ask for a local file. Call `on_path` with the typed path. `problem` says why `path_text` was rejected before."""
     folder = app.session.state.get_fact(_UPLOAD_FOLDER)
     initial = path_text or (isinstance(folder, str) and folder) or "~/"
 

@@ -33,7 +33,7 @@ LINK_NAMES = ("link", "published link")
 
 
 def item_details(item: Model) -> tuple[str, list[tuple[str, str]]]:
-    """Return the kind of an item, and the labels and values of its details. Details without a value are omitted."""
+    """Return the kind of an item, and the labels and values of its details."""
     match item:
         case Comment():
             return "comment", _as_text(_comment_details(item))
@@ -56,8 +56,7 @@ class _Field(NamedTuple):
 def field_details(
     model: Model, excluded: Collection[str] = (), labels: Mapping[str, str] = MappingProxyType({})
 ) -> list[tuple[str, str]]:
-    """Return the label and value of each field that has a value. `labels` maps dotted paths to labels. Other labels are
-    short if that is unambiguous."""
+    """Return the label and value of each field that has a value. `labels` maps dotted paths to labels."""
     fields = list(_iter_fields(model, excluded))
     count = Counter(labels.get(each.path, each.short) for each in fields)
     return _as_text(
@@ -88,7 +87,7 @@ def _iter_fields(
             case Model() if title := getattr(value, "title", ""):
                 yield _Field(f"{field_path}.title", short_label, long_label, title)
             case Model():
-                # In an item with an ID, the short label of a field is clear without the name of the item.
+                # The short labels of fields in an item with an ID have no prefix.
                 has_id = "id" in type(value).model_fields
                 yield from _iter_fields(value, excluded, field_path, "" if has_id else short_label, long_label)
             case _:

@@ -41,7 +41,7 @@ _FORMATS = {
 
 
 def format_name(file: File) -> str:
-    """Return a format such as `PNG` or `PDF`. Empty if neither the MIME type nor the file name shows the format."""
+    """Return a format such as `PNG` or `PDF`. Empty if unknown."""
     kind = _mime_type(file)[1]
     ending = file.name.rpartition(".")[2][:8].upper() if "." in file.name else ""
     return _FORMATS.get(kind, kind.removeprefix("x-").upper() if len(kind) <= 6 else "") or ending
@@ -103,8 +103,7 @@ def offline_mark(space: OfflineSpace) -> str:
 
 
 def offline_summary(space: OfflineSpace) -> str:
-    """Return the offline status of a space with its size and age, such as `available offline, 12 MB, updated 3 minutes
-    ago`."""
+    """Return the offline status of a space, such as `available offline, 12 MB, updated 3 minutes ago`."""
     size, age = format_size(space.bytes), long_age(space.read_at)
     updated = f"updated {age}" if age else ""
     failed = f"{plural(len(space.failed), 'item')} could not be downloaded" if space.failed else ""
@@ -126,8 +125,7 @@ MAX_COLLECTION_DEPTH = 40
 def space_nodes(
     collections: Sequence[Collection], spaces: Iterable[Space], offline_marks: Mapping[str, str] = MappingProxyType({})
 ) -> list[TreeNode]:
-    """Return the rows of collections with their content, then of other spaces. Collections that are nested too deep, or
-    in themselves, move to the top level."""
+    """Return the rows of collections with their content, then of other spaces."""
     parents = {each.id: each.parent for each in collections}
     folders: defaultdict[str | None, list[Collection]] = defaultdict(list)
     spaces_of: defaultdict[str | None, list[Space]] = defaultdict(list)
@@ -166,7 +164,7 @@ def _depth_of(collection_id: str, parents: Mapping[str, str | None]) -> int:
 def page_nodes(
     pages: Sequence[Page], counts: Mapping[str, int], unsent: Mapping[str, Sequence[UnsentText]] = MappingProxyType({})
 ) -> list[TreeNode]:
-    """Return the rows of a page tree, each with the number of open threads and the mark of unsent texts."""
+    """Return the rows of a page tree with numbers of open threads and marks of unsent texts."""
     return [
         TreeNode(
             page.id,
@@ -185,8 +183,7 @@ def page_nodes(
 
 
 def adjacent_page(tree: PageTree, page: Page | None, step: int) -> Page | None:
-    """Return the next page for `step` 1, the previous for -1. None at the end. If `page` is not in the tree, return the
-    first page."""
+    """Return the next page for `step` 1, the previous for -1. None at the end. Without `page`, return the first."""
     pages = [each for each in tree.walk() if each.type == "document"]
     position = next((index for index, each in enumerate(pages) if page is not None and each.id == page.id), None)
     index = position + step if position is not None else 0

@@ -52,8 +52,8 @@ class ActiveFilters(Generic[N]):
     def open_picker(
         self, title: str, available: Iterable[tuple[N, str]], save: Callable[[], None] | None = None
     ) -> None:
-        """Open a dialog that adds or removes a filter. Each `available` filter has the number of its matches. `save`
-        saves the filters as a tab."""
+        """Open a dialog that adds or removes a filter. `available` has pairs of a filter and the number of its matches.
+        `save` saves the filters as a tab."""
         current = self.filters
         choices: list[Choice[N | Callable[[], None]]] = [
             Choice(each, each.name, right="press enter to remove", group="CURRENT FILTER") for each in current
@@ -106,8 +106,8 @@ class Preview:
 
 
 class ListView(View, Generic[T]):
-    """A view with a list of `T`, optional tabs, and a preview of the selected row. Its `body` calls `list_with_preview`,
-    and its commands include `TAB_COMMANDS` and `PREVIEW_COMMANDS`."""
+    """A view with a list of `T`, optional tabs, and a preview. Its `body` calls `list_with_preview`. Its commands
+    include `TAB_COMMANDS` and `PREVIEW_COMMANDS`."""
 
     LIST_ORDERS: ClassVar[Mapping[str, str]] = {}
     """Sort orders of the list with their labels. The first is the default."""
@@ -139,7 +139,7 @@ class ListView(View, Generic[T]):
         return self.rows.selection.items
 
     def why_not(self, id: str) -> str | None:
-        """Return the reason why a command is disabled, or None. While an empty list is loading, that is the reason."""
+        """Return the reason why a command is disabled, or None."""
         reason = super().why_not(id)
         is_loading = reason is not None and self.rows.state.shows_loading and not self.rows.keys
         return STILL_LOADING if is_loading else reason
@@ -148,8 +148,8 @@ class ListView(View, Generic[T]):
         self.rows.redraw()
 
     def show_response(self, snapshot: Snapshot[Any], items_name: str, waits_for: str) -> None:
-        """Show that the list is loading, or why loading failed. `waits_for` names the data in the loading message,
-        `items_name` in the error message."""
+        """Show that the list is loading, or why loading failed. `waits_for` is used while loading, `items_name` in an
+        error."""
         if snapshot.value is None:
             if self.rows.counts.loaded:
                 self.rows.show(())
@@ -219,7 +219,6 @@ def back_to_list(_: Shell, view: ListView[Any]) -> None:
 
 
 def _scroll_preview(view: ListView[Any], step: int) -> None:
-    """Scroll the preview by one page. At its end, or if it is hidden, move the cursor of the list."""
     pane = view.preview.find_scrolled_pane()
     if is_covered(view, pane) or not scroll_by_page(pane, step):
         view.rows.move(step)

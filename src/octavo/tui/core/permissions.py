@@ -26,12 +26,12 @@ _PERMISSION_PHRASES = {
     "create": "create items in {}",
     "create_content": "create content in {}",
 }
-"""Phrases for permissions whose names are unclear in a sentence. `{}` is the name of the space or other item."""
+"""Phrases for permissions. `{}` is the name of the space or other item."""
 
 
 def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind: str) -> str | None:
-    """Return the reason why the user cannot do `action`: an item in `owners` denies `permission`. None if no item does.
-    `kind` names an item without a title."""
+    """Return why the user cannot do `action`. None if no item in `owners` denies `permission`. `kind` names an item
+    without a title."""
     for owner in owners if permission else ():
         if not has_permission(owner, permission):
             name = getattr(owner, "title", "") or f"this {kind}"
@@ -41,7 +41,7 @@ def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind:
 
 
 def has_permission(owner: Any, permission: str) -> bool:
-    """Return False if an item denies a permission. If the item does not list the permission, the server decides."""
+    """Return False if an item denies a permission. True if the item does not list the permission."""
     permissions = getattr(owner, "permissions", None)
     return permissions is None or bool(getattr(permissions, permission, True))
 
@@ -59,8 +59,8 @@ def why_not_in_space(app: Shell, space_id: str, permission: str) -> str | None:
 def why_not_in_change_request(
     app: Shell, change_request: ChangeRequest, space: SpaceRef | None, permission: str, *statuses: str
 ) -> str | None:
-    """Return the reason why an action on a change request is disabled, or None. It needs `permission`, and one of
-    `statuses` if there are any."""
+    """Return the reason why an action on a change request is disabled, or None. The action needs `permission`, and one
+    of `statuses` unless empty."""
     if space is None:
         return unknown_space_sentence(change_request)
     if statuses and change_request.status not in statuses:
@@ -76,8 +76,8 @@ def unknown_space_sentence(change_request: ChangeRequest) -> str:
 def why_not_in_discussion(
     app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> str | None:
-    """Return the reason why an action in a discussion is disabled, or None. `action` is `comment`, `reply`, `resolve`,
-    `reply_resolve`, `react`, `edit` or `delete`. By default, `message` is the first of the thread."""
+    """Return the reason why an action in a discussion is disabled, or None. `action` is a name such as `reply`.
+    `message` is by default the first of `thread`."""
     message = message or thread
     if message is not None and app.workspace.pending_entry(message.id) is not None:
         explanation = "Only you can see this pending comment. Press e to edit it, X to remove it, or H to list all pending comments."

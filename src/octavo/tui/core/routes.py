@@ -25,7 +25,7 @@ class Route:
 
 @dataclass(frozen=True)
 class ToPage(Route):
-    """A page of a space, by default the last page the user read. `part` is the key of a block, or `#` and an anchor."""
+    """A page of a space, by default the last page read. `part` is a block key, or `#` and an anchor."""
 
     space: str
     page: str | None = None
@@ -48,13 +48,13 @@ class ToAccess(Route):
 
 @dataclass(frozen=True)
 class ToChangeRequest(Route):
-    """A change request, and optionally one of its threads, pages or blocks. Missing data is loaded before the screen opens."""
+    """A change request, and optionally one of its threads, pages or blocks."""
 
     at: ChangeRequestRef
     change_request: ChangeRequest | None = None
     thread: Comment | None = None
     block: tuple[str, str] | None = None
-    """Id of the page to show first, and key of the block to select there. The key may be empty."""
+    """Id of the first page, and key of the block to select there. The key may be empty."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class ToActivity(Route):
 
 _MAX_STOPS = 200
 MAX_SCREENS = 4
-"""Maximum number of screens that the history keeps in memory. Older stops have only their view, without screens on top."""
+"""Maximum number of screens that the history keeps in memory."""
 
 
 class Stop(NamedTuple):
@@ -93,8 +93,7 @@ class Stop(NamedTuple):
     screens: tuple[Screen[Any], ...]
     """Screens on top of the view. The topmost screen is last."""
     visit: object | None
-    """State of the view, such as the open page, that its method `restore_visit` restores. None if the view has no such
-    state."""
+    """State that `restore_visit` of the view restores, such as the open page. May be None."""
 
 
 class Step(NamedTuple):
@@ -102,7 +101,7 @@ class Step(NamedTuple):
 
     stop: Stop
     opened_item: bool
-    """True if the user left the stop by opening an item there, False if by switching to another location."""
+    """True if the user left the stop by opening an item there."""
 
 
 class NavigationHistory:
@@ -121,7 +120,7 @@ class NavigationHistory:
 
     def record(self, *, opens_item: bool = True) -> None:
         """Add the current location to the history, and close all dialogs. `opens_item` is True if the user opens an
-        item of this location."""
+        item there."""
         current = self._current_stop()
         if current is None or self._is_paused:
             return
@@ -154,7 +153,7 @@ class NavigationHistory:
             self._move(self._ahead, self._behind)
 
     def go_up(self) -> bool:
-        """Go back to the list from which the current item was opened. Return False if there is no such list."""
+        """Go back to the list from which the current item was opened. Return False if there is none."""
         self._drop_current()
         current, previous = self._current_stop(), self._behind[-1] if self._behind else None
         if current is None or previous is None or not previous.opened_item:

@@ -82,8 +82,8 @@ class Session:
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
     """Yields the bytes at a download URL. Raises ApiError, for example for more bytes than the second argument."""
     upload: Callable[[str, AsyncIterable[bytes], int, str], Awaitable[None]]
-    """Sends bytes to an upload URL without the API key, and never retries. Raises ApiError. The arguments are the URL,
-    the chunks, the number of bytes and the MIME type."""
+    """Sends bytes to an upload URL without the API key, and never retries. The arguments are the URL, the chunks, the
+    number of bytes and the MIME type. Raises ApiError."""
     close_client: Callable[[], Awaitable[None]]
     """Closes the connections to the server, or the embedded platform."""
     offline: OfflineSpaces
@@ -98,25 +98,25 @@ class Session:
     account: ServerAccount | None = None
     """Account on the server. None for an embedded platform."""
     reopen: Callable[[], Session] | None = None
-    """Opens a new session with the same account or folder. None if that is not possible. Raises OSError or ValueError."""
+    """Opens a new session with the same account or folder. None if that is not possible. Raises OSError or ValueError.
+    """
     connect: Callable[[], None] = lambda: None
-    """Allows requests, but starts no background work. Called by commands that do not show the app, and when the app
-    ends."""
+    """Allows requests, but starts no background work."""
     on_first_paint: Callable[[], None] = lambda: None
     """Allows requests, and starts background work. Called after the first paint."""
     folder_warnings: Callable[[], Awaitable[Sequence[str]]] | None = None
-    """Returns warnings about files of the folder that could not be loaded. None if the session shows no folder."""
+    """Returns warnings about files that could not be loaded. None without a folder."""
 
     wait_until_indexed: Callable[[], Awaitable[None]] | None = None
     """Waits until search finds all pages of the folder. None if the session shows no folder."""
     load_progress: Callable[[], str] = lambda: ""
     """Returns the progress of loading a folder as a sentence. Empty when loading is complete."""
     first_titles: Callable[[], Sequence[str]] = tuple
-    """Returns the first titles of the folder's table of contents, indented, before the folder is loaded. Empty if the
-    session shows no folder."""
+    """Returns the first titles of the table of contents before the folder is loaded. Titles are indented. Empty without
+    a folder."""
     reload_files: Callable[[], Awaitable[bool]] | None = None
-    """Reloads the changed files of the folder. Returns True if files have changed. Raises OSError. None if the session
-    shows no folder."""
+    """Reloads the changed files of the folder. Returns True if files have changed. None without a folder. Raises
+    OSError."""
 
     async def disconnect(self) -> None:
         """Send the changes that wait for their undo delay, and end all requests."""
@@ -151,15 +151,14 @@ class Session:
 
 
 class SignInResult(NamedTuple):
-    """A new session, and sentences about the API key, such as its owner, each with its tone. A warning has the tone
-    `care`."""
+    """A new session, and sentences about the API key with their tones."""
 
     session: Session
     facts: tuple[tuple[Literal["ok", "care"], str], ...]
 
 
 class SignInMethods(NamedTuple):
-    """Ways to sign in and out. The functions raise ApiError, OSError or ValueError with a message for the user."""
+    """Ways to sign in and out. Errors are ApiError, OSError or ValueError, with a message for the user."""
 
     host: str
     """Host for which the user pastes an API key."""
@@ -180,13 +179,13 @@ class SignInMethods(NamedTuple):
     accounts: Callable[[], Sequence[ServerAccount]]
     """Returns the accounts to which this computer is signed in."""
     methods_for_new_key: Callable[[str, Session], SignInMethods]
-    """Returns sign-in methods that ask for a new API key for the server of the given session. The first argument is the
-    reason that the sign-in screen shows."""
+    """Returns methods to sign in with a new API key. The arguments are the reason shown, and a session with the same
+    server."""
     switch_account: Callable[[str], SignInState]
-    """Switches to another account, and connects to its server. The session is None if the API key is missing."""
+    """Switches to another account. The new session is None if the API key is missing."""
     sign_out: Callable[[ServerAccount], Awaitable[Callable[[], SignInState]]]
-    """Deletes an account and its API key. Returns a function to call after the end of the session: it deletes the
-    cached pages, and returns what to show next."""
+    """Deletes an account and its API key. Call the returned function after the session: it deletes the cached pages,
+    and returns what to show next."""
 
 
 SignInState = tuple[SignInMethods, Session | None]
@@ -198,8 +197,7 @@ RETRY_SECONDS = 2.0
 
 
 class UnsentTexts:
-    """Index of the drafts and pending comments of a session. Drafts that could not be saved are saved again until that
-    works."""
+    """Drafts and pending comments of a session. Drafts are saved again after an error."""
 
     def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
         """`on_change` is called before the subscribers of the signal `changed`."""
@@ -264,8 +262,7 @@ class UnsentTexts:
 
 
 def unsent_mark(texts: Iterable[UnsentText], *, tight: bool = False) -> Content:
-    """Return the mark of a row with drafts or pending comments: symbols with words, or only symbols if `tight`. Empty
-    without `texts`."""
+    """Return the mark of a row with drafts or pending comments. Only symbols if `tight`. Empty without `texts`."""
     all_texts = tuple(texts)
     pending, unsaved = sum(bool(each.entry_id) for each in all_texts), sum(each.is_late for each in all_texts)
     drafts, note, error = len(all_texts) - pending - unsaved, "$octavo-note", "$error"
@@ -286,8 +283,7 @@ _COUNT_FACT = "count of the inbox"
 
 
 class InboxFeed:
-    """Loads the inbox of the current organization. Starts when the user opens the inbox, or with the first background
-    refresh if an earlier run opened it. Until then, `count` is the last known count."""
+    """Loads the inbox of the current organization."""
 
     def __init__(self, app: HostApp[Any], on_comments_read: Callable[[str, ListPage[Comment]], None]) -> None:
         """`on_comments_read` is called with the id of a change request and its open comments when these are read."""
@@ -394,7 +390,7 @@ class InboxFeed:
         return self.loader.change_request(row.target)
 
     def comment(self, row: InboxRow | None) -> Comment | None:
-        """Return the first comment of the thread of a row, or None if there is none or it is not loaded."""
+        """Return the first comment of the thread of a row. None if not loaded."""
         return self.loader.comment(row.target) if self.loader is not None and row is not None else None
 
     def _on_snapshot(self, snapshot: InboxSnapshot) -> None:

@@ -29,8 +29,8 @@ class Shell(HostApp[int]):
     """The app as views see it. It shows one session at a time."""
 
     open_next: Callable[[], SignInState] | None
-    """Returns the sign-in methods and the session for the next start of the app. None if Octavo quits. Raises OSError,
-    ValueError or NotSaved."""
+    """Returns the sign-in methods and the session for the next start. None if Octavo quits. Raises OSError, ValueError
+    or NotSaved."""
     stylesheet: CachedStylesheet
     _is_switching_back = False
     """True while the app switches to a view that has a screen already."""
@@ -38,21 +38,19 @@ class Shell(HostApp[int]):
     # Methods of the complete app
 
     show_session: Callable[[Session, str], Coroutine[Any, Any, None]]
-    """Ends the current session, then shows another. The second argument is the mode of its view, or empty for the first
-    view."""
+    """Ends the current session, then shows another. The second argument is a mode, or empty for the first view."""
     go: Callable[[Route], None]
     show_view: Callable[[str], None]
     """Switches to a view by its mode, such as `changes`."""
     show_help: Callable[[], None]
     """Shows the help of the focused widget in a dialog."""
     note_page_shown: Callable[[Screen[Any]], None]
-    """Takes the picture for the next start. Views call it when they show another page or another state of the inbox."""
+    """Takes the picture for the next start. Call this after the shown page or inbox has changed."""
     why_not_apply: Callable[[Discussion | None, Comment, Comment | Reply, bool], str | None]
-    """Returns the reason why the suggestion in a message of a thread cannot be applied, or None. The last argument is
-    True to resolve the thread too."""
+    """Returns the reason why the suggestion in a message cannot be applied, or None. The last argument is True to
+    resolve the thread too."""
     apply_suggestion: Callable[[Discussion, Comment, Comment | Reply, bool], None]
-    """Applies the suggestion in a message of a thread to its page. If the last argument is True, also resolves the
-    thread."""
+    """Applies the suggestion in a message to its page. The last argument is True to resolve the thread too."""
 
     def __init__(self, settings: Settings, sign_in_methods: SignInMethods, session: Session | None) -> None:
         super().__init__()
@@ -61,8 +59,7 @@ class Shell(HostApp[int]):
         """Errors in the settings file, as sentences."""
         self.sign_in_methods = sign_in_methods
         self.may_ask_for_key = not sign_in_methods.previous_label
-        """True if the sign-in screen opens when the server rejects the API key. False after the user left that screen
-        for the previous session."""
+        """True if the sign-in screen opens when the server rejects the API key."""
         self._session = session
         self.open_next = None
         self.history = NavigationHistory(self, lambda: self.screens)
@@ -91,11 +88,9 @@ class Shell(HostApp[int]):
     # Painting
 
     def delay_paint(self) -> None:
-        """Paint nothing and compute no styles until `paint_first_screen`, because the focus and CSS classes change often
-        while the first screen is built."""
+        """Paint nothing and compute no styles until `paint_first_screen`."""
         self.stylesheet.is_frozen = True
-        # From Python 3.12 on, Textual starts tasks eagerly. Input would then be handled before its screen exists, and
-        # the app would crash.
+        # Textual starts tasks eagerly from Python 3.12 on: input would arrive before its screen exists.
         asyncio.get_running_loop().set_task_factory(None)
         self._batch = ExitStack()
         self._batch.enter_context(self.batch_update())
@@ -142,8 +137,7 @@ class Shell(HostApp[int]):
 
 @contextmanager
 def explained(failure: str) -> Iterator[None]:
-    """Raise an ApiError of the `with` block again, with the sentence `failure` before its message. Used in background
-    tasks, whose error the app shows."""
+    """Raise an ApiError of the `with` block again, with the sentence `failure` before its message."""
     try:
         yield
     except ApiError as error:

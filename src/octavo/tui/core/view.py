@@ -139,7 +139,7 @@ class TopBar(_Bar):
             # The label of the demo matters more than the age of the data.
             with_account, right_parts = [full], [full, self._right_part(status, is_short=True)]
             sign = self._right_part(status._replace(text=status.text[0]))
-            # The words of a problem matter more than the title of the organization, and less than the names of the tabs.
+            # A problem is more important than the organization, but less than the tabs.
             least_parts = [*right_parts, sign]
             if status.text.startswith(("● ", "○ cached ")):
                 right_parts = least_parts
@@ -231,7 +231,7 @@ class TourStrip(Widget):
 
 
 class StatusBar(_Bar):
-    """Bar with the current location on the left, and facts, news from other people and queued writes on the right."""
+    """Bar with the current location, facts, news from other people and queued writes."""
 
     DEFAULT_CSS = """
     StatusBar { height: 2; dock: bottom; background: $background; color: $octavo-muted; border-top: solid $octavo-line; margin-bottom: 1; }
@@ -273,8 +273,7 @@ class StatusBar(_Bar):
 
 
 def shorten_path(crumbs: str, width: int) -> str:
-    """Shorten a path such as `Handbook › Guides › Alerts` to `width` cells, beginning with the longest name. Each shortened
-    name ends in `…`."""
+    """Shorten a path such as `Handbook › Guides › Alerts` to `width` cells. The longest names are shortened first."""
     names, separator_width = crumbs.split(_PATH_SEPARATOR), cell_len(_PATH_SEPARATOR)
     while (excess := sum(map(cell_len, names)) + separator_width * (len(names) - 1) - width) > 0:
         longest = max(range(len(names)), key=lambda index: cell_len(names[index]))
@@ -355,8 +354,7 @@ class View(HasCommands, Screen[None]):
 
     @property
     def fallback_pane(self) -> Widget | None:
-        """The pane for keys that the focused list does not handle. None if no list has the focus, or if the pane is not
-        visible."""
+        """The pane for keys that the focused list does not handle, or None."""
         pane = self.main_pane if isinstance(self.focused, LineList) else None
         return None if pane is None or is_covered(self, pane) else pane
 
@@ -375,8 +373,7 @@ class View(HasCommands, Screen[None]):
 
     @property
     def selected_items(self) -> Sequence[Model]:
-        """The selected item, followed by its parents. The Info dialog shows all of them, other commands use the
-        first."""
+        """The selected item, followed by its parents."""
         return ()
 
     @property
@@ -385,7 +382,7 @@ class View(HasCommands, Screen[None]):
 
     @property
     def main_pane(self) -> Widget | None:
-        """The pane with the content of this view, whose keys also work in its lists. None if there is no such pane."""
+        """The pane with the content of this view. Its keys also work in the lists of the view."""
         return None
 
     def follow(
@@ -396,14 +393,13 @@ class View(HasCommands, Screen[None]):
         *,
         refetch: bool = True,
     ) -> None:
-        """Call `show` with the response to `op`, now and after each change, until `slot` follows another operation. See
-        `Subscriptions.follow`."""
+        """Call `show` with each response to `op`, until `slot` follows another operation."""
         if op is not None and not self.shell.has_session:
             return  # A late callback was called after the end of the session.
         self.subscriptions.follow(slot, op, show, refetch=refetch)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Show the pane that has the focus, if the terminal is so narrow that it shows only one pane."""
+        """In a narrow terminal, show the pane that has the focus."""
         on_left = any(
             isinstance(ancestor, Widget) and ancestor.has_class("hairline")
             for ancestor in event.widget.ancestors_with_self
@@ -412,15 +408,15 @@ class View(HasCommands, Screen[None]):
         self.set_class(on_left, "-on-left", update=self.has_class("-tiny") or self.has_class("-narrow"))
 
     def go_up(self) -> bool:
-        """Go up one level inside this view, such as from a page to its list. Return False if this is the top level."""
+        """Go up one level inside this view, such as from a page to its list. Return False at the top."""
         return False
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Select a thread, or its block if the thread was deleted. Return False if this view does not contain it."""
+        """Select a thread, or its block if the thread was deleted. Return False if neither is here."""
         return False
 
     def go_to_block(self, at: Discussion, page: str | None, node: str) -> bool:
-        """Go to a block of a page. Return False if this view does not show the page in this space or change request."""
+        """Go to a block of a page. Return False if this view does not show the page."""
         return False
 
     def go_up_or_back(self) -> None:
@@ -429,8 +425,8 @@ class View(HasCommands, Screen[None]):
             self.shell.history.close_screen()
 
     def show_no_organization(self, rows: RowList[Any] | Tree, items_name: str) -> bool:
-        """Show in the list why no organization is selected, or that the organizations are loading. Return False if an
-        organization is selected."""
+        """Show why no organization is selected, or that organizations are loading. Return False if an organization is
+        selected."""
         if self.shell.workspace.organization is not None:
             return False
         if rows.keys:

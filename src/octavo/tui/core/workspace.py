@@ -130,11 +130,11 @@ _SUMMARY_COUNTS = "open words of reviews"
 
 
 _MIN_NEWS_TIME = timedelta(seconds=10)
-"""Shortest time for which news is shown. A key pressed just as the news arrives does not dismiss it."""
+"""A key pressed earlier does not dismiss the news."""
 
 
 class RemoteNews:
-    """News about changes by other people, such as `2 new replies · 1 merge`, shown until the user presses a key."""
+    """News about changes by other people, such as `2 new replies · 1 merge`."""
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
@@ -282,15 +282,14 @@ class Workspace:
             self._publish_frame()
 
     def open_thread_count(self, change_request: ChangeRequest) -> int:
-        """Return the number of open threads of a change request: the server's number without the summaries of reviews,
-        as far as known."""
+        """Return the number of open threads of a change request, without the known summaries of reviews."""
         return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
 
     def record_open_comments(
         self, change_request_id: str, comments: ListPage[Comment], counted: int | None = None
     ) -> None:
-        """Count the summaries of reviews among the open comments of a change request. `counted` is the server's number,
-        for a change request that this workspace does not list."""
+        """Store the number of review summaries among the open comments, if `comments` is complete. `counted` is the
+        server's number for a change request that is not listed here."""
         if comments.next is not None:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
@@ -311,8 +310,7 @@ class Workspace:
         self._publish_frame()
 
     def call_with_organization(self, action: Callable[[Organization], object]) -> None:
-        """Call `action` with the current organization, now or as soon as it is loaded. A later call replaces an action
-        that still waits."""
+        """Call `action` with the current organization, now or as soon as it is loaded. Only the last call waits."""
         if self.organization is not None:
             action(self.organization)
         else:
@@ -320,8 +318,7 @@ class Workspace:
 
     @property
     def operations(self) -> tuple[Operation[Any], ...]:
-        """Operations that this workspace follows: the user, the organizations, and the spaces and undecided change
-        requests of the current organization."""
+        """Operations that this workspace follows for the account and the current organization."""
         if self._session is None:
             return ()
         account = (Me(), ListOrganizations())
@@ -335,7 +332,7 @@ class Workspace:
         return next((space for space in items if space.id == space_id), None)
 
     def space_title(self, space_id: str | None) -> str:
-        """Return the title of a space of the current organization. Empty if the space is unknown or not loaded."""
+        """Return the title of a space. Empty if the space is unknown or not loaded."""
         space = self.space(space_id) if space_id else None
         return space.title if space is not None else ""
 
@@ -345,8 +342,7 @@ class Workspace:
         return self.me.id if self.me is not None else ""
 
     def why_no_space(self, space_id: str) -> str:
-        """Return why a space is not in the loaded list of spaces, as a sentence. Empty if the space is in the list, or
-        while the list is loading."""
+        """Return why a space is not in the loaded list of spaces. Empty if it is there, or while loading."""
         if self.spaces.value is None or self.spaces.loading or self.space(space_id) is not None:
             return ""
         if self._session is not None and self._session.kind == "folder":
@@ -361,8 +357,7 @@ class Workspace:
 
     @property
     def attention_counts(self) -> dict[str, int]:
-        """Number of items that need attention in each view. The number of open threads is missing until the summaries of
-        reviews are counted."""
+        """Numbers of items that need attention, by view. A number is missing while unknown."""
         items = self.spaces.value.items if self.spaces.value else ()
         counts = {"inbox": self.inbox.count, "changes": sum(space.change_requests_open for space in items)}
         undecided = [each for items in self._undecided_by_status.values() for each in items]
@@ -395,8 +390,8 @@ class Workspace:
         return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failed.items()}
 
     def sending_status(self, message_id: str) -> str:
-        """Return the status of an unsent message: `PENDING`, `queued`, or `NOT_SENT` or `MAY_BE_SENT` if the user must
-        decide. Empty for a sent message."""
+        """Return the status of an unsent message: `PENDING`, `queued`, `NOT_SENT` or `MAY_BE_SENT`. Empty for a sent
+        message."""
         entry = self._entry_creating(message_id)
         if entry is not None and entry.needs_user:
             return MAY_BE_SENT if entry.state == "unknown" else NOT_SENT
@@ -434,8 +429,6 @@ class Workspace:
         return " · ".join(part for part in parts if part)
 
     def _report_review(self, entry: OutboxEntry) -> None:
-        """Show that a review was submitted. This may be long after the command, because the comments of the review are
-        sent first."""
         if entry.facts.is_review:
             self._app.say(f"Submitted your review: {entry.action}.")
 
@@ -471,8 +464,7 @@ class Workspace:
                 self._app.say(message, tone="care" if left_out else "done")
 
     def _report_unreadable(self, op: Operation[Any], parts: int) -> None:
-        """Show that Octavo could not read `parts` parts of a response. The same number is shown once for each area of the
-        API."""
+        """Show that parts of a response could not be read."""
         area = SPECS[type(op)].name.partition(".")[0].replace("_", " ")
         if (key := f"unreadable {area} {parts}") not in self._reported_problems:
             self._reported_problems.add(key)
@@ -520,8 +512,7 @@ class Workspace:
 
     @property
     def no_organization_reason(self) -> tuple[str, str] | None:
-        """Title and text that say why no organization is selected. None if an organization is selected, or while the
-        list is loading."""
+        """Title and text that say why no organization is selected, or None."""
         snapshot = self.organizations
         if self.organization is not None or (snapshot.value is None and snapshot.error is None):
             return None
@@ -544,8 +535,7 @@ class Workspace:
             items = (each if each.organization else each.model_copy(update=added) for each in snapshot.value.items)
             snapshot = replace(snapshot, value=snapshot.value.model_copy(update={"items": tuple(items)}))
         self.spaces = snapshot
-        # While writes are pending, the counts are not those of the server, so they do not show which spaces have
-        # changed.
+        # With pending writes, the counts do not show which spaces the server has changed.
         is_from_server = not (snapshot.loading or snapshot.error or snapshot.pending)
         if self._session is not None and snapshot.value is not None and is_from_server:
             self._session.offline.refresh_changed(snapshot.value.items)

@@ -53,11 +53,9 @@ class LocalChange(NamedTuple):
     action: str
     """Words that follow “Could not”, such as “snooze it”."""
     apply: Callable[[], Awaitable[object]]
-    """Makes the change. Returns False if it cannot be made, because a comment is no longer pending, or a note was decided
-    before."""
+    """Makes the change. Returns False if the change is not possible any more."""
     undo: Callable[[], Awaitable[object]] | None = None
-    """Undoes the change. Returns False if its comments were edited or are not pending any more. None if the change
-    cannot be undone."""
+    """Undoes the change. Returns False if that is not possible any more. None for a change without undo."""
     undo_message: str = ""
 
 
@@ -67,7 +65,7 @@ class _RunningWrite:
 
 
 _UndoStep: TypeAlias = WriteGroup | DirectUndo | LocalChange | _RunningWrite | str
-"""A step of the undo history. A string is the sentence that says why a write cannot be undone."""
+"""A step of the undo history. A string says why a write cannot be undone."""
 
 
 def _in_background(
@@ -82,8 +80,7 @@ def _in_background(
 
 
 class WriteQueue:
-    """Sends all writes of the user, one command after the other, and undoes them. Writes that are queued together are
-    undone together."""
+    """Sends the writes of the user, and undoes them. Writes that are queued together are undone together."""
 
     def __init__(
         self,
@@ -92,20 +89,18 @@ class WriteQueue:
         go: Callable[[ToThread], None],
         undo_seconds: float,
     ) -> None:
-        """`session` returns the current session. `go` shows the comment of a write that was undone. `undo_seconds` is
-        the undo delay."""
+        """`go` shows the comment of a write that was undone. `undo_seconds` is the undo delay."""
         self._app, self._session, self._go, self._undo_seconds = app, session, go, undo_seconds
         self._lock = asyncio.Lock()
-        """Makes each write wait for the previous write, so that a command starts from the result of the last command."""
+        """Lock for writes that the screen already shows."""
         self._steps: list[_UndoStep] | None = None
-        """The undo history of the session, the newest step last. None until the first write or undo of the session."""
+        """The undo history, newest step last. None until the history is used."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._view_of_entry: dict[str, str] = {}
         """The Textual mode of the view in which each outbox entry was created, by entry id."""
 
     async def flush(self, max_seconds: float = 2.0) -> None:
-        """Send the writes that are still waiting for their undo delay, because the app quits. Running tasks get
-        `max_seconds` seconds to finish."""
+        """Send all writes that wait for their undo delay. Running tasks get `max_seconds` seconds to finish."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=max_seconds)
         await self._session().outbox.send_now()
@@ -119,8 +114,8 @@ class WriteQueue:
 
     @_in_background
     async def queue(self, *writes: NewWrite, message: str = "", in_review: bool = False) -> None:
-        """Add writes to the outbox, then show `message`. They are sent after the undo delay, or with `in_review` as
-        pending comments of a review."""
+        """Send writes after the undo delay, and show `message`. With `in_review`, add them to a review as pending
+        comments instead."""
         app, outbox = self._app, self._session().outbox
         async with self._lock:
             try:
@@ -148,8 +143,7 @@ class WriteQueue:
         *,
         message: str,
     ) -> None:
-        """Submit a review with its pending comments after the undo delay, and show `message`. `sending` returns the
-        entries of the outbox."""
+        """Submit a review with its pending comments after the undo delay. `sending` returns the entries of the outbox."""
         app = self._app
         async with self._lock:
             result = await sending
@@ -175,7 +169,7 @@ class WriteQueue:
         is_visible: bool = False,
     ) -> None:
         """Send a write directly, and show its result. `is_visible` is True if the screen already shows the write.
-        `make_undo` returns the undo, else `undo` shows `no_undo_reason`. `failure_hint` follows the error message."""
+        `failure_hint` follows an error. `undo` shows `no_undo_reason` if there is no `make_undo`."""
         app, running = self._app, _RunningWrite(action)
         if is_visible:
             async with self._lock:
@@ -201,8 +195,6 @@ class WriteQueue:
         no_undo_reason: str,
         make_undo: Callable[[T], DirectUndo] | None,
     ) -> None:
-        """After a write, replace its step in the history by the undo of the write. Remove the step if nothing was
-        written."""
         step: _UndoStep | None = None
         if outcome.kind == "done" and outcome.result is not None and make_undo is not None:
             step = make_undo(outcome.result)
@@ -233,8 +225,7 @@ class WriteQueue:
             app.say(message, seconds=max(self._undo_seconds, NOTICE_SECONDS), undo=True)
 
     def _history(self) -> list[_UndoStep]:
-        """Return the undo history, beginning with writes that earlier instances left unsent. Changed in place, because
-        `undo` uses it across an `await`."""
+        """Return the undo history itself, not a copy: `undo` awaits between changes."""
         if self._steps is None:
             self._steps = list(self._session().outbox.unsent_groups)
         return self._steps
@@ -287,8 +278,7 @@ class WriteQueue:
                     app.say(f"Could not undo your last change: {error}", tone="failed")
                     return
                 if undone is not None:
-                    # The message names all writes that were undone. Remove the steps of the history that have only
-                    # such writes.
+                    # Remove the steps whose writes were all undone.
                     ended = undone.ended
                     history[:] = [
                         each for each in history if not (isinstance(each, WriteGroup) and ended.issuperset(each.ids))
@@ -350,7 +340,7 @@ def _cannot_undo(action: str) -> str:
 
 @contextmanager
 def show_progress(app: HostApp[Any], text: str) -> Iterator[Callable[[str], None]]:
-    """Show `text` as a notification while the `with` block runs. The value is a function that shows another text."""
+    """Show `text` as a notification while the `with` block runs. The value is a function that replaces the text."""
     number = app.notices.say(text, seconds=MAX_PROGRESS_SECONDS)
 
     def replace(text: str) -> None:
