@@ -47,7 +47,7 @@ def commented_entries_without_changes(
     threads: Iterable[Comment], entries: Iterable[ChangedPage], titles: Mapping[str, str], unsent: Iterable[str]
 ) -> list[ChangedPage]:
     """Return an entry for each unchanged page with threads or unsent drafts. Comments on no page share the entry
-    `WHOLE_REQUEST`. `unsent` has the keys of the entries with unsent drafts."""
+    `WHOLE_REQUEST`."""
     listed = {entry.key for entry in entries}
     commented: dict[str, ChangedPage] = {}
     for page in (*(each.target.page.id if each.target.page else WHOLE_REQUEST for each in threads), *unsent):
@@ -87,8 +87,8 @@ def tree_nodes(
     *,
     whole_tree: bool = False,
 ) -> list[TreeNode]:
-    """Return the rows of the tree: the changed pages below their parent pages, then the other changes, then the entries
-    in `commented`. Deleted pages keep their former positions. `whole_tree` adds the unchanged pages."""
+    """Return the rows of the changed pages below their parents, then the other changes, then `commented`. `whole_tree`
+    adds the unchanged pages."""
     by_key = {entry.key: entry for entry in entries}
     placed: set[str] = set()
     deleted = _deleted_by_parent(by_key, old_pages, {page.id for root in new_pages for page in root.walk()})
@@ -126,8 +126,7 @@ def tree_nodes(
 
 
 def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: EntryMarks) -> list[TreeNode]:
-    """Return the rows of an unchanged page with changed subpages. A chain of unchanged pages shares one row, such as
-    `Guides › Setup`. Empty without changed subpages."""
+    """Return the row of an unchanged page with changed subpages, such as `Guides › Setup`."""
     title = page.title or "Untitled"
     if all(node.kind == "group" and node.dim for node in children):
         return [replace(node, label=f"{title} › {node.label}") for node in children]
@@ -206,7 +205,7 @@ def walk_nodes(group: Iterable[TreeNode]) -> Iterator[TreeNode]:
 
 
 def describe_change(entry: ChangedPage) -> str:
-    """Return the text that is shown in place of a diff, such as the kind of the change and the changed settings."""
+    """Return the text that replaces a diff, such as the kind of the change."""
     if not entry.changes:
         return "This page has no changes. Press J to go to the next changed page."
     lines = [str(setting) for setting in entry.settings]
@@ -233,7 +232,7 @@ def entry_key_of(thread: Comment) -> str:
 
 
 def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Sequence[Comment]) -> str | None:
-    """Return the key of the next entry with an open thread, or of the previous one if `step` is -1."""
+    """Return the key of the next entry with an open thread. The previous one for `step` -1."""
     at = keys.index(current) if current in keys else -1
     among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
     with_open = {entry_key_of(each) for each in threads if each.is_open_thread}
@@ -241,7 +240,7 @@ def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Seq
 
 
 def no_more_threads(number: int, step: int) -> str:
-    """Return a message such as `No more open threads in #12`. The message is about previous threads if `step` is -1."""
+    """Return a message such as `No more open threads in #12`. `step` is -1 for previous threads."""
     direction, key, other = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")
     return f"No {direction} open threads in #{number}. Press {key} to go to the {other} open thread."
 
@@ -251,8 +250,7 @@ MAX_PARALLEL = 2
 MAX_AHEAD = 60
 """Maximum number of pages after the shown page that are compared in the background."""
 MAX_TEXT = 100_000
-"""Maximum number of characters of all pages with cached diffs. These diffs then take about 10 MB. Above this limit, the
-diffs shown longest ago are dropped."""
+"""Maximum number of characters of all pages with cached diffs (about 10 MB of memory)."""
 
 
 @dataclass(frozen=True)
@@ -420,7 +418,6 @@ class DiffCache:
         return sum(map(_length, self._cache.values()))
 
     def _version_operations(self, page: ChangedPage) -> tuple[GetPage | None, GetPage | None]:
-        """Return the operations that load the old and the new version of a page. None for a missing version."""
         revisions = self._revisions
         assert revisions is not None, "Pages are compared only after both revisions are known"
         assert revisions.old is not None, "Pages are compared only after both revisions are known"

@@ -89,7 +89,7 @@ class ChangedTree:
 
     @property
     def key(self) -> str:
-        """Key of the entry that commands act on: the page under the cursor of the diff, or the selected entry."""
+        """Key of the entry that commands act on."""
         key = self.cursor_key()
         return key if key is not None else str(self.widget.key)
 
@@ -191,8 +191,7 @@ class ChangedTree:
         self._view.query_one("#changes-title", ChangingText).update(Content("\n").join(lines))
 
     def _kind_lines(self) -> list[str]:
-        """Return lines such as `This page: 2 numbers, 1 link`. Blank lines are added if another page needed more lines,
-        so that the tree below does not move."""
+        """Return lines such as `This page: 2 numbers, 1 link`, and padding."""
         comparison, width = self._comparison, self.widget.size.width
         lines: list[str] = []
         if comparison.revisions is not None and (counts := comparison.diffs.kind_counts.get(self.key)):
@@ -235,7 +234,7 @@ class ChangedTree:
             self.widget.select_hidden(key)
 
     def next_key(self, step: int) -> str | None:
-        """Return the key of the next changed or commented page, or of the previous one if `step` is -1."""
+        """Return the key of the next changed or commented page. The previous one for `step` -1."""
         tree, selected_key = self.widget, self.key
         keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._entries)
         index = keys.index(selected_key) if selected_key in keys else -1
@@ -318,7 +317,7 @@ MAX_POSITIONS = 200
 
 
 class ViewedMarks:
-    """Viewed marks on the pages of a change request. A page loses its mark when a later revision changes the page."""
+    """Viewed marks on the pages of a change request. A page loses its mark when a later revision changes it."""
 
     def __init__(self, state: StateDb, change_request_id: str) -> None:
         self._state = state
@@ -340,8 +339,8 @@ class ViewedMarks:
         """Keys of the pages that changed after you viewed them."""
 
     def load(self, revision: str) -> str | None:
-        """Load the marks for `revision` and return None. If the stored marks are for an earlier revision, return that
-        revision: call `keep_unchanged` next."""
+        """Load the marks for `revision`. If the stored marks are of an earlier revision, return that revision. Call
+        `keep_unchanged` then."""
         before = self._state.get_fact(self._marks_key)
         before = before if isinstance(before, dict) else {}
         earlier = str(before.get("revision", ""))

@@ -70,7 +70,7 @@ class CheckedWrite(Generic[ChecksT]):
     describe_changes: Callable[[ChecksT, ChecksT], Awaitable[str]] | None = None
     """Returns the differences between two results of the checks, in sentences. Empty if they are unknown."""
     goes_live: bool = False
-    """True if the result goes live. The dialog then shows the age of the checks and ignores an early `y`."""
+    """True if the result goes live. The dialog then ignores an early `y`."""
 
 
 CHECKED_COMMANDS: Commands[CheckedDialog[Any]] = Commands(
@@ -85,7 +85,7 @@ CHECKED_COMMANDS: Commands[CheckedDialog[Any]] = Commands(
 
 
 class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
-    """Dialog with the checks of a write. No such dialog is opened with `y`, so pressing a key twice never confirms."""
+    """Dialog with the checks of a write. It is never opened with `y`, so a repeated key confirms nothing."""
 
     CONTEXT: ClassVar[str] = "checks before merging, updating, or reverting"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHECKED_COMMANDS,)

@@ -72,7 +72,7 @@ class Choices:
         return DialogDraft(self._app, f"conflict {self._id} {name}")
 
     def choose(self, name: str, kind: ChoiceKind | None) -> None:
-        """Store `kind` as the choice for a conflict. None clears the choice. The draft of your own text stays."""
+        """Store `kind` as the choice for a conflict. None clears the choice."""
         self._read()
         self._kinds.pop(name, None)
         if kind is not None:
@@ -96,7 +96,7 @@ class Choices:
 
 
 def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
-    """Let the user write the text for a conflict in the editor. Return True if the text is new and was chosen."""
+    """Let the user write the text for a conflict. Return True if a new text was chosen."""
     draft, earlier_choice = choices.draft_of(name), choices.by_name.get(name)
     # Blank lines around the text belong to the page, and editors add a final newline.
     initial = (draft.text or conflict.text(earlier_choice or MergeChoice("words")) or "").strip("\n")
@@ -126,7 +126,7 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
 
 
 def _keep_failed_edit(result: NotEdited, save_text: Callable[[str], str]) -> str:
-    """Store the text in the file of a failed editor. Return the hint for the user, or an empty text."""
+    """Store the text of a failed editor. Return a hint or an empty text."""
     content = read_back(result.kept) if result.kept is not None else result
     if isinstance(content, NotEdited) or save_text(content.text):
         return ""  # Nothing was stored, so the file is not deleted.
@@ -184,7 +184,7 @@ class _SavedEdits(NamedTuple):
     error: str = ""
     """Reason why not all edits were saved, in sentences. Empty if all were saved."""
     revision: str | None = None
-    """Revision after the last edit. None if `error` is set, or if the server did not send the revision."""
+    """Revision after the last edit. None if it is unknown or `error` is set."""
     overwrote: bool = False
     """True if these edits replaced a revision that another user saved meanwhile."""
 
@@ -233,8 +233,7 @@ async def _check_saved_pages(
     chosen: dict[str, MergeChoice],
     change_request: ChangeRequest,
 ) -> str:
-    """Return a warning if saved pages still have conflict markers, or if the server changed their text. Empty if not,
-    or if they could not be loaded."""
+    """Return a warning about conflict markers or server changes in saved pages."""
     marked = changed_by_server = 0
     pages = open_conflicts.resolved_pages(chosen)
     try:
@@ -266,8 +265,8 @@ class RequestConflicts:
         merged_request: ChangeRequest | None = None,
         on_written: Callable[[ChangeRequest, tuple[str, ...]], None] = lambda change_request, pages: None,
     ) -> None:
-        """`merged_request` is the merged change request whose conflicts `change_request` resolves. None if `load` has
-        to find it. `on_written` gets the change request and the IDs of its edited pages when no conflicts are left."""
+        """`merged_request` is the merged change request with the conflicts, or None if `load` must find it. When no
+        conflicts are left, `on_written` gets the change request and the IDs of its edited pages."""
         self.app, self.change_request, self.space = app, change_request, space
         self.at: ChangeRequestRef = change_request.ref(space)
         self._merged_request, self._on_written = merged_request, on_written
@@ -331,8 +330,8 @@ class RequestConflicts:
         )
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Save the choices, then call `close` with the IDs of the edited pages. `close` returns True and closes the
-        view if no conflicts are left."""
+        """Save the choices, then call `close` with the IDs of the edited pages. `close` returns True if it closes the
+        view."""
 
         def written(pages: tuple[str, ...]) -> None:
             if close(pages):
@@ -383,8 +382,8 @@ class MergedPreviewScreen(DiffPreviewScreen):
         send: Callable[[], None],
         why_not_send: Callable[[], str | None],
     ) -> None:
-        """`base_name` is the name of the version that the page is compared with. `location` is shown in the status
-        line. `why_not_send` returns the reason why the page cannot be saved, or None."""
+        """`base_name` names the version that the page is compared with. `why_not_send` returns why the page cannot be
+        saved, or None."""
         super().__init__(preview.title, location)
         self._preview = preview
         self._base_name, self._send = base_name, send

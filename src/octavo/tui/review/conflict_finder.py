@@ -46,7 +46,7 @@ _FIELD_LINE = re.compile(r"([a-z]\w*):(?: |$)", re.I)
 
 @dataclass(frozen=True)
 class MergeRevisions:
-    """IDs of the revisions of a merge. `base` is None if it is unknown. `mine` is the change request."""
+    """IDs of the revisions of a merge. `base` is None if unknown. `mine` is the change request."""
 
     base: str | None
     main: str
@@ -64,7 +64,7 @@ class ConflictedPage:
     source: str = field(default="", repr=False)
     """Current text of the page."""
     fields: FieldValues = field(default_factory=dict)
-    """Values of the conflicting fields, such as the title. The first conflict of the page decides all these fields."""
+    """Values of the conflicting fields, such as the title. The first conflict decides all of them."""
     is_unmarked: bool = False
     """True if the text has no conflict markers, so the conflicts come from merging the versions again."""
     main: str | None = field(default=None, repr=False)
@@ -93,8 +93,8 @@ class ConflictedPage:
         return heading[:MAX_TITLE_LENGTH] if heading else None
 
     def outcome(self, choices: Mapping[str, MergeChoice], label: str) -> tuple[str, tuple[AttributeChange, ...]]:
-        """Return the text with the choices applied, and the fields that differ from main. `label` names the change
-        request in conflict markers."""
+        """Return the text with the choices, and the fields that differ from main. `label` names the change request in
+        conflict markers."""
         first = self.conflicts[0][0]
         text = self.text({first: MergeChoice("main"), **choices} if self.fields else choices, label)
         settings = chosen_settings(self.fields, is_main=first not in choices or choices[first].kind != "request")
@@ -179,8 +179,7 @@ class OpenConflicts:
 async def merge_revisions(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, update_fact: Any
 ) -> MergeRevisions | None:
-    """Return the revisions of the merge, or of the last update from main. `update_fact` is the stored fact about an
-    update. None if they are unknown. Raises ApiError."""
+    """Return the revisions of the merge, or of the last update from main. None if unknown. Raises ApiError."""
     stored = stored_revisions(update_fact)
     if change_request.status == "merged":
         revision = await _load_revision(live, at, change_request.revision_merged)
@@ -212,8 +211,7 @@ def stored_revisions(update_fact: Any) -> MergeRevisions | None:
 
 
 async def _find_last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
-    """Return the first revision from `start` on that updates from main, is `first` or has no parents. None if
-    unknown."""
+    """Return the last update from main, else the first revision. None if unknown."""
     revision_id = start
     for _ in range(MAX_ANCESTORS):
         if (revision := await _load_revision(live, at, revision_id)) is None:
@@ -244,9 +242,8 @@ async def find_conflicts(
     server_revisions: MergeRevisions | None = None,
     resolved_pages: Collection[str] = (),
 ) -> OpenConflicts:
-    """Return the conflicts in the `changed` pages and outside texts. Raises ApiError. `revisions` are the revisions of
-    the merge. If they or their base are unknown, `server_revisions` are used, for which the server reported
-    conflicts. Pages without conflict markers are merged again, except `resolved_pages`."""
+    """Return the conflicts in the `changed` pages and outside texts. The server reported conflicts for
+    `server_revisions`, which are used if `revisions` are not fully known. Raises ApiError."""
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changed.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]
@@ -301,8 +298,8 @@ class _PageReader:
     async def find_on_page(
         self, page: Page, fields: FieldValues, *, merges_unmarked: bool, has_server_conflicts: bool
     ) -> ConflictedPage | None:
-        """Return a page with its conflicts. None without conflicts. With `merges_unmarked`, a page without conflict
-        markers is merged again. With `has_server_conflicts`, the server reported conflicts."""
+        """Return a page with its conflicts. None without conflicts. `merges_unmarked` also merges a page without
+        conflict markers."""
         source = await self._load_text(self.at, page.id)
         markers = find_markers(source)
         if not markers and not merges_unmarked:

@@ -326,8 +326,8 @@ class ConflictsScreen(View):
         )
 
     def why_not_send(self, page: str = "") -> str | None:
-        """Return the reason why the choices cannot be saved. None if they can be saved. With the ID `page`, only
-        choices for the text of this page count."""
+        """Return why the choices for the text of `page` cannot be saved, or None. If `page` is empty, check all
+        choices."""
         if (why := self._why_not_editable()) is not None or self._open_conflicts is None:
             return why
         found = self._open_conflicts.of_page(page)
@@ -447,7 +447,7 @@ class ConflictsScreen(View):
     # Sending
 
     def send_choices(self, page: str = "") -> None:
-        """Save the choices in the background. With the ID `page`, save only the choices for the text of this page."""
+        """Save the choices for the text of `page` in the background. If `page` is empty, save all choices."""
         if self._open_conflicts is not None and not self._is_sending:
             self._is_sending = True
             self._draw_head()
@@ -486,7 +486,7 @@ _SIGNS = {"deleted": "−", "moved": "→", "order": "→"}
 
 
 def conflict_row(item: ConflictedPage | TreeConflict, choices: Mapping[str, MergeChoice]) -> Row:
-    """Return the row of a page with its number of resolved conflicts, or the row of a tree conflict."""
+    """Return the row of a page or of a tree conflict."""
     is_resolved = not item.unresolved(choices)
     if isinstance(item, TreeConflict):
         text = Content.assemble((_SIGNS.get(item.kind, "~"), "$warning"), " ", safe(item.title))

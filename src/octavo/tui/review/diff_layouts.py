@@ -48,8 +48,7 @@ ThreadRows = Callable[[ChangedPage, TwoVersionAnchors], Mapping[str, Sequence[Th
 
 
 class SinglePageLayout:
-    """Shows the diff of the selected entry in the pane `#diff`. For an entry without a diff, the view has the class
-    `-words`, and `#words` shows a description."""
+    """Shows the diff of the selected entry in the pane `#diff`, or a description in `#words`."""
 
     def __init__(
         self,
@@ -65,7 +64,7 @@ class SinglePageLayout:
         self._shown: tuple[ChangedPage, ComparedRevisions] | None = None
         """Shown entry and compared revisions."""
         self._failed: tuple[ChangedPage, ComparedRevisions, datetime | None] | None = None
-        """Entry that could not be loaded, its revisions, and the time of the list of changes. `retry` loads it."""
+        """Entry that could not be loaded, its revisions, and the time of its list."""
         self._anchors: TwoVersionAnchors | None = None
         """Anchors of the threads in both versions of the shown entry. None while they are loading."""
 
@@ -83,7 +82,7 @@ class SinglePageLayout:
         return key == self.shown_key
 
     def documents(self, key: str) -> tuple[Document, Document] | None:
-        """Return the old and the new version of an entry. None if the entry is loading or not shown."""
+        """Return the old and the new version of an entry. None if the entry is not shown."""
         anchors = self.anchors(key)
         return anchors.documents if anchors is not None else None
 
@@ -173,7 +172,7 @@ def with_settings(entry: ChangedPage, compared: PageComparison) -> PageCompariso
 
 
 class AllPagesLayout:
-    """Shows all changed pages one below the other in the pane `#scroll`. Only pages near the cursor are loaded."""
+    """Shows all changed pages one below the other in `#scroll`. Only pages near the cursor are loaded."""
 
     def __init__(
         self,
@@ -197,7 +196,7 @@ class AllPagesLayout:
         self._revisions: ComparedRevisions | None = None
         self._loading: set[str] = set()
         self._loaded_in_search: set[str] = set()
-        """Keys of the pages that were loaded during this search. The search does not load a dropped page again."""
+        """Keys of the pages that this search has loaded."""
         self._failed: set[str] = set()
         self._fetched_at: datetime | None = None
         """Time of the list of changes that `show` used last."""
@@ -208,7 +207,7 @@ class AllPagesLayout:
         self._pending_key = ""
         """Key of the page to go to as soon as its lines exist. Empty if there is none."""
         self._key_to_restore = ""
-        """Key of the page to open at its last reading position as soon as it is loaded. Empty if there is none."""
+        """Key of the page to open at its last reading position, or empty."""
 
     @property
     def pane(self) -> DiffView:
@@ -262,8 +261,8 @@ class AllPagesLayout:
     # The page that commands act on
 
     def sync_with_tree(self) -> str | None:
-        """Move the cursor of the diff to the selected entry, or select the page under the cursor if the cursor moved.
-        Return the key of the page. None if this layout is off or the tree is empty."""
+        """Move the cursor to the page selected in the tree, or select the page at the cursor. Return its key. None if
+        this layout is off or the tree is empty."""
         tree, navigation = self._pages.widget, self.navigation
         if not self.is_on or not tree.keys:
             return None
@@ -321,7 +320,7 @@ class AllPagesLayout:
         return key in self._sections and self.navigation.contents.page is self._sections[key]
 
     def documents(self, key: str) -> tuple[Document, Document] | None:
-        """Return the old and the new version of a page. None while the page is loading, or if it has no text."""
+        """Return the old and the new version of a page. None if it has no text or is not loaded."""
         section = self._sections.get(key)
         return section.documents if section is not None else None
 

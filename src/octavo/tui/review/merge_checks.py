@@ -51,7 +51,7 @@ ALREADY_ON_MAIN = "Main already has these changes."
 NO_CHANGES = "There are no changes to merge."
 ARCHIVE_HINT = "Press L to archive this change request."
 MAX_NAMED_USERS = 8
-"""Maximum number of users in merge rules whose names are loaded. The dialog shows the IDs of the others."""
+"""Maximum number of users in merge rules whose names are loaded."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def why_blocked(checks: Checks) -> str:
 
 
 def why_number_required(checks: Checks) -> str:
-    """Return the reason why you have to type the number of the change request. Empty if `y` is enough."""
+    """Return why you have to type the number of the change request. Empty if `y` is enough."""
     if checks.conflicts:
         return "Pages may conflict"
     if checks.titles_with_new_markers:
@@ -200,7 +200,7 @@ class _Effects:
     titles_with_new_markers: tuple[str, ...] = ()
     """Titles of pages with new conflict markers in their text."""
     duplicates: tuple[DuplicatePage, ...] = ()
-    """Pages that get a sibling of the same name. Only filled if the change request is up to date."""
+    """Pages that get a sibling of the same name. Empty if the change request is outdated."""
 
 
 async def _load_effects(
@@ -345,8 +345,8 @@ class ListPrediction:
 async def predict_for_list(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None, since: datetime
 ) -> ListPrediction | None:
-    """Predict the merge of a change request in a list. A cached list of its changes is used if it was requested after
-    `since`. None if a revision cannot be read. Raises ApiError."""
+    """Predict the merge of a change request in a list. None if unknown. Changes requested before `since` are fetched
+    again. Raises ApiError."""
     changed = await live.fetch(content.ListChanges(at=at, limit=1000), since=since)
     prediction = await predict_conflicts(live, at, change_request, changed, main=main)
     if not prediction.is_known:
@@ -418,7 +418,7 @@ def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction)
 
 
 def merged_text_facts(prediction: ConflictPrediction) -> list[Fact]:
-    """Return a row for each paragraph that will be merged word by word, so that you can check it."""
+    """Return rows for paragraphs that will be merged word by word."""
     quotes = [
         f"{each.name}: “{short_texts.shorten(' '.join(each.text.split()), MAX_QUOTE_LENGTH)}”"
         for each in prediction.suggestions[:3]
@@ -482,7 +482,7 @@ def sign_of(change: content.Change) -> str:
 
 
 def rule_facts(rules: MergeRules, candidate: MergeCandidate) -> Iterator[Fact]:
-    """Yield a row with the number of met rules, then a row for each unmet rule and each rule that Octavo cannot check."""
+    """Yield a row with the number of met rules, then rows for unmet and unchecked rules."""
     if not rules.is_known:
         yield Fact("care", "merge rules", "unknown: the server will check the rules when you merge")
         return

@@ -103,8 +103,8 @@ def pages_to_revert(changes: Sequence[Change]) -> str:
 
 
 async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
-    """Merge the checked revision, show the result and return an empty string. If the change request or main has changed
-    since the checks, send nothing and return the changes in sentences."""
+    """Merge the checked revision and show the result. If the change request or main has changed, return the changes
+    instead. Else return an empty text."""
     change_request = checked.change_request
     name = f"#{change_request.number}"
     with show_progress(app, f"Merging {name}…") as show:
@@ -201,8 +201,7 @@ def why_not_in_bulk(checks: Checks) -> str:
 async def check_queued(
     live: Live, queued: QueuedMerge, earlier: CheckedMerges = (), linters: Sequence[Linter] = ()
 ) -> MergeReadiness:
-    """Check whether `queued` can be merged after the `earlier` merges. Only `linters` that block merges run. If the
-    checks cannot be loaded, the result has the reason."""
+    """Check whether `queued` can be merged after the `earlier` merges. Only `linters` that block merges run."""
     try:
         checks = await run_checks(live, queued.at, linters)
         reason = why_not_in_bulk(checks) or await _why_not_merge_after(live, queued, checks, earlier)
@@ -276,7 +275,7 @@ async def merge_in_order(
     linters: Sequence[Linter] = (),
 ) -> BulkMergeResult:
     """Check and merge the change requests in order. Stop at the first problem, or when `may_continue()` is False.
-    `shown_checks` are the checks on screen. `show_fact` gets the index and the new row of a change request."""
+    `show_fact` gets the index and new row of a change request."""
     merged: list[str] = []
     for number, (queued, shown) in enumerate(zip(queue, shown_checks, strict=True)):
         if not may_continue():

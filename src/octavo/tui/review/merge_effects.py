@@ -185,8 +185,8 @@ def _new_images_without_text(new_texts: Mapping[str, str], old_texts: Mapping[st
 async def check_reverts(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed: Sequence[str]
 ) -> tuple[Fact, ...]:
-    """Return the row about lines that the merge would revert: lines that main changed after the change request was
-    created, but the change request did not. Empty without such lines or if a revision cannot be read."""
+    """Return the row about newer lines of main that the merge would revert. Empty if there are none or a revision is
+    missing."""
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main, or its first revision is unknown.
     started = at.revision_ref(change_request.revision_initial or "")
@@ -330,7 +330,7 @@ async def _redirect_sources(live: Live, space: Space, site: Site) -> list[str] |
 
 
 def _is_redirected(path: str, sources: set[str]) -> bool:
-    """Return True if a redirect starts at the path. The space path on the site may come before it."""
+    """Return True if the source of a redirect ends in `path`."""
     wanted = f"/{path}".rstrip("/")
     return any(unquote(source).rstrip("/").endswith(wanted) for source in sources) if wanted else False
 

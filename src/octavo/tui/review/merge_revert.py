@@ -108,7 +108,7 @@ def plan_facts(plan: RevertPlan) -> tuple[Fact, ...]:
 
 
 async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:
-    """Revert the merge in a new change request. An incomplete revert continues in the draft with the same title."""
+    """Revert the merge in a new change request. An incomplete revert is continued."""
     with show_progress(app, f"Reverting #{merged.number}…"):
         try:
             sentence, at = await _write_revert(app, space, merged)
@@ -127,7 +127,7 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
-    """Write the revert into a draft, and open it for review. Return a message, and the draft or None if incomplete."""
+    """Write and open the revert. Return a message, and the draft unless incomplete."""
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:
@@ -236,8 +236,8 @@ class RevertPlan:
 async def load_revisions(
     live: Live, space: SpaceRef, change_request: ChangeRequest, now: str | None
 ) -> RevertRevisions | None:
-    """Load the revisions before and after a merge, and the revision `now` (main if None). None if the server does not
-    return the revisions of the merge. Raises ApiError."""
+    """Load the revisions before and after a merge, and the revision `now` (main if None). None if those of the merge
+    are unknown. Raises ApiError."""
     if change_request.revision_merged is None:
         return None
     merged = await live.cached_or_fetch(content.Get(at=space.revision_ref(change_request.revision_merged)))

@@ -62,7 +62,7 @@ class BlamedBlock:
 
     @property
     def change_request(self) -> ChangeRequest | None:
-        """Change request that wrote the block. None if the block was edited on main or its origin is unknown."""
+        """Change request that wrote the block. None if unknown, or edited on main."""
         return self.origin.version.change_request if self.origin is not None else None
 
 

@@ -54,7 +54,7 @@ _UNKNOWN_CHANGE = "Words changed or are gone since this comment."
 
 
 _Goal = int | str | Comment | links.AnchorLink
-"""Place on a page: a thread, a heading, the key of a block, or an open thread (1 for the first, -1 for the last)."""
+"""A thread, a heading, a block key, or the first (1) or last (-1) open thread."""
 
 
 class _PendingStep(NamedTuple):
@@ -101,7 +101,7 @@ class WordChanges:
                 self._move(entry, anchors.new_key(thread))
 
     def _move(self, entry: OutboxEntry, key: str) -> None:
-        """Move a pending comment to the block `key`. A suggestion is not moved, because it is for the old words."""
+        """Move a pending comment to the block `key`. Suggestions are not moved."""
         op = entry.op
         if not isinstance(op, comments.Create) or op.node == key or find_suggestions(op.body.markdown):
             return
@@ -115,8 +115,8 @@ class WordChanges:
             await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
 
     def change_sentence(self, thread: Comment, head: str | None) -> str:
-        """Return a sentence about the change of the words under a thread. If it ends with a colon, the old words
-        follow. Empty for unchanged words on the revision `head`."""
+        """Return a sentence about the change of the words under a thread. May be empty. If it ends with a colon, the
+        old words follow."""
         node, page = thread.target.node, thread.target.page
         if node is None or page is None:
             return ""
@@ -131,7 +131,7 @@ class WordChanges:
         return "Words have not changed since this comment." if is_earlier else ""
 
     def pending_mark(self, entry: OutboxEntry) -> str:
-        """Return a phrase about changed words under a pending comment, such as `words are gone`, or an empty text."""
+        """Return a phrase about changed words under a pending comment, such as `words are gone`. May be empty."""
         change = self._changes_by_thread.get(entry.created_id)
         thread = next((each for each in self._threads.comments if each.id == entry.created_id), None)
         if thread is not None and (title := self.moved_to(thread)):
@@ -467,7 +467,7 @@ class PageDiff:
         return self.pane.cursor.current()
 
     def _row_block(self, row: Block) -> str | None:
-        """Return the block key of the draft or finding in `row`, empty for the page. None for other rows."""
+        """Return the block key of the draft or finding in `row`. None for other rows."""
         if (found := self._findings.finding_of_row(row)) is not None:
             return found.finding.block
         draft_key = row.key.removeprefix(DRAFT_PREFIX)

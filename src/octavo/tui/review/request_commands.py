@@ -225,8 +225,8 @@ def reviewer_choices(
     change_request: ChangeRequest,
     recent: Sequence[str],
 ) -> list[Choice[str]]:
-    """Return the people in the order of the dialog: requested reviewers, earlier reviewers, `recent` reviewers, others
-    by name, then people who cannot review. `requests` has the review requests by user ID."""
+    """Return the people in the order of the dialog, which begins with requested reviewers. `requests` has the review
+    requests by user ID. `recent` has IDs of recent reviewers."""
     reviews_by_id = {review.reviewer.id: review for review in reviews}
     people_ids = {user.id for user, _ in people}
     others = [
@@ -376,7 +376,7 @@ def comment_on_whole(app: Shell, target: RequestTarget) -> None:
 
 
 why_no_comment_on_whole = requires("comment")
-"""Function that returns the reason why you cannot comment on the change request as a whole. None if you can."""
+"""Returns why you cannot comment on the change request as a whole. None if you can."""
 
 
 REQUEST_COMMANDS: Commands[RequestTarget] = Commands(

@@ -65,10 +65,10 @@ class Comparison:
         on_new_base: Callable[[], None],
         opens_at_review: bool,
     ) -> None:
-        """With `opens_at_review`, a change request that was edited after your last review is first compared with the
-        reviewed revision. `on_change` is called when the changed pages or `error_text` change. `on_diff` is called with
-        each compared page. `on_reviews` is called when the reviews or the predicted conflicts change. `on_new_base` is
-        called when the changes since another old revision are loaded."""
+        """`opens_at_review` compares with the revision of your last review first. `on_change` is called when the
+        changed pages or `error_text` change. `on_diff` is called with each compared page. `on_reviews` is called when
+        reviews or predicted conflicts change. `on_new_base` is called when the changes since another old revision are
+        loaded."""
         self._view, self._on_change, self._on_diff = view, on_change, on_diff
         self._on_reviews, self._on_new_base = on_reviews, on_new_base
         self.change_request = change_request.with_space(space)
@@ -135,8 +135,7 @@ class Comparison:
             self.diffs.drop_hidden()
 
     def replace_worker(self, group: str, work: WorkType[None]) -> None:
-        """Run `work` and cancel the other workers of `group`. Takes a function, because Python warns about a coroutine
-        that is canceled before it starts."""
+        """Run `work` and cancel the other workers of `group`. Takes a function, not a coroutine."""
         self._view.run_worker(work, exclusive=True, group=group)
 
     @property

@@ -79,7 +79,7 @@ class _PageToCheck:
 
 
 class RequestFindings:
-    """Findings on the changed pages of a change request. Pages are checked one at a time in the background."""
+    """Findings on the changed pages of a change request. Pages are checked in the background."""
 
     def __init__(self, view: View, change_request_id: str, space: SpaceRef, on_change: Callable[[str], None]) -> None:
         """`on_change` is called with the key of a page when the findings on the page have changed."""
@@ -261,8 +261,8 @@ async def _load_headings(
 
 
 async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
-    """Return the row about findings on added words, which never blocks a merge. Empty if all pages were checked without
-    findings. `changed` has the IDs of the changed pages. Raises ApiError."""
+    """Return the row about findings on added words. Empty if all pages were checked without findings. `changed` has
+    page IDs. Raises ApiError."""
     context = _link_context(trees.new_tree, trees.head)
     loaded_pages: dict[str, CheckedPage] = {}
     titles: list[str] = []
@@ -300,8 +300,7 @@ class LinterRuns:
         self._slots = asyncio.Semaphore(MAX_LINTERS)
 
     async def findings(self, page: LintedPage) -> PageFindings:
-        """Return the findings of all linters on a page by block, and a sentence in `failures` for each failed
-        linter."""
+        """Return the findings of all linters on a page by block, and a sentence for each failed linter."""
         outcomes = await asyncio.gather(*(self._run(linter, page) for linter in self._linters))
         all_findings = [each for findings, _ in outcomes for each in findings]
         return PageFindings(
@@ -341,8 +340,8 @@ def _read_findings(linter: Linter, output: bytes, page: LintedPage, text: str) -
 async def check_linters(
     live: Live, trees: MergeTrees, changed: Sequence[str], space: Space, linters: Sequence[Linter]
 ) -> tuple[Fact, ...]:
-    """Return the row about linters, which blocks a merge with findings on added words or with unchecked pages. Empty
-    without linters. `changed` has the IDs of the changed pages."""
+    """Return the row about linters. Findings and failures block the merge. Empty without linters. `changed` has page
+    IDs."""
     chosen = linters_for(linters, space.title, space.id)
     if not chosen:
         return ()

@@ -159,13 +159,13 @@ ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[obje
     "threads": ("most open threads first", lambda _, status: (-status.threads,)),
     "author": ("by author", lambda each, _: (fold(each.author_name),)),
 }
-"""Sort orders by key. Each has a name and a function that returns the sort key of a change request."""
+"""Sort orders by key, with their names and sort keys."""
 
 
 EMPTY_TEXT, EMPTY_HINT = "No change requests with this status.", "] next tab   ctrl+n new change request"
 STATUS_NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
 CHECKED_AT_ONCE = 200
-"""Number of change requests that the filters check first. At the end of the list, they check as many more."""
+"""Number of change requests that the filters check at first, and again at the end of the list."""
 _ROW_MARGIN = 6
 """Number of cells of a row that are not free for the second line."""
 SIGNS = {
@@ -251,7 +251,7 @@ class RequestListScreen(ListView[ChangeRequest]):
         self._has_unchecked = False
         """True if the list has more change requests than the filters check."""
         self._progress = ""
-        """Text in the status line, such as ` · checking 12 more`. Empty if no change request is being checked."""
+        """Text in the status line, such as ` · checking 12 more`, or empty."""
         self.statuses = StatusLoader(self, self._on_status_changed)
         self._follow_delay = Delay(self)
         self._redraw_delay = Delay(self)

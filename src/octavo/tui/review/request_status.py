@@ -95,8 +95,8 @@ def needs_prediction(change_request: ChangeRequest) -> bool:
 
 
 def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Content:
-    """Return a line with the labels, such as the space and the author, and the facts of the status. To fit in `width`
-    cells, facts are shortened first, then labels are omitted."""
+    """Return a line with the labels and the facts of the status. Facts are shortened first, then labels are omitted, to
+    fit in `width` cells."""
     facts, labels = status_facts(status), [each for each in labels if each]
     levels = [0] * len(facts)
 
@@ -120,8 +120,7 @@ def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Con
 
 
 def status_facts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
-    """Return the texts and the style of each fact to show. The texts are its long, short and shortest form, such as `●
-    2 open threads`, `● 2 threads` and `● 2`."""
+    """Return three texts and the style of each fact, such as `● 2 open threads`, `● 2 threads`, `● 2`."""
     facts: list[tuple[tuple[str, str, str], str]] = []
     if status.is_requested_from_me:
         facts.append((("○ your review requested", "○ review requested", "○ review"), "$primary"))
@@ -155,7 +154,7 @@ def _join_names(names: Sequence[str]) -> str:
 
 
 def _first_names(names: Sequence[str]) -> str:
-    """Return the given names of two people and the number of the others, such as `Noor, Ada and 2 more`."""
+    """Return names such as `Noor, Ada and 2 more`."""
     return _join_names([name.split()[0] if name.split() else name for name in names])
 
 
@@ -166,8 +165,7 @@ def merged_by(change_request: ChangeRequest) -> str:
 
 
 def first_line(change_request: ChangeRequest, space: str, signs: Sequence[tuple[str, str]], width: int) -> Content:
-    """Return the first line of a change request: number, title, space, author, age and `signs`. A narrow line has no
-    space and author, and a truncated title."""
+    """Return the first line of a change request. `width` is in cells."""
     done = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
     facts = " · ".join(each for each in (space, change_request.author_name, done) if each)
     title = Content.assemble((f" #{change_request.number} ", "$octavo-muted"), (change_request.title, "bold"))
@@ -191,10 +189,8 @@ def status_signs(
     proposed: int,
     is_on_main: bool,
 ) -> list[tuple[str, str]]:
-    """Return the texts and styles of the signs in the first line: status, reviews and counts. `conflicts` counts pages
-    that may conflict with main, and `unresolved` counts pages with conflict markers. `pending` counts your pending
-    comments, and `proposed` counts the notes that programs propose. `is_on_main` is True if main already has all
-    changes."""
+    """Return the texts and styles of the signs in the first line. `conflicts` counts pages that may conflict with main,
+    `unresolved` those with conflict markers. `is_on_main` is True if main already has all changes."""
     signs: list[tuple[str, str]] = [(f" {change_request.status} ", "bold $foreground on $panel")]
     approved = [review for review in reviews if not review.outdated and review.status == "approved"]
     rejections = [review for review in reviews if not review.outdated and review.status != "approved"]
@@ -222,7 +218,7 @@ def status_signs(
 
 
 def _outdated_note(change_request: ChangeRequest, reviews: Sequence[Review]) -> str:
-    """Return a note such as ` (outdated)` or ` (1 outdated)` about reviews of earlier revisions, or an empty text."""
+    """Return a note about reviews of earlier revisions, such as ` (outdated)`, or empty."""
     outdated = sum(review.revision not in (None, change_request.revision) for review in reviews)
     if outdated == len(reviews):
         return " (outdated)"
@@ -237,8 +233,8 @@ def reviewer_list(
     changed_since: Mapping[str, int],
     me: str,
 ) -> Content:
-    """Return the reviews, the requested reviewers, the contributors and the description. `changed_since` has the number
-    of pages that changed after each reviewed revision, by revision. `me` is your user ID."""
+    """Return the reviews, the requested reviewers, the contributors and the description. `changed_since` has numbers of
+    changed pages by reviewed revision."""
     lines = [_review_line(change_request, review, changed_since, me) for review in reviews if not review.outdated]
     parts = [_under_heading("REVIEWERS", lines)] if lines else []
     requested_lines: list[Content] = []

@@ -179,7 +179,6 @@ DRAW_DELAY = 0.3
 
 
 def _is_whole_selected(view: ChangeRequestScreen) -> bool:
-    """Return True if the list has the focus or no page is shown. A comment is then on the whole change request."""
     return view.focused is not view.main_pane or view.page_diff.visible_page is None
 
 

@@ -70,7 +70,7 @@ def discard_note(app: Shell, note: ProposedNote) -> None:
 
 
 def edit_and_accept(app: Shell, note: ProposedNote) -> None:
-    """Let the user edit the text of a proposed note. Saving the text turns the note into a pending comment."""
+    """Let the user edit a proposed note. Saving turns the note into a pending comment."""
     draft_key = f"held {note.id}"
 
     def save(text: str) -> None:
@@ -119,7 +119,7 @@ def why_no_withdrawal(app: Shell, target: RequestTarget) -> str | None:
 
 
 def why_no_pending_comments(app: Shell, target: RequestTarget) -> str | None:
-    """Return the reason why the list of pending comments and proposed notes is empty. None if it is not empty."""
+    """Return why the list of pending comments and proposed notes is empty. None if it is not."""
     if pending_comments_of(app, target) or proposed_notes_of(app, target):
         return None
     return (
@@ -138,7 +138,7 @@ def proposed_notes_of(app: Shell, target: RequestTarget) -> tuple[ProposedNote, 
 
 
 def open_pending_comments(app: Shell, target: RequestTarget) -> None:
-    """List pending comments and proposed notes. Show the chosen one on its page, or else open the change request."""
+    """List pending comments and proposed notes, and show the chosen one."""
 
     def on_answer(chosen: ListedComment) -> None:
         if isinstance(chosen, ProposedNote) and target.show_block is not None:
@@ -319,8 +319,8 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
         titles: Mapping[str, str],
         pending_note: Callable[[OutboxEntry], str],
     ) -> None:
-        """`name` names the change request. `titles` has its page titles by page ID. `pending_note` returns a phrase if
-        the words under a pending comment have changed, else an empty text."""
+        """`name` names the change request. `titles` has page titles by page ID. `pending_note` returns a phrase about
+        changed words, or an empty text."""
         super().__init__()
         self._at, self._request_name, self._titles, self._pending_note = at, name, titles, pending_note
         self._unobserve: Callable[[], None] = lambda: None

@@ -84,7 +84,7 @@ def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
 
 
 def _toggle_messages(app: Shell, requests: Sequence[ChangeRequest]) -> tuple[str, str]:
-    """Return the action for an error message, such as `mark #7 as ready for review`, and the message of success."""
+    """Return an action such as `mark #7 as ready for review`, and its success message."""
     is_draft = requests[0].status == "draft"
     names = _name_with_space(app, requests[0]) if len(requests) == 1 else plural(len(requests), "change request")
     if is_draft:
@@ -167,8 +167,7 @@ async def _report(app: Shell, session: Session, write: UnfinishedWrite) -> None:
     with suppress(NotSaved):
         merge = op if isinstance(op, change_requests.Merge | change_requests.UpdateFromMain) else None
         if merge is not None or write.later_writes:
-            # The name is loaded before `finish_unfinished` deletes the lock. If Octavo is closed here, the next start
-            # reports the result.
+            # Load the name first: `finish_unfinished` deletes the lock that a restart needs.
             name = await _name_of(session, merge) if merge is not None else ""
             result = await finish_unfinished(session.live, write)
             if result is None:
@@ -190,7 +189,7 @@ def _suggestions_message(result: SendResult[object], ago: str) -> str:
 
 
 async def _name_of(session: Session, op: change_requests.Merge | change_requests.UpdateFromMain) -> str:
-    """Return the number of a change request, such as `#7`, or “a change request” if it cannot be loaded."""
+    """Return `#7` for example, or “a change request” if it cannot be loaded."""
     try:
         return f"#{(await session.live.cached_or_fetch(change_requests.Get(at=op.at))).number}"
     except ApiError:
@@ -229,7 +228,7 @@ class RequestTarget:
     show_pending_comment: Callable[[OutboxEntry], None] | None = None
     """Shows a pending comment in the view. None if the view cannot show comments."""
     show_block: Callable[[str, str], None] | None = None
-    """Shows a block: called with the IDs of the page and of the block. None if the view cannot show blocks."""
+    """Shows a block. Called with the IDs of the page and of the block. None if the view cannot do so."""
     show_edited: Callable[[tuple[str, ...]], None] | None = None
     """Shows the pages with these IDs after an edit. None if the view cannot show pages."""
 
@@ -325,8 +324,8 @@ def acts_on_selection(target: RequestTarget) -> bool:
 
 
 def for_one_or_several(why_not: WhyNot) -> WhyNot:
-    """Return a `why_not` function that allows a selection of up to `MAX_REQUESTS` change requests. The confirmation
-    then says which of them cannot change. `why_not` decides for a single change request."""
+    """Return a `why_not` function that allows a selection of up to `MAX_REQUESTS` change requests. `why_not` decides
+    for a single one."""
 
     def reason(app: Shell, target: RequestTarget) -> str | None:
         if not acts_on_selection(target):

@@ -128,7 +128,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self.show_position()
 
     def _summary(self, thread: Comment) -> ThreadSummary:
-        """Return the row of a thread. An applied suggestion is left out of the text, because the diff shows it."""
+        """Return the row of a thread, without an applied suggestion in its text."""
         result, is_included = self._inapplicable.get(thread.id), thread.id in self._included
         status = "will be applied" if is_included else "left out"
         if result is not None:
@@ -150,7 +150,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
 
     @property
     def _selected_thread_id(self) -> str:
-        """ID of the selected thread, or of the first thread below the selected block. Empty without such a thread."""
+        """ID of the selected thread, or of the first thread below the selected block."""
         selected, units = self.view.cursor.current(), self.view.contents.shown_diff.units
         if selected is None:
             return ""
@@ -231,7 +231,7 @@ class SuggestionReview:
         return [(target, each) for each in messages if find_suggestions(each.body.text)]
 
     def why_not_apply(self, app: Shell) -> str | None:
-        """Return the reason why the suggestion of the selected thread cannot be applied. None if it can be applied."""
+        """Return why the suggestion of the selected thread cannot be applied, or None."""
         if self._diff.page_discussion.selected_thread is None:
             return self._diff.page_discussion.why_no_thread
         messages = self._suggesting_messages()

@@ -478,7 +478,7 @@ def _context(row: TermRow, line_count: int) -> Content:
 
 
 def _partial_note(results: TermResults) -> str:
-    """Return a note such as `3 of 9 pages are searched`. Empty if the search is complete or failed."""
+    """Return a note such as `3 of 9 pages are searched`. May be empty."""
     searched = f"{results.searched} of {results.total} pages are searched"
     if not results.is_complete:
         return f"Searching… {searched}"

@@ -44,7 +44,7 @@ class TreeConflict:
     position: tuple[str | None, int] = (None, 0)
     """ID of the parent page, and position below the parent, of a deleted page."""
     main_revision: str = ""
-    """ID of the revision of main with the conflicting change. A stored choice is valid for this revision only."""
+    """ID of the revision of main with the conflicting change."""
 
     @property
     def name(self) -> str:
@@ -97,8 +97,8 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeCho
 def find_tree_conflicts(
     revisions: RevisionTriple, current: PageTree
 ) -> tuple[list[TreeConflict], dict[str, FieldValues]]:
-    """Return the tree conflicts between main and a change request, and the fields that both changed, by page ID.
-    `current` is the page tree of the change request."""
+    """Return the tree conflicts with main, and the conflicting fields by page ID. `current` is the page tree of the
+    change request."""
     page_ids = pages_to_read(revisions, None)
     # Texts are left out, because conflict markers show the conflicts in texts.
     predicted = predict_merge(revisions, dict.fromkeys(page_ids, ("", "", ""))).conflicts
@@ -143,7 +143,7 @@ def _conflicting_fields(page_id: str, trees: Sequence[PageTree]) -> FieldValues:
 
 
 def chosen_settings(fields: FieldValues, *, is_main: bool) -> tuple[AttributeChange, ...]:
-    """Return the fields with their values in main and after a choice: main if `is_main`, else the change request."""
+    """Return the fields with their values in main and after a choice. `is_main` chooses main."""
     return tuple(
         AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if is_main else mine))
         for name, (main, mine) in fields.items()
@@ -190,8 +190,7 @@ def _tree_conflict(
 def _deletion_conflict(
     page: Page, title: str, trees: Sequence[PageTree], current: PageTree, deletions: Collection[str]
 ) -> TreeConflict:
-    """Return the conflict about a page that was deleted in one version and changed in the other, or lost its parent.
-    `deletions` has the IDs of all such pages."""
+    """Return the conflict about a deleted or displaced page. `deletions` has all such IDs."""
     is_in_base, is_in_main, is_in_mine = (tree.find(page.id) is not None for tree in trees)
     if not is_in_base or is_in_main == is_in_mine:
         summary = "The parent of this page was deleted. This page was kept and moved to the position of its parent."
@@ -220,7 +219,7 @@ def _subpage_ids(page: Page, excluded: Collection[str]) -> frozenset[str]:
 
 
 def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, current: PageTree) -> TreeConflict | None:
-    """Return the conflict about a page that was moved in both versions. None if it need not be moved."""
+    """Return the conflict about a moved page, or None."""
     parent, index = _parent_page_and_index(own_tree, page.id)
     if (parent.id if parent is not None else None, index) == _parent_and_index(current, page.id):
         return None
@@ -266,7 +265,7 @@ _DESCRIPTIONS = {
 
 
 def _parent_page_and_index(tree: PageTree, page_id: str) -> tuple[Page | None, int]:
-    """Return the parent of a page (None at the top level), and the index of the page among its siblings."""
+    """Return the parent of a page, or None, and the index below it."""
     parent, siblings = tree.parent_of(page_id), tree.siblings(page_id)
     return parent, next(index for index, page in enumerate(siblings) if page.id == page_id)
 

@@ -175,8 +175,8 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
 
 
 async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
-    """Update the change request, show the result and return an empty string. `on_conflicts` is called for conflicts. If
-    the change request or main has changed since `preview`, send nothing and return the changes in sentences."""
+    """Update the change request and show the result. If the change request or main has changed, return the changes
+    instead. Else return an empty text."""
     change_request = preview.change_request
     # The update replaces the base of the change request, so the revisions are stored first.
     update_fact = {"base": change_request.base, "main": preview.basis.main, "mine": change_request.revision}
