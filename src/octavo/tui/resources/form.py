@@ -240,7 +240,7 @@ class FormDialog(Dialog[None]):
 
     @property
     def _file_row(self) -> FieldRow | None:
-        """The file field with the cursor, else the only file field. None if there is no file field, or several."""
+        """The file field with the cursor, else the only file field, or None."""
         rows, focused_row = self._file_rows, self._focused_row
         return focused_row if focused_row in rows else rows[0] if len(rows) == 1 else None
 
@@ -251,7 +251,7 @@ class FormDialog(Dialog[None]):
         return f"This field does not accept a file. These fields accept files: {labels}."
 
     def choose_file(self) -> None:
-        """Ask for a file, and add its path to the field with the cursor or to the only file field."""
+        """Ask for a file, and add its path to the file field."""
         if (row := self._file_row) is None:
             return
         field = row.field

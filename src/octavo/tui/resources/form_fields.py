@@ -45,7 +45,7 @@ FieldKind = Literal[
 """Kinds of form fields. `structure` is a value that is written as YAML, for example an object."""
 
 _MULTILINE_LENGTH = 1024
-"""Maximum length of the text in a one-line input, in characters. Fields for longer texts get an input of several lines."""
+"""Maximum number of characters in a one-line input."""
 _ID_PATTERN = next(argument.pattern for argument in get_args(Id) if isinstance(argument, StringConstraints))
 
 
@@ -59,7 +59,7 @@ class VisibleWhen:
 
 @dataclass(frozen=True)
 class FormField:
-    """A value of an operation that the user fills in: its place in the request, its label and its limits."""
+    """A value of an operation that the user fills in."""
 
     name: str
     """Path in the model, for example `source.url`."""
@@ -68,14 +68,14 @@ class FormField:
     kind: FieldKind
     label: str = ""
     group: str = ""
-    """Heading of the form for the fields of a nested model. Empty if the field has no such heading."""
+    """Heading of the fields of a nested model. Empty if the field has no heading."""
     hint: str = ""
     """Explanation for the user: the docstring of the field in the model."""
     is_required: bool = False
     is_nullable: bool = False
     """True if the API accepts null as a value of the field."""
     choices: tuple[str, ...] = ()
-    """Options of the kinds `choice` and `choices`. For the kind `list`, words that can replace the list, such as `all`."""
+    """Options of the kinds `choice` and `choices`. For `list`, words such as `all` that can replace the list."""
     min_length: int | None = None
     """Minimum number of characters, or of items in a list."""
     max_length: int | None = None
@@ -137,8 +137,7 @@ def fields_of(
     leave_out: frozenset[str] = frozenset(),
     required_fields: frozenset[str] = frozenset(),
 ) -> tuple[FormField, ...]:
-    """Return the form fields of an operation, without the fields in `leave_out`. The user must also fill in
-    `required_fields`, although the API does not require them."""
+    """Return the form fields of an operation, without `leave_out`. The user must also fill in `required_fields`."""
     spec = SPECS.get(operation) if issubclass(operation, Operation) else None
     query_names = set(spec.query) if spec is not None else set()
     nullable = set(spec.nullable) if spec is not None else set()
@@ -151,8 +150,8 @@ def fields_of(
 
 
 def constants_of(operation: type[BaseModel], name: str, texts: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
-    """Return the constants in the value of an operation's field by JSON path, such as `"url"` for `("source", "type")`.
-    Constants of union members that `texts` does not choose are left out."""
+    """Return the constants in a field by JSON path, such as `"url"` for `("source", "type")`. `texts` decides which
+    members of a union count."""
     info = operation.model_fields[name]
     return dict(_constants((info.alias or camel(name),), name, _unwrap(info.annotation, info.metadata), texts))
 
@@ -249,7 +248,7 @@ def _list_field(field: FormField, annotation: _Annotation) -> FormField:
 
 
 def _nested_fields(field: FormField, annotation: _Annotation, outer: tuple[type, ...]) -> list[FormField] | None:
-    """Return the fields of a nested model or a union of models. None if the value must be written as YAML."""
+    """Return the fields of nested models. None if only YAML is possible."""
     models = annotation.models
     if len(models) != 1 + len(annotation.other_types) or any(each in outer for each in models):
         return None
@@ -305,8 +304,7 @@ def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, .
 
 
 def _relabel_single_field(field: FormField, nested: list[FormField] | None) -> list[FormField] | None:
-    """Return the fields `nested` of the model in `field`. A single field gets the label of `field` instead of a heading.
-    None without fields."""
+    """Return the fields `nested`. A single one gets the label of `field`."""
     if not nested:
         return None
     if len(nested) > 1 or nested[0].group != field.label:
@@ -338,7 +336,7 @@ def _constant_of(info: FieldInfo) -> Any:
 
 
 def _tag_of(models: Sequence[type[BaseModel]]) -> str:
-    """Return the name of the field that has a different constant in each model. Empty if there is no such field."""
+    """Return the field with a different constant in each model, or empty."""
     for name in models[0].model_fields:
         options = [_constant_of(model.model_fields[name]) if name in model.model_fields else None for model in models]
         if None not in options and len(set(options)) == len(options):
@@ -441,8 +439,7 @@ def _contains_secret(kinds: Sequence[Any]) -> bool:
 
 
 def upload_kind_of(types: Sequence[Any], *, include_nested: bool = True) -> str:
-    """Return the kind of file that a field with these types accepts. Empty if the field accepts no file. With
-    `include_nested`, files in nested models count."""
+    """Return the kind of file that a field accepts, or empty. `include_nested` includes files in nested models."""
     for each in annotation_parts(types):
         if isinstance(each, FromFile):
             return each.kind
@@ -458,8 +455,7 @@ def _json_name(model: type[BaseModel], name: str) -> str:
 
 
 def label_of(name: str, *, is_reference: bool = False) -> str:
-    """Return the label of a field, such as “SSO URL” for `sso_url`. With `is_reference`, leave out the ID: “Space” for
-    `space_id`."""
+    """Return the label of a field: “SSO URL” for `sso_url`. If `is_reference`, “Space” for `space_id`."""
     if is_reference:
         name = name.removesuffix("_id")
     words = field_label(name)

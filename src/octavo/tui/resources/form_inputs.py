@@ -79,7 +79,7 @@ _BULLET = "•"
 
 
 class MaskedEditor(TextEditor):
-    """An editor of several lines that shows the names in YAML, and hides the values until the user reveals them."""
+    """An editor that hides the values in YAML until the user reveals them."""
 
     is_masked = True
 
@@ -401,7 +401,7 @@ class FormPickers:
             else:
                 new_values = [*(each for each in selected if each not in exclusive), value]
             self._set_text(field, "\n".join(new_values))
-            # The cursor goes to the first item that can be added, so that the selected items stay visible above.
+            # The cursor starts at the first other item, so that selected items stay visible.
             addable = (choice.value for choice in state.options.choices if choice.value not in selected)
             self._choose_several(field, state, next((each for each in addable if each != value), None))
 

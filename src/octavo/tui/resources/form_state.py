@@ -70,21 +70,19 @@ ReportProgress = Callable[[str], None]
 
 
 def is_path(text: str | None) -> bool:
-    """Return True if a text is written like a file path: one line that begins with `/`, `./`, `../` or `~/`. The file
-    may be missing."""
+    """Return True for a text like `/fonts/a.woff`, `./a`, `../a` or `~/a`. The file may be missing."""
     return text is not None and _PATH.fullmatch(text) is not None
 
 
 def text_to_validate(field: FormField, text: str | None) -> str | None:
-    """Return the text of a field for validation. For the file of an import, a placeholder URL replaces the path."""
+    """Return the text of a field for validation. A placeholder URL replaces the path of an import."""
     return (
         PLACEHOLDER_URL + quote(text.strip()) if field.upload_kind == "import_file" and text and is_path(text) else text
     )
 
 
 def text_after_choosing_file(field: FormField, text: str | None, path: str) -> str:
-    """Return the new text of a field for which the file `path` was chosen: the path. For a font, the list of font faces in
-    `text` with the file added. An invalid list stays unchanged."""
+    """Return the new text of a field for which `path` was chosen. For a font, the file is added to the list in `text`."""
     if field.upload_kind != "customization_font":
         return path
     try:
@@ -119,8 +117,7 @@ class FormUploads:
         """URL and storage key of each uploaded file."""
 
     async def upload_all(self, operation: Any, report_progress: ReportProgress) -> Any:
-        """Upload the files of an operation. Return the operation with URLs, storage keys or texts instead of the paths.
-        Raises ApiError or NotSendable."""
+        """Upload the files of an operation. Return the operation without local paths. Raises ApiError or NotSendable."""
         replacements: dict[tuple[str, str], str] = {}
         paths = list(dict.fromkeys(_files_in(operation)))
         checked_files = {
@@ -220,8 +217,7 @@ class FormRequest:
     item: Model | None = None
     """The item to change. Only changed fields are sent. None if the form creates an item."""
     item_reader: Callable[[], Awaitable[Model | None]] | None = None
-    """Loads the item just before the change. Returns None if it was deleted. Raises ApiError. If there is no reader,
-    `item` is used."""
+    """Loads the item just before the change, or returns None if it was deleted. Raises ApiError."""
     reference_lists: Mapping[str, ReferenceList] = field(default_factory=dict)
     """Lists to choose from, by field name."""
     verb: str = ""
@@ -254,7 +250,7 @@ class SubmittedForm:
 
 
 class FormState:
-    """The text of a form, and the state of sending the form. The dialog can be closed before the form is sent."""
+    """The text of a form, and the state of sending."""
 
     def __init__(self, form: FormRequest) -> None:
         self.form = form
@@ -355,12 +351,12 @@ class FormState:
         self.form_draft.autosave_now(self.draft_text)
 
     def to_yaml(self) -> str:
-        """Return the form as YAML. If the user left an error in the YAML, return the text of the user."""
+        """Return the form as YAML, or the user's YAML if it has an error."""
         return self.editor_draft.text or form_to_yaml(self.form.title, self.fields, self.initial_texts, self.texts)
 
     def load_yaml(self, text: str) -> bool:
-        """Set the fields from YAML. If the YAML has an error, save the YAML as a draft, set `yaml_error`, and return False.
-        An empty text changes no field."""
+        """Set the fields from YAML. An error saves the YAML as a draft and returns False. An empty text changes no
+        field."""
         if not text.strip():
             self.yaml_error, self.yaml_error_line = "", 1
             self.editor_draft.delete()
@@ -379,7 +375,7 @@ class FormState:
         return True
 
     async def send(self, report_progress: Callable[[str], None]) -> SubmittedForm | str:
-        """Send the form. If this fails, return the error message. An error of the server is added to `server_errors`."""
+        """Send the form. Return an error message if this fails."""
         try:
             return await self._send(report_progress)
         finally:
@@ -423,8 +419,7 @@ class FormState:
         return sentence
 
     async def _update_unedited_fields(self) -> str:
-        """Load the item again, and update the fields that the user has not edited. Return an error message if the item
-        cannot be loaded, or if other users changed an edited field."""
+        """Load the item again and update unedited fields. Return an error or empty."""
         try:
             current = await self.form.load_item()
         except ApiError as error:

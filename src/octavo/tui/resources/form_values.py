@@ -46,8 +46,7 @@ class FormResult:
 
 
 def initial_texts(fields: Iterable[FormField], item: BaseModel | Mapping[str, Any] | None) -> dict[str, str | None]:
-    """Return the initial text of each field: the values of the item, or the defaults of a new item. None stands for
-    null."""
+    """Return the initial text of each field by name. None stands for null."""
     return {field.name: _initial_text(field, item) for field in fields}
 
 
@@ -126,8 +125,8 @@ def build_request(
     *,
     is_new: bool,
 ) -> FormResult:
-    """Return the operation for the texts of a form, or the errors. The operation contains the required fields and the
-    fields that differ from `initial`. If the form creates an item (`is_new`), an empty form is an error."""
+    """Return the operation for the texts of a form, or the errors. It contains required and changed fields. If
+    `is_new`, an empty form is an error."""
     shown_fields = [field for field in fields if field.is_shown(texts)]
     shown_before = {field.name for field in fields if field.is_shown(initial)}
     changed = {
@@ -189,8 +188,7 @@ def _add_values(
     initial: FieldTexts,
     texts: FieldTexts,
 ) -> dict[str, str]:
-    """Add the value of `operation_field` to `values`. It is built from the texts of `fields`. Return the errors by field
-    name."""
+    """Add the value of `operation_field` to `values`. Return errors by field name."""
     values_by_path: dict[tuple[str, ...], Any] = {}
     errors: dict[str, str] = {}
     for field in fields:
@@ -248,8 +246,7 @@ def _request_value(field: FormField, text: str | None, *, had_text: bool) -> Any
 
 
 def _cleared_value(field: FormField) -> Any:
-    """Return the value that clears a field: null, an empty list, an empty object, or an empty text. `_MISSING` if the user
-    must not clear the field."""
+    """Return the value that clears a field. `_MISSING` if that is not allowed."""
     if field.is_nullable:
         return None
     if field.kind in ("list", "choices"):
@@ -302,8 +299,7 @@ def _error_sentence(
 
 
 def _locate_in_yaml(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
-    """Return the position of an error in YAML, such as `Line 2, column 3: `. Also return its path without the names that
-    Pydantic inserts for union members."""
+    """Return the position of an error, such as `Line 2, column 3: `, and its path."""
     # `strip` also removes control characters, which YAML does not allow. The validation strips the text, too.
     stripped = text.strip()
     lines_above = text[: text.find(stripped)].count("\n")
@@ -336,8 +332,7 @@ def _sentence(sentence: str) -> str:
 
 
 def _locate_error(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Sequence[int | str]]:
-    """Return the name of the field with an error, or `FORM`. Also return the path of the error inside the value, without
-    the names that Pydantic inserts for union members."""
+    """Return the field with an error, or `FORM`, and the path inside."""
     candidates = list(fields)
     depth, inner_path = 0, list(error["loc"])
     while inner_path and candidates:
@@ -388,7 +383,7 @@ _YAML_WIDTH = 96
 
 
 def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, texts: FieldTexts) -> str:
-    """Return a form as YAML with a comment above each field. Fields that are empty or not shown are commented out."""
+    """Return a form as YAML with a comment above each field."""
     has_values = any((each or "").strip() for each in initial.values())
     lines = [
         f"# {title}",
@@ -404,8 +399,7 @@ def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, t
 
 
 def yaml_to_texts(text: str, fields: Sequence[FormField], initial: FieldTexts) -> dict[str, str | None]:
-    """Return the text of each field from YAML. A field that is missing in the YAML gets its text from `initial`. Raises
-    YamlError."""
+    """Return the text of each field from YAML. Missing fields keep their texts from `initial`. Raises YamlError."""
     parsed = yaml_values.parse_yaml(text)
     texts = dict(initial)
     if parsed is None or parsed.value is None:
@@ -463,7 +457,7 @@ def _field_lines(field: FormField, depth: int, initial: FieldTexts, texts: Field
 
 
 def _editor_value(field: FormField, text: str | None) -> Any:
-    """Return the value of a field in the YAML for the editor. If the text cannot be parsed, return the text."""
+    """Return the value of a field for YAML. Unparsable text stays text."""
     if text is None:
         return None
     text = text if field.kind == "text" else text.strip()

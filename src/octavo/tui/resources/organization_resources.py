@@ -56,8 +56,7 @@ async def specification_facts(live: Live, arguments: Arguments, specification: o
 
 
 async def report_processing(shell: Shell, arguments: Arguments, sent: Operation[Any], response: Any) -> None:
-    """Show the result of an upload when the server has processed the specification. Refresh pages that show its
-    operations."""
+    """Wait until the server has processed a specification, and show the result."""
     live = shell.session.live
     slug = getattr(response, "slug", "") or getattr(sent, "slug", "") or arguments.get("spec_slug", "")
     request = openapi.Get(at=arguments["at"], spec_slug=slug)

@@ -70,7 +70,7 @@ async def _load_or_none(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
 
 
 async def share_link_facts(live: Live, arguments: Arguments, link: share_links.ShareLink) -> DetailFacts:
-    """Return facts about a share link: why it has no URL yet, or why visitors do not need it. Raises ApiError."""
+    """Return facts about a share link: why it has no URL, or why it is not needed. Raises ApiError."""
     site = await live.cached_or_fetch(sites.Get(at=arguments["at"]))
     facts: list[tuple[str, str]] = []
     if not site.published and not link.urls.published:

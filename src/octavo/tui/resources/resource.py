@@ -44,7 +44,7 @@ M = TypeVar("M", bound=Model)
 Arguments: TypeAlias = Mapping[str, Any]
 """Arguments of operations by field name: `at`, and the IDs of the open items."""
 NameOf: TypeAlias = Callable[[str], str]
-"""Returns the name of the item with an ID, or the ID itself if the name is not loaded."""
+"""Returns the name of the item with an ID. Returns the ID if the name is not loaded."""
 UndoFactory: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
 """Function that returns the operations to undo a sent operation. None if the operation cannot be undone."""
 NO_VALID_ID = "Could not open this item: the server did not send a valid ID."
@@ -134,7 +134,7 @@ class ResourceColumn(Generic[M]):
 
 @dataclass(frozen=True)
 class Action(Generic[M]):
-    """A command for one kind of item, in addition to edit and delete, for example “Publish” for a site."""
+    """A command for one kind of item, such as “Publish” for a site."""
 
     name: str
     """Title of the command, for example `Publish`."""
@@ -177,15 +177,14 @@ class RequiredPermissions:
     on_item: bool = False
     """True if `update` and `delete` are permissions on the item. False if they are permissions on its parent."""
     place_fields: Mapping[str, str] = field(default_factory=dict)
-    """Permission to create an item in a space or collection, by the form field for the space or collection, such as
-    `{"parent": "create"}`. Without `on_item`, `update` and `delete` are permissions on the space or collection."""
+    """Permission to create an item in a space or collection, by form field, such as `{"parent": "create"}`."""
     allows_leaving: bool = False
     """True if users may remove themselves without permission, for example from a team."""
 
 
 def id_argument(id_field: str, key: str = "id") -> Callable[[Arguments, Any], Arguments]:
-    """Return a function for `Resource.ids` that returns `{id_field: ID}`. The ID is the attribute `key` of the item,
-    such as `team.id`."""
+    """Return a function for `Resource.ids` that returns `{id_field: ID}`. `key` is the attribute with the ID, such as
+    `team.id`."""
     return lambda arguments, item: {id_field: attrgetter(key)(item)}
 
 
@@ -215,7 +214,7 @@ class Resource(Generic[M]):
     items: Callable[[Any], Sequence[M]] = lambda response: tuple(response.items)
     """Returns the items in a response of `list`."""
     resolve_row: Callable[[M], tuple[Resource[Any], Any]] | None = None
-    """Returns the resource and the item of a row in a list of several kinds of items. None if the list has one kind."""
+    """Returns the resource and the item of a row. None if all items are of one kind."""
     row_resources: Mapping[str, Resource[Any]] = field(default_factory=dict)
     """Resources of the rows in a list of several kinds of items, by the name of the kind."""
     add_item: Callable[[Shell, Any], None] | None = None
@@ -236,7 +235,7 @@ class Resource(Generic[M]):
     derive_items: Callable[[Sequence[M], Any, Mapping[type[Operation[Any]], Any]], Sequence[M]] | None = None
     """Returns the items with computed values, given the items, their parent, and the responses of `lookups`."""
     unavailable_reason: Callable[[Any], str | None] = lambda parent: None
-    """Returns why a parent cannot have items of this kind. None if it can. Called before the first request."""
+    """Returns why a parent cannot have items of this kind, or None. Called before the first request."""
     permissions: RequiredPermissions = RequiredPermissions()
     details: Callable[[M], DetailFacts] = lambda item: ()
     """Returns facts for the top of the details, in addition to the fields of an item."""
@@ -247,7 +246,7 @@ class Resource(Generic[M]):
     secret_fields: frozenset[str] = frozenset()
     """Fields whose values are neither shown in the details nor exported."""
     permission_source: Callable[[M], Any] = lambda item: item
-    """Returns the object whose field `permissions` applies to an item and its children, such as the team of a member."""
+    """Returns the object with the `permissions` of an item, such as the team of a member."""
     as_update: Callable[[M], Model] = lambda item: item
     """Returns the model whose fields the form of `update` edits."""
     reference_lists: Mapping[str, Any] = field(default_factory=dict)
@@ -269,7 +268,7 @@ class Resource(Generic[M]):
     create_intro: str = ""
     """Introduction of the form that creates an item. If empty, the form shows `description`."""
     open_dialog: Callable[[Shell, Arguments, M], None] | None = None
-    """Opens a dialog when the user presses enter on an item. None if enter opens the children or the details."""
+    """Opens a dialog when the user presses enter on an item. None if enter opens children or details."""
     is_single: bool = False
     """True if the list has at most one item. The server answers 404 if there is none."""
     empty_text: str = ""
@@ -279,7 +278,7 @@ class Resource(Generic[M]):
     delete_verbs: tuple[str, str] = ("delete", "deleted")
     """Verb of the deletion and its past participle, such as `remove` and `removed`."""
     container: str = ""
-    """Noun for the parent from which an item is removed, such as `team`. Empty if the item itself is deleted."""
+    """Noun for the parent from which an item is removed, such as `team`. Empty if the item is deleted."""
     required_fields: frozenset[str] = frozenset()
     """Fields that must be filled in to create an item, although the API does not require them."""
     url_of: Callable[[M], str | None] = lambda item: None
@@ -301,8 +300,7 @@ class Resource(Generic[M]):
         return self.create_title or f"New {self.singular}"
 
     def item_of(self, row: Any) -> tuple[Resource[Any], Any]:
-        """Return the resource and the item of a row. In a list of several kinds of items, the resource depends on the
-        row."""
+        """Return the resource and the item of a row."""
         return (self, row) if self.resolve_row is None else self.resolve_row(row)
 
     @property
@@ -332,8 +330,7 @@ class Resource(Generic[M]):
             return None
 
     def has_valid_ids(self, arguments: Arguments, item: M) -> bool:
-        """Return True if the server sent valid IDs for an item. Without valid IDs, requests about the item are
-        impossible."""
+        """Return True if the server sent valid IDs for an item."""
         try:
             values = self.ids(arguments, item).values()
             for value in values:
@@ -413,8 +410,8 @@ class ReferenceList:
     """Message that says which fields the user must fill in first."""
 
     def list_operation(self, texts: FieldTexts) -> Operation[Any] | None:
-        """Return the operation that lists the items, given the texts of the form. None if the user must fill in other
-        fields first."""
+        """Return the operation that lists the items. None if other fields must be filled in first. `texts` has the
+        texts of the form."""
         return self.operation if isinstance(self.operation, Operation) else self.operation(texts)
 
     def loaded_choices(self, shell: Shell, texts: FieldTexts) -> Sequence[Choice[str]]:
@@ -424,8 +421,7 @@ class ReferenceList:
         return [self.choice_of(item) for item in self.items_in(value)] if value is not None else ()
 
     async def load(self, shell: Shell, op: Operation[Any]) -> LoadedItems:
-        """Load at most `MAX_ITEMS` items. If some items cannot be loaded, return the loaded items and the error. Raises
-        ApiError if no items can be loaded."""
+        """Load at most `MAX_ITEMS` items. Later errors are in the result. Raises ApiError if nothing could be loaded."""
         live = shell.session.live
         value, error = await live.fetch(op), None
         if isinstance(op, Listing):

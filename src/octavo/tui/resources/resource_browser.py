@@ -52,13 +52,13 @@ class BrowserLevel:
     resource: Resource[Any] = field(init=False)
     """The selected table."""
     positions: dict[str, tuple[str, Any]] = field(default_factory=dict)
-    """For each table that the user left, by `Resource.plural`: the filter text and the key of the selected row."""
+    """Filter text and key of the selected row, by `Resource.plural`, for each table that the user left."""
 
     def __post_init__(self) -> None:
         self.resource = self.resources[0]
 
     def selection(self, *rows: Any, clear: Callable[[], None] = lambda: None) -> resource_commands.Selection | None:
-        """Return the target of commands on these rows. `clear` deselects the rows. None if a row has no valid ID."""
+        """Return the target of commands on these rows. None if a row has no valid ID. `clear` deselects the rows."""
         resource, items = self.resource.item_of(rows[0])[0], tuple(self.resource.item_of(row)[1] for row in rows)
         if not all(resource.has_valid_ids(self.arguments, item) for item in items):
             return None
@@ -67,8 +67,8 @@ class BrowserLevel:
     def create_target(
         self, on_created: Callable[[str], None] = lambda key: None, row: Any = None
     ) -> resource_commands.CreateTarget:
-        """Return the target for a new item in the selected table. `row` is the row with the cursor. `on_created` is called
-        with the key of the new item."""
+        """Return the target for a new item. `row` is the row with the cursor. `on_created` is called with the key of
+        the item."""
         return resource_commands.CreateTarget(self.resource, self.arguments, self.parent, on_created, row)
 
     def child_level(self, item: Any) -> BrowserLevel:
@@ -99,7 +99,7 @@ def _why_single_table(app: Shell, view: BrowserScreen) -> str | None:
 
 
 def selection(view: BrowserScreen) -> resource_commands.Selection | None:
-    """Return the selected rows, else the row with the cursor. None if no row is visible, or if a row has no valid ID."""
+    """Return the selected rows, else the row with the cursor. None if a row has no valid ID, or none is visible."""
     if not view.levels or view.rows.item is None or is_covered(view, view.rows):
         return None
     return view.level.selection(*(view.selected_rows or (view.rows.item,)), clear=view.rows.selection.clear)
@@ -307,8 +307,7 @@ class BrowserScreen(ListView[Any]):
             self._open_table(resource, delay=LOAD_DELAY)
 
     def _open_table(self, resource: Resource[Any], *, delay: float = 0.0, force: bool = False) -> None:
-        """Show a table, and load its items after `delay` seconds. With `force`, also load items that an earlier response
-        called unavailable."""
+        """Show a table, and load its items after `delay` seconds. `force` retries unavailable tables."""
         for table in self.tables.values():
             table.clear_sort_keys()
         self.level.resource, self.snapshot, self._new_key = resource, Snapshot(), ""
@@ -369,8 +368,7 @@ class BrowserScreen(ListView[Any]):
         self.pending.open_target()
 
     def add_names(self, snapshot: Snapshot[Any] | None = None) -> None:
-        """Add the names in a response, and update the rows and the details. Called without a response after spaces were
-        renamed."""
+        """Add the names in a response, and update the rows. `snapshot` is None after spaces were renamed."""
         previous = self._names
         if snapshot is not None and snapshot.value is not None:
             self._names = previous | names_by_id(snapshot.value)
@@ -387,7 +385,7 @@ class BrowserScreen(ListView[Any]):
             self.refresh_bindings()
 
     def name_of(self, item_id: str) -> str:
-        """Return the name of the item with this ID, or the ID itself if the name is not loaded."""
+        """Return the name of the item with this ID. Return the ID if the name is not loaded."""
         loaded = self.shell.workspace.space(item_id) or self.shell.workspace.organization
         return loaded.title if loaded is not None and loaded.id == item_id else self._names.get(item_id, item_id)
 
@@ -533,8 +531,7 @@ class BrowserScreen(ListView[Any]):
 
 
 def _empty_table_hint(resource: Resource[Any], reason: str | None, parent: Any, why_not_create: str | None) -> str:
-    """Return the hint of an empty table: a description, and how to create an item. `reason` says why the table is
-    unavailable."""
+    """Return the hint of an empty table. `reason` says why it is unavailable."""
     if reason:
         return resource.description if resource.unavailable_reason(parent) is not None else "Press r to retry."
     if resource.empty_text or (resource.create is None and resource.add_item is None):
@@ -545,8 +542,7 @@ def _empty_table_hint(resource: Resource[Any], reason: str | None, parent: Any, 
 
 
 def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], current: Any) -> None:
-    """Drop the counts of the parent's other tables if the list of `op` has changed. For example, a new role may change the
-    number of members who can merge."""
+    """Drop the counts of sibling tables if the list of `op` has changed."""
     siblings, previous = url_path(op).rpartition("/")[0], view.snapshot.value
     if (
         view.level.resource.update is None
@@ -631,8 +627,7 @@ class PendingNavigation:
         self._view.show_level()
 
     def open_target(self) -> None:
-        """Open the requested item if it is in the loaded list. If it is missing from the complete list, say so. Do nothing
-        if the user selected another table."""
+        """Open the requested item if it is in the list. If it is missing, say so."""
         view = self._view
         if self._target is None or view.snapshot.value is None:
             return

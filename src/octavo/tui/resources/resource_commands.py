@@ -37,7 +37,7 @@ _FEATURES = {
     "fonts": "sites-custom-fonts",
     "search.InSite": "sites-full-text-search",
 }
-"""ID of the site feature that an operation needs, by the name of the operation or of its API module."""
+"""Site features that operations need, by operation or API module."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,7 @@ class Selection:
         return resource_forms.title_of_items(self.resource, self.items)
 
     def why_no_permission(self, app: Shell, permission: str, verb_phrase: str) -> str | None:
-        """Return why the user lacks `permission` on the items. None if the user has the permission. `verb_phrase` is a
-        part of the sentence, such as `change`."""
+        """Return why the user lacks `permission` on the items, or None. `verb_phrase` is for example `change`."""
         return why_no_permission(
             self._permission_sources(app), permission, f"{verb_phrase} {self.resource.plural}", self.resource.singular
         )
@@ -104,8 +103,8 @@ def _why_unavailable(app: Shell, operation: type[Operation[Any]], parent: Model)
 
 
 def frozen_feature_reason(site: Site, op: type[Operation[Any]]) -> str | None:
-    """Return a sentence such as “The plan of “Guide” no longer includes redirects.” None if the site has the feature for
-    `op`, or if this is not known."""
+    """Return “The plan of “Guide” no longer includes redirects.” for example. None if the feature is not known to be
+    missing."""
     name = SPECS[op].name
     feature_id = _FEATURES.get(name) or _FEATURES.get(name.partition(".")[0])
     feature = next((each for each in site.features if each.id == feature_id and each.frozen), None)
@@ -185,8 +184,7 @@ def _delete(app: Shell, selection: Selection) -> None:
 
 
 def text_to_type(verb: str, resource: Resource[Any], items: Sequence[Any]) -> str:
-    """Return the text that the user types to confirm: the title of a single item, or for example `delete 3`. A title
-    that is hard to type is replaced by the verb."""
+    """Return the text that the user types to confirm, such as the title, `delete` or `delete 3`."""
     if len(items) > 1:
         return f"{verb} {len(items)}"
     name = " ".join(resource.title(items[0]).split())
@@ -246,7 +244,6 @@ def why_not_create(app: Shell, target: CreateTarget) -> str | None:
 
 
 def _may_create_in_some(app: Shell, target: CreateTarget) -> bool:
-    """Return True if the form offers a space or collection in which you may create the item. True if this is not known."""
     for name, permission in target.resource.permissions.place_fields.items():
         places = loaded_items(app, target.arguments, target.resource.reference_lists, name)
         if places is None or any(has_permission(place, permission) for place in places):

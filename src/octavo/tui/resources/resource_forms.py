@@ -152,7 +152,7 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
 def open_bulk_edit_form(
     app: Shell, resource: Resource[Any], arguments: Arguments, items: Sequence[Any], clear_selection: Callable[[], None]
 ) -> None:
-    """Open the form that makes the same change in all `items`. Fields that the user leaves empty stay unchanged."""
+    """Open a form for the same change in all `items`. Empty fields stay unchanged."""
     assert resource.update is not None, "the resource must have an update operation"
     first, *others = items
     item_arguments = resource.arguments_for(arguments, first)
@@ -219,7 +219,7 @@ async def _send_bulk_edit(
 
 
 def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], message: str) -> DirectUndo:
-    """Return an undo that sends `ops` until an operation fails. Each pair in `ops` is an error message and an operation."""
+    """Return an undo that sends `ops`, pairs of error message and operation."""
 
     async def undo() -> SendResult[bool]:
         for failed, operation in ops:
@@ -232,8 +232,7 @@ def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], 
 
 
 def _reverse_edit(operation: Operation[Any], previous: Model, arguments: Arguments) -> Operation[Any] | None:
-    """Return the operation that restores the previous values after an edit. None if a previous value is unknown or not
-    valid in a request."""
+    """Return the operation that restores the values before an edit, or None."""
     values: dict[str, Any] = {}
     for name in operation.model_fields_set - set(arguments):
         if not hasattr(previous, name):
@@ -262,8 +261,7 @@ def _why_not_deletable(resource: Resource[Any], response: Any) -> str:
 def _undo_creation(
     live: Live, resource: Resource[Any], arguments: Arguments, operation: Operation[Any], response: Any
 ) -> DirectUndo | None:
-    """Return the undo of a creation: the deletion of the new item. None if the API has no deletion, or if the ID is not
-    known."""
+    """Return the undo of a creation, or None."""
     if resource.delete is None:
         return None
     name = _read_item(resource.title, response) or f"the {resource.singular}"
@@ -298,7 +296,7 @@ def _reference_lists(app: Shell, resource: Resource[Any], arguments: Arguments) 
 
 
 def _permitted_places(app: Shell, resource: Resource[Any], arguments: Arguments) -> dict[str, ReferenceList]:
-    """Return the lists of spaces and collections for a new item by field name. Choices without permission are disabled."""
+    """Return lists of spaces and collections for a new item, by field name."""
     lists = _reference_lists(app, resource, arguments)
 
     def with_disabled_choices(reference_list: ReferenceList, permission: str) -> ReferenceList:
@@ -352,8 +350,7 @@ def title_of_items(resource: Resource[Any], items: Sequence[Any]) -> str:
 async def delete_items(
     live: Live, resource: Resource[Any], arguments: Arguments, items: Sequence[Any]
 ) -> SendResult[tuple[Any, ...]]:
-    """Delete items until a deletion fails, and return the deleted items. The result is `done` if at least one item was
-    deleted. Its message names the item that could not be deleted."""
+    """Delete items until a deletion fails. Return the deleted items. `done` means that at least one item was deleted."""
     deleted: list[Any] = []
     for item in items:
         sent = await _delete_one(live, resource, arguments, item)

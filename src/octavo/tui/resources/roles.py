@@ -30,8 +30,8 @@ class RoleScope:
     id: str
     title: str
     default_level: str | None = "inherit"
-    """Highest role that members inherit from the organization. `inherit` stands for the level of the parent collection.
-    None if members inherit no role."""
+    """Highest role that members inherit from the organization. `inherit` is the level of the parent collection. None
+    for no role."""
     people: Mapping[str, str] = field(default_factory=dict)
     """Roles by user ID."""
     teams: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -68,9 +68,8 @@ def rank(role: str | None) -> int:
 
 
 def role_sources(person: Person, scopes: Sequence[RoleScope], organization: str) -> tuple[RoleSource, ...]:
-    """Return the reasons why a person has a role in a space or collection, the highest role first. Empty if the account
-    is disabled. `scopes` has the space or collection, and all collections that contain it, innermost first. `organization`
-    is a title."""
+    """Return why a person has a role in a space or collection, highest role first. `scopes` has the space or
+    collection, then the collections around it. `organization` is a title."""
     if person.disabled:
         return ()
     sources: list[RoleSource] = []
@@ -98,8 +97,7 @@ def role_sources(person: Person, scopes: Sequence[RoleScope], organization: str)
 
 
 def no_access_reason(person: Person, scopes: Sequence[RoleScope], organization: str) -> str:
-    """Return a sentence that says why a person inherits no role from the organization. Empty if the person can inherit a
-    role. For `scopes`, see `role_sources`."""
+    """Return why a person inherits no role from the organization, or empty. For `scopes`, see `role_sources`."""
     if person.disabled:
         return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:
@@ -111,7 +109,7 @@ def no_access_reason(person: Person, scopes: Sequence[RoleScope], organization: 
 
 
 def access_sentence(person: Person, scopes: Sequence[RoleScope], organization: str, role: str | None) -> str:
-    """Return a sentence that says why a person has `role`. None stands for no access. For `scopes`, see `role_sources`."""
+    """Return why a person has `role`. None stands for no access. For `scopes`, see `role_sources`."""
     place_title = scopes[0].title
     sources = role_sources(person, scopes, organization)
     source = next((each for each in sources if each.role == role), None)

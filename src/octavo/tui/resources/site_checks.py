@@ -64,8 +64,7 @@ class MarkedRedirect(redirects.Redirect):
 def with_problems(
     all_redirects: Sequence[redirects.Redirect], site: Any, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
-    """Return the redirects, each redirect with a problem as a `MarkedRedirect`. `responses` has the site structure. If the
-    structure is not loaded, return `all_redirects`."""
+    """Return the redirects, those with a problem as `MarkedRedirect`. `responses` may have the site structure."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return all_redirects
@@ -83,7 +82,7 @@ def with_problems(
 def page_lists(
     all_redirects: Sequence[redirects.Redirect], arguments: Arguments, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[Operation[Any]]:
-    """Return the operations that load the titles of the pages to which redirects lead: the pages of each target space."""
+    """Return the operations that load the pages of spaces to which redirects lead."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return ()
@@ -99,7 +98,7 @@ def problem_label(problem: str) -> AnyText:
 
 
 def part_urls(structure: site_structure.SiteStructure) -> dict[str, str]:
-    """Return the URLs of the sections and spaces of a site by ID. An unpublished part has its title instead of a URL."""
+    """Return the URLs of sections and spaces of a site by ID. An unpublished one has its title."""
     return {
         each.id: each.urls.published or site_tree.title_of(each)
         for each, _ in site_tree.walk_parts(structure)
@@ -114,7 +113,7 @@ class LinkTestResult:
     chain: RedirectChain
     has_redirect: bool
     target: str
-    """Part of the site to which the link leads, such as `the section API`. Empty if the part is not known."""
+    """Part of the site to which the link leads, such as `the section API`. Empty if unknown."""
     end_counts: Counter[ChainEnd]
     """Number of redirects on the site by their end: `leads`, `loop` or `dead end`."""
 
@@ -136,8 +135,7 @@ async def redirect_facts(live: Live, arguments: Arguments, redirect: redirects.R
 
 
 async def _page_title(live: Live, at: SiteRef, redirect: redirects.Redirect) -> str:
-    """Return the target page of a redirect as `the page TITLE`. Empty if the target is not a page, or if its title
-    cannot be loaded."""
+    """Return the target of a redirect as `the page TITLE`, or empty."""
     structure = await live.cached_or_fetch(site_structure.Get(at=at))
     for op in page_lists([redirect], {}, {site_structure.Get: structure}):
         try:
@@ -166,8 +164,7 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
         chain = follow_redirects(source, targets, base)
         path = path_on_site(chain.steps[-2 if len(chain.steps) > 1 else 0], base)
         redirect = by_source.get(path)
-        # The structure has the targets of redirects to sections and spaces. Other paths need a request, because only the
-        # server knows deleted pages and other spellings of a URL.
+        # Other targets need a request: only the server knows deleted pages.
         if (
             path in asked_paths
             or len(asked_paths) >= MAX_REQUESTS
@@ -182,7 +179,7 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
 
 
 async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
-    """Request the target of a path, and add the target to `targets`. Return False if the server does not send it."""
+    """Add the target of a path to `targets`. Return False if not available."""
     try:
         op = redirects.Resolve(at=at, source=path)
         if live.availability.why_unavailable(op) is not None:
@@ -208,8 +205,7 @@ def path_of_link(text: str, base: str) -> str:
 
 
 def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
-    """Return the part of the site at the end of `chain`, such as `a page in the section API`. Empty if no known part
-    contains the last URL."""
+    """Return the end of `chain`, such as `a page in the section API`, or empty."""
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]
@@ -223,8 +219,7 @@ def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, 
 
 
 def _target_url(destination: redirects.DestinationRead, urls: Mapping[str, str]) -> str | None:
-    """Return the target of a redirect as a URL or a text such as `a page in URL`. None if the target is no longer on the
-    site."""
+    """Return the target of a redirect as a URL or text, or None."""
     match destination.kind:
         case "site-section":
             return urls.get(destination.site_section_id or "")
@@ -325,7 +320,7 @@ def open_condition(shell: Shell, arguments: Arguments, condition: Any) -> None:
 
 
 class ConditionTest(Dialog[None]):
-    """A dialog that tests a condition with visitor claims. The typed claims are saved for all conditions of the site."""
+    """A dialog that tests a condition with visitor claims."""
 
     CONTEXT: ClassVar[str] = "test a condition"
     HELP: ClassVar[str] = (

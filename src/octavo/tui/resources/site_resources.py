@@ -39,7 +39,7 @@ _SET_DEFAULT = Action[Any](
     disabled_reason=lambda item: f"{site_tree.title_of(item)} is already the default." if item.default else None, run=site_tree.make_default,
     permission=lambda item: "" if isinstance(item, site_structure.SiteSpace) and item.section else "admin",
 )  # fmt: skip
-"""Sets the item that visitors see first: a section, a space in a section, or a space on a site without sections."""
+"""Makes a section or space the default, which visitors see first."""
 
 
 def _visitor_effects(part: site_structure.SiteSpace | site_structure.SiteSection) -> list[str]:

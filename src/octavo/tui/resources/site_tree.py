@@ -65,7 +65,7 @@ def noun_of(part: Part) -> str:
 
 
 def children_of(part: Part) -> tuple[Part, ...]:
-    """Return the children of a part, with the ID of the part as their parent. Some servers omit this ID."""
+    """Return the children of a part, with the ID of the part as their parent."""
     match part:
         case SiteSection():
             return tuple(site_space.model_copy(update={"section": part.id}) for site_space in part.site_spaces)
@@ -115,7 +115,7 @@ def pointer_to(part: MovablePart) -> Pointer:
 
 
 def movable_children(structure: SiteStructure, parent: str | None) -> list[MovablePart]:
-    """Return the movable children of the part with the ID `parent`, or of the site if `parent` is None."""
+    """Return the movable children of the part with the ID `parent`. None stands for the site."""
     if parent is None:
         result: Sequence[Part] = structure.structure
     else:
@@ -124,7 +124,7 @@ def movable_children(structure: SiteStructure, parent: str | None) -> list[Movab
 
 
 def position_after_step(structure: SiteStructure, part: MovablePart, step: Literal[-1, 1]) -> Position | None:
-    """Return the position of a part after it moves up (-1) or down (1). None if the part is already first or last."""
+    """Return the position of a part after a move up (-1) or down (1). None if the part cannot move."""
     siblings = movable_children(structure, parent_id(part))
     ids = [sibling.id for sibling in siblings]
     new_index = ids.index(part.id) + step if part.id in ids else -1
@@ -138,7 +138,7 @@ def position_after_step(structure: SiteStructure, part: MovablePart, step: Liter
 
 
 def current_position(structure: SiteStructure, part: MovablePart) -> Position | None:
-    """Return the current position of a part before or after a sibling. None if the part has no sibling."""
+    """Return the position of a part before or after a sibling. None without siblings."""
     siblings = movable_children(structure, parent_id(part))
     ids = [sibling.id for sibling in siblings]
     index = ids.index(part.id) if part.id in ids else 0
@@ -160,8 +160,8 @@ class MoveTarget:
 
 
 def move_targets(structure: SiteStructure, part: MovablePart) -> list[MoveTarget]:
-    """Return the possible parents of a part: sections for a space, section groups for other parts. The site itself comes
-    first, except for a space in a section."""
+    """Return the possible parents of a part: sections for a space, else section groups. The site itself comes first if
+    possible."""
     parent_type = SiteSection if isinstance(part, SiteSpace) else SectionGroup
     descendant_ids = {part.id} | {
         each.id for each, _ in walk_parts(SiteStructure.model_construct(structure=children_of(part)))
@@ -186,7 +186,7 @@ def _other_children(structure: SiteStructure, part: MovablePart, parent: str | N
 
 
 def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
-    """Return the structure after the move `sort`. If the moved part or its new sibling is missing, return `structure`."""
+    """Return the structure after the move `sort`. Unchanged if the part or its new sibling is missing."""
     part = next((each for each, _ in walk_parts(structure) if each.id == sort.item.id), None)
     sibling = sort.position.before or sort.position.after
     if part is None or sibling is None or all(each.id != sibling.id for each, _ in walk_parts(structure)):
@@ -217,7 +217,7 @@ def _with_children(part: Part, children: tuple[Part, ...]) -> Part:
 
 
 def with_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
-    """Return the structure with `part` as the default space of its section or site, or as the default section."""
+    """Return the structure with `part` as the default space or section."""
     parent, is_space = parent_id(part), isinstance(part, SiteSpace)
 
     def with_new_default(parts: Sequence[Part]) -> tuple[Part, ...]:
@@ -233,8 +233,7 @@ def with_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
 
 
 def replaced_default(structure: SiteStructure, part: MovablePart) -> MovablePart | None:
-    """Return the current default that `part` would replace: a space with the same parent, or a section. None if there is no
-    other default."""
+    """Return the current default that `part` would replace, or None."""
     is_space, parent = isinstance(part, SiteSpace), parent_id(part)
     defaults = (each for each, _ in walk_parts(structure) if isinstance(each, SiteSpace | SiteSection) and each.default)
     return next((each for each in defaults if each.id != part.id and _shares_default(each, is_space, parent)), None)
@@ -350,8 +349,7 @@ def _move(
 def _undo_with(
     app: Shell, reverse: Operation[Any] | None, title: str, message: str
 ) -> Callable[[Any], DirectUndo] | None:
-    """Return a function that returns the undo of a write, for `make_undo`. The undo sends `reverse` and shows
-    `message`. None without `reverse`."""
+    """Return a value for `make_undo`: the undo sends `reverse`. None without `reverse`."""
     if reverse is None:
         return None
     undo_write = partial(send_unchecked, app.session.live, reverse, f"Could not undo “{title}”")
@@ -395,7 +393,7 @@ def _parent_title(structure: SiteStructure, site: Model, part: MovablePart) -> s
 
 
 def choose_new_part(app: Shell, target: CreateTarget) -> None:
-    """Ask whether to add a section, a section group or a space, and open the form for the new part."""
+    """Ask which part to add to a site, and open the form."""
     structure = app.session.live.peek(site_structure.Get(at=target.arguments["at"])).value or SiteStructure()
     section, group = _containers(structure, target.row.part if isinstance(target.row, PartRow) else None)
     choices: list[Choice[Callable[[], object]]] = []
@@ -428,7 +426,7 @@ def choose_new_part(app: Shell, target: CreateTarget) -> None:
 
 
 def _containers(structure: SiteStructure, part: Part | None) -> tuple[SiteSection | None, SectionGroup | None]:
-    """Return the section and the section group that contain `part`, or are `part`. None for a missing section or group."""
+    """Return the section and the section group at or around `part`."""
     parts = {each.id: each for each, _ in walk_parts(structure)}
     parent = parts.get(parent_id(part) or "") if isinstance(part, SiteSpace) else None
     section = part if isinstance(part, SiteSection) else parent if isinstance(parent, SiteSection) else None

@@ -31,7 +31,7 @@ from octavo.tui.widgets.short_texts import AnyText, plural
 
 
 async def role_facts_of_member(live: Live, arguments: Arguments, permission: permissions.UserPermission) -> DetailFacts:
-    """Return facts that say why a member in a list has a role in the open space or collection."""
+    """Return facts that say why a listed member has a role in the open space or collection."""
     return await _role_facts(live, arguments, arguments["at"], permission.user.id, permission.permission)
 
 
@@ -76,8 +76,7 @@ def with_teams(member: organizations.Member, team_ids: Iterable[str]) -> roles.P
 
 
 async def load_role_scopes(live: Live, organization: OrganizationRef, at: Shared) -> Sequence[roles.RoleScope]:
-    """Return the roles in a space or collection and in all collections that contain it, innermost first. Raises
-    ApiError."""
+    """Return the roles in a space or collection, then in the collections around it. Raises ApiError."""
     collections_by_id = {
         each.id: each for each in await all_items(live, collections.List(at=organization, limit=PAGE_SIZE))
     }

@@ -36,7 +36,7 @@ from octavo.tui.widgets.text_widgets import ChangingText, FactList
 MIN_COLUMN_WIDTH = 10
 """Minimum width of a column without a fixed width, in cells. Octavo hides columns that would be narrower."""
 MIN_FIRST_WIDTH = 21
-"""Minimum width of the first column, in cells. Octavo hides other columns if the first column would be narrower."""
+"""Minimum width of the first column, in cells. Other columns are hidden first."""
 
 
 class TableState:
@@ -105,7 +105,7 @@ class TableState:
         ]
 
     def sort_by(self, column: ResourceColumn[Any] | None) -> None:
-        """Sort by a column. None restores the order of the server. A second call with a column reverses the order."""
+        """Sort by a column, or in the order of the server (None). A second call reverses the order."""
         self.is_descending = column is not None and column is self.sort_column and not self.is_descending
         self.sort_column = column
         self._state.set_fact(self._fact_name("order"), [column.title if column is not None else "", self.is_descending])
@@ -128,7 +128,7 @@ class TableState:
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Characters that start a formula in a spreadsheet. The CSV export puts `'` before such a cell, so that it stays text."""
+"""First characters of a formula in a spreadsheet. The CSV export puts `'` before them."""
 
 
 def as_csv(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
@@ -199,8 +199,7 @@ class DetailLoader:
         self._stop()
 
     def details_of(self, resource: Resource[Any], arguments: Arguments, item: Any | None) -> DetailFacts:
-        """Return the loaded details of an item. If they are not loaded, return `LOADING` and load them after
-        `LOAD_DELAY`."""
+        """Return the loaded details of an item, or `LOADING` until these are loaded."""
         if resource.load_details is None or item is None:
             self._stop()
             return ()
