@@ -20,10 +20,10 @@ from octavo.documents.linters.placement import (
 )
 from octavo.documents.linters.readers import (
     DEFAULT_COLUMNS,
-    MAX_REPORTS,
+    MAX_FINDINGS,
     Columns,
     Format,
-    Report,
+    ReportedFinding,
     UnreadableReport,
     read_reports,
 )
@@ -245,9 +245,9 @@ def test_line_separator_in_a_message_does_not_end_its_line() -> None:
 
 
 def test_findings_beyond_the_limit_are_counted_as_more() -> None:
-    output = "".join(f"a.md:{number + 1}:1: message\n" for number in range(MAX_REPORTS + 5)).encode()
+    output = "".join(f"a.md:{number + 1}:1: message\n" for number in range(MAX_FINDINGS + 5)).encode()
     reports, has_more = read_reports(output, "lines")
-    assert (len(reports), has_more) == (MAX_REPORTS, True)
+    assert (len(reports), has_more) == (MAX_FINDINGS, True)
     assert read_reports(b"\n \n", "lines") == ((), False)
 
 
@@ -301,11 +301,11 @@ def test_added_columns_are_inside_their_lines(before: str, after: str) -> None:
 def test_findings_are_grouped_by_the_innermost_block() -> None:
     page = LintedPage("p", "p.md", parse(AFTER), AFTER, added_ranges(BEFORE, AFTER))
     reports = [
-        Report("title", line=1, column=1),
-        Report("big", line=3, column=21, end_column=24),
-        Report("three", line=7, column=3),
-        Report("code", line=12, column=1, end_column=5),
-        Report("gap", line=10),
+        ReportedFinding("title", line=1, column=1),
+        ReportedFinding("big", line=3, column=21, end_column=24),
+        ReportedFinding("three", line=7, column=3),
+        ReportedFinding("code", line=12, column=1, end_column=5),
+        ReportedFinding("gap", line=10),
     ]
     found = list(place_reports(reports, page, AFTER, source="x", columns="code-points"))
     document = parse(AFTER)
@@ -349,6 +349,8 @@ def test_columns_in_bytes_are_those_of_the_masked_text() -> None:
     text = "{% é %} é very\n"
     masked = mask_parts(text, ["tags"])
     page = LintedPage("p", "p.md", parse(text), text)
-    report = Report("x", line=1, column=len(masked[:10].encode()) + 1, end_column=len(masked[:14].encode()) + 1)
+    report = ReportedFinding(
+        "x", line=1, column=len(masked[:10].encode()) + 1, end_column=len(masked[:14].encode()) + 1
+    )
     (found,) = place_reports([report], page, masked, source="x", columns="bytes")
     assert found.words == "very"

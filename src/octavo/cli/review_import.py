@@ -24,9 +24,9 @@ from octavo.documents.folders.layout import page_path
 from octavo.documents.linters.placement import LintedPage, added_ranges, place_reports, suggested_block
 from octavo.documents.linters.readers import (
     DEFAULT_COLUMNS,
-    MAX_REPORTS,
+    MAX_FINDINGS,
     Format,
-    Report,
+    ReportedFinding,
     UnreadableReport,
     read_reports,
 )
@@ -302,25 +302,25 @@ class ReportNotes:
     """Number of findings on words that the change request did not add."""
 
 
-def read_report_file(content: bytes, format_name: Format, name: str) -> tuple[Report, ...]:
+def read_report_file(content: bytes, format_name: Format, name: str) -> tuple[ReportedFinding, ...]:
     """Return the findings in a file. Raises Failure if the file is not in the format. The message names the file `name`."""
     try:
         reports, has_more = read_reports(content, format_name)
     except UnreadableReport as error:
         raise Failure(f"Could not read {name} as {format_name}: {error}.", USAGE) from None
     if has_more:
-        raise Failure(f"Could not read {name}: it has more than {MAX_REPORTS} findings.", USAGE)
+        raise Failure(f"Could not read {name}: it has more than {MAX_FINDINGS} findings.", USAGE)
     return reports
 
 
 async def notes_of_reports(
-    importing: NoteImport, reports: Sequence[Report], format_name: Format, source: str
+    importing: NoteImport, reports: Sequence[ReportedFinding], format_name: Format, source: str
 ) -> ReportNotes:
     """Return a note for each finding on added words or on an unknown page. Raises ApiError, or Failure for too many
     notes."""
     tree = await importing.page_tree()
     notes: list[Note] = []
-    by_path: dict[str, list[Report]] = {}
+    by_path: dict[str, list[ReportedFinding]] = {}
     for report in reports:
         by_path.setdefault(report.path, []).append(report)
     unchanged_count = 0
@@ -354,7 +354,7 @@ def page_of_file(path: str, tree: PageTree) -> Page | None:
     return next((pages[end] for end in ends if end in pages), None)
 
 
-def _location_label(report: Report) -> str:
+def _location_label(report: ReportedFinding) -> str:
     return f"{safe_line(report.path)}:{report.line}"
 
 

@@ -29,7 +29,7 @@ OWN_SOURCE = "octavo"
 
 
 class Place(NamedTuple):
-    """A range in a file. Lines and columns are counted from 1, columns in code points. The end is exclusive."""
+    """A range in a file, counted from 1. Columns are code points. The end is exclusive."""
 
     line: int = 1
     column: int = 1
@@ -113,7 +113,7 @@ DEFAULT_RULES = frozenset(name for name, rule in RULES.items() if rule.is_defaul
 
 
 def new_finding(rule: str, message: str, path: str, place: Place = WHOLE_FILE, **others: Any) -> Finding:
-    """Return a finding with the severity of its rule. The message is sanitized: it can contain a decoded URL."""
+    """Return a finding with the severity of its rule. `message` is sanitized."""
     return Finding(rule, RULES[rule].severity, safe_address(message), path, place, **others)
 
 
@@ -135,8 +135,7 @@ class RuleChoice:
 
 
 def matches_path(path: str, pattern: str) -> bool:
-    """Return whether a path matches a pattern such as `drafts/**`, `*.md`, or `api/index.md`. A pattern without a slash
-    matches the name of the file in every folder."""
+    """Return whether a path matches a pattern such as `drafts/**`. `*.md` matches files in every folder."""
     if "/" not in pattern:
         return fnmatchcase(path.rpartition("/")[2], pattern)
     return fnmatchcase(path, pattern.removeprefix("/")) or fnmatchcase(f"/{path}", pattern)
@@ -163,15 +162,14 @@ _BEFORE_URL = (
     r"""(?:\]\(\s*<?|<)\Z""",
     r"""(?:^|[\s("'<=“”:])\Z""",
 )
-"""Patterns of the text before a URL, the best first: an attribute of a tag, a link or image, any other text that ends a
-word. A tag can repeat its URL as a link, for programs that do not know the tag."""
+"""Patterns of the text before a URL, the best first."""
 _AFTER_URL = r"""(?![^\s)"'>“”])"""
 _DEFINITION = r"[ \t>]*\[[^\]\n]+\]:[ \t]*<?"
 _ENTITIES = {"&": "(?:amp|#38|#x26)", '"': "(?:quot|#34|#x22)", "'": "(?:#39|#x27|apos)", "<": "lt", ">": "gt"}
 
 
 class SourcePlaces:
-    """Converts positions in the sanitized source of a page to places in the file that the page was read from."""
+    """Converts ranges of the sanitized source of a page to places in its file."""
 
     def __init__(self, source: str, file_text: str) -> None:
         """`source` is `Document.source` of a page, `file_text` the text that the page was parsed from."""
@@ -179,7 +177,7 @@ class SourcePlaces:
         self._starts = [0, *(match.end() for match in re.finditer("\n", source))]
         self._file_lines = file_text.split("\n") if source != file_text else []
         if len(self._file_lines) != len(self._starts):
-            # The file equals the source, or has unusual line separators. Then columns are counted in the source.
+            # The texts are equal, or their lines do not correspond: count columns in the source.
             self._file_lines = []
 
     def place(self, start: int, end: int) -> Place:
@@ -191,8 +189,7 @@ class SourcePlaces:
         return min(self._start_of(line) + column - 1, max(self._start_of(line), self._start_of(line + 1) - 1))
 
     def find_url(self, url: str, lines: tuple[int, int]) -> list[tuple[int, int]]:
-        """Return the ranges of a URL on some lines, counted from 0. If the lines have only the label of a reference
-        link, return the ranges in its definitions. Empty if the URL is not found."""
+        """Return the ranges of a URL on `lines`, counted from 0. If none, return those in definitions of links."""
         if not url.strip() or len(url) > _MAX_TARGET:
             return []
         first, last = self._start_of(lines[0]), self._start_of(lines[1])
@@ -213,8 +210,7 @@ class SourcePlaces:
         ]
 
     def find_tag(self, tag: str, line: int) -> tuple[int, int]:
-        """Return the range of the tag that begins with `tag`, such as `{% hint`: the last closing tag before the end of
-        the line, else the first tag from the line on. If there is none, return the whole line."""
+        """Return the range of a tag such as `{% hint` near a line. If there is none, return the whole line."""
         start = self._start_of(line)
         pattern = _tag_pattern(tag)
         if "{% end" in tag or tag.startswith("</"):
@@ -251,7 +247,7 @@ def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
 
 
 def _occurrences(url: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of a URL in a text, but not inside longer URLs. It may contain escapes or entities."""
+    """Yield the ranges of `url`, escaped or not. Starts of longer URLs do not count."""
     after = re.compile(_AFTER_URL)
     is_plain = not ("\\" in text or "&" in text or " " in url)
     pattern = "" if is_plain else "".join(map(_url_character_pattern, url))
@@ -295,7 +291,7 @@ class CheckedPage:
     """A page, reusable content or a table of contents, prepared for the checks."""
 
     path: str
-    """The path of the file from the root of the space. For a page of the server, the path that `page_path` returns."""
+    """The path of the file from the root of the space, such as `guides/start.md`."""
     text: str
     source: str
     """The sanitized text."""
@@ -317,7 +313,7 @@ class CheckedPage:
 
 
 def read_page(path: str, text: str, base: str | None = None) -> CheckedPage:
-    """Read a page for the checks. `base` is the path that relative links start from, if it is not `path`."""
+    """Read a page for the checks. Relative links start from `base` if given, else from `path`."""
     return check_document(path, text, parse(text), base)
 
 
@@ -374,7 +370,7 @@ class _PageCheck:
             value = parse_yaml(yaml)
         except YamlError as error:
             reason = error.sentence.removeprefix("This is not valid YAML: ").removesuffix(".")
-            # Line n of the YAML, counted from 1, is line n of the page, counted from 0: the page begins with `---`.
+            # The YAML begins on line 1 of the page, counted from 0.
             start, line_end = self._places.line_range(error.line)
             start_of_problem = min(
                 start if not error.column else self._places.offset(error.line, error.column), line_end

@@ -71,9 +71,9 @@ class ReferenceCheck:
     pages: Mapping[str, CheckedPage]
     """The pages whose anchors are known, by their id in `index`."""
     includes: Mapping[str, CheckedPage] | None = None
-    """Reusable content by the path of its file. None if it is unknown. Then no include counts as missing."""
+    """Reusable content by path. None if it is unknown: then no include counts as missing."""
     paths_outside_root: Collection[str] = frozenset()
-    """Paths of files and folders outside the root of the pages. Links to other parent folders are not checked."""
+    """Paths of files and folders outside the root of the pages."""
     page_paths: Collection[str] | None = None
     """Paths of all pages, from which similar paths are suggested. None if `pages` has all pages."""
     _anchors: dict[str, list[PageAnchors]] = field(default_factory=dict, compare=False, repr=False)
@@ -223,8 +223,7 @@ def _most_similar(name: str, names: Iterable[str]) -> str | None:
 
 
 def _most_similar_path(path: str, paths: Iterable[str], start: str) -> str | None:
-    """Return the existing path that `path` probably means: a file with this name in the folder of the page at `start`,
-    else the only file with this name, else the most similar path. None if there is none."""
+    """Return the existing path that was probably meant, or None."""
     candidates = list(paths)
     name = posixpath.basename(path).lower()
     same_name = [each for each in candidates if posixpath.basename(each).lower() == name]
@@ -242,7 +241,7 @@ class AddedFinding:
     """A finding on added words."""
 
     key: str
-    """Id of the finding, which changes only with its message or the words of its block. It is unique on a page."""
+    """Id of the finding, unique on its page. Edits of other blocks do not change it."""
     finding: Finding
     suggestion: str | None = None
     """The Markdown of the block with the problem fixed. None if there is no fix."""
@@ -300,12 +299,11 @@ _ASSETS = ".gitbook/assets/"
 _MAX_NAME = 300
 """Maximum number of characters in the name of an asset."""
 _ASSET_URL = re.compile(r"\.gitbook/assets/(?=([^\"<>\n]{1,2700}))")
-"""The start of an asset URL. Group 1 is the text after it, which begins with the file name. The group is a lookahead,
-because it may contain the next URL. A character can be encoded as nine, such as `%E6%BD%AE`."""
+"""The start of an asset URL. A lookahead, because the text after it may contain the next URL."""
 
 
 class LazyPages(Mapping[str, CheckedPage]):
-    """Pages by path. A page is read when it is first needed, because reading all pages of a large folder takes long."""
+    """Pages by path. A page is read when it is first needed."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self.texts = texts
@@ -337,7 +335,7 @@ class CheckedFolder:
     unlisted_pages: Collection[str] = ()
     """Paths of the pages that are not in the table of contents."""
     tree_paths: Mapping[str, str] = field(default_factory=dict)
-    """The file of each page, by the path of the page in the page tree. A group has its own path instead."""
+    """Path of a page's file by path in the page tree. A group has its own path."""
     pages_with_same_path: tuple[tuple[str, str], ...] = ()
     """Pairs of files whose pages have the same path."""
     files: Collection[str] = ()
@@ -412,11 +410,8 @@ class CheckedFolder:
                 yield new_finding("duplicate-path", message, self.summary.path if self.summary else path, place)
 
     def _places_of_entries(self, index: SpaceIndex, wanted: Collection[str] | None = None) -> dict[str, list[Place]]:
-        """Return the places of links in the table of contents, by the path of the linked page. Links to headings do not
-        count.
-
-        `wanted` limits the result to these pages. None limits it to pages with several links.
-        """
+        """Return the places of links in the table of contents, by path. Without `wanted`, only pages with several links
+        count."""
         if self.summary is None:
             return {}
         entries: dict[str, list[PageReference]] = {}
@@ -487,8 +482,7 @@ class CheckedFolder:
 
 
 def _names_at_start(url: str, names: Collection[str]) -> Iterator[str]:
-    """Yield each name with which `url` begins. `names` are folded, `url` is the text after `.gitbook/assets/`. Names
-    can have spaces, so the end of the name is unknown."""
+    """Yield each of the folded `names` with which `url` begins."""
     for text in {fold(each).replace("\\", "") for each in (url, unescape(url), unquote(url), unquote(unescape(url)))}:
         yield from (text[:end] for end in range(1, min(len(text), _MAX_NAME) + 1) if text[:end] in names)
 

@@ -70,8 +70,7 @@ class Entry:
     path: Path | None = None
     """File of a document, relative to the root of the pages."""
     target: str = ""
-    """The target of a link: a URL, or a path as `url_of_path` returns it, with an anchor. For a group or a document
-    without a file, its folder, or its text in the table of contents."""
+    """The URL or path of a link. For other entries without a file, their folder or text."""
     children: list[Entry] = field(default_factory=list)
     slug: str = ""
     """Slug of a group. Empty if the slug follows from the title."""
@@ -90,13 +89,13 @@ class Folder:
     entries: list[Entry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     first_page: Path | None = None
-    """First page of the space, if the tree comes from the subfolders and there is such a page. Else None."""
+    """First page of the space in a folder without a table of contents. Else None."""
     summary: Path | None = None
     """File of the table of contents. None if the tree comes from the subfolders."""
     unlisted: list[Path] = field(default_factory=list)
     """Files of the pages that are not in the table of contents."""
     _file_names: dict[Path, dict[str, str]] = field(default_factory=dict)
-    """Names on disk by exact name and by folded name, for each directory read so far. Exact names take precedence."""
+    """Names on disk by exact name and by folded name, for each directory."""
 
     def report(self, path: Path | str, message: str) -> None:
         """Record a problem with a file, unless it is already recorded."""
@@ -105,7 +104,7 @@ class Folder:
             self.problems.append(problem)
 
     def text(self, path: Path) -> str | None:
-        """Return the text of a file, with line feeds as line ends. If unreadable, report a problem and return None."""
+        """Return the text of a file with line feeds. If unreadable, report a problem and return None."""
         data = self.data(path)
         if data is None:
             return None
@@ -120,7 +119,7 @@ class Folder:
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
     def data(self, path: Path) -> bytes | None:
-        """Return the bytes of a file inside the folder. If it cannot be read, report a problem and return None."""
+        """Return the bytes of a file inside the folder. If unreadable, report a problem and return None."""
         try:
             real = (self.root / path).resolve(strict=True)
             if not real.is_relative_to(self.top):
@@ -148,7 +147,7 @@ class Folder:
             return False
 
     def resolve(self, url: str, start: Path) -> Path | None:
-        """Return the path to which a URL in the page `start` leads, without anchor. None if it leaves the folder."""
+        """Return the path that a URL in the page `start` leads to. None if it leaves the folder."""
         name = unquote(re.split("[#?]", url, maxsplit=1)[0])
         base = Path() if name.startswith("/") else start.parent
         path = Path(os.path.normpath(base / name.lstrip("/")))
@@ -190,10 +189,7 @@ def readable_name(name: str) -> str:
 
 
 def fingerprint(folder: Path) -> bytes:
-    """Return a digest that changes when a file in the folder is written, created, moved or deleted.
-
-    Only names, sizes and modification times are read.
-    """
+    """Return a digest of the names, sizes and modification times in a folder."""
     digest = hashlib.blake2b(digest_size=16)
     pending = [(str(folder), 0)]
     while pending:
@@ -229,14 +225,14 @@ def include_targets(markdown: str) -> Iterator[str]:
 
 
 def slug_source(path: PurePath) -> str:
-    """Return the name from which the slug of a page is made: of its file, or of the folder for an index page."""
+    """Return the name for a page's slug: `guide` for `guide.md` or `guide/README.md`."""
     is_index = path.stem.lower() in ("readme", "index")
     return path.parent.name if is_index and path.parent.name else path.stem
 
 
 def files_below(folder: Folder, where: Path) -> Iterator[Path]:
-    """Yield the files in the subfolder `where` (such as `ASSETS`) of the root of the pages, then of the whole folder.
-    Hidden files and folders are left out. Paths are relative to the root."""
+    """Yield the files below `where` in the root, then in the whole folder. Hidden files are left out. Paths start at
+    the root."""
     for top in dict.fromkeys((folder.root, folder.top)):
         for directory, subfolders, names in os.walk(top / where):
             subfolders[:] = sorted((name for name in subfolders if not name.startswith(".")), key=natural_order)
@@ -246,7 +242,7 @@ def files_below(folder: Folder, where: Path) -> Iterator[Path]:
 
 
 def encode_scheme(url: str) -> str:
-    """Return the URL of a path. Colons are encoded if the URL would seem to have a scheme, as in `std::vector.md`."""
+    """Return the URL of a path. Colons are encoded if it seems to have a scheme."""
     return url.replace(":", "%3A") if EXTERNAL_URL.match(url) else url
 
 
@@ -263,7 +259,7 @@ def natural_order(name: str) -> tuple[list[tuple[int, int, str]], str]:
 
 
 def why_unsafe(path: str) -> str:
-    """Return why a file must not be written at `path` in a folder. Empty if it may be written."""
+    """Return why no file may be written at `path`. Empty if it may be written."""
     names = path.split("/")
     if (
         any(name in ("", ".", "..") for name in names)
@@ -299,8 +295,7 @@ _CODE_OR_LINK = re.compile(
     r"""|^[ \t>]{0,20}\[(?!\^)[^\[\]\n]{1,300}\]:[ \t]{0,9}(?:<([^<>\n]{1,1000})>|([^\s<]\S{0,999}))""",
     re.MULTILINE | re.IGNORECASE,
 )
-"""Code in a line, a Markdown or HTML link, or the definition of a reference link. Longer URLs cannot be paths. The
-lookahead has the first characters of all alternatives except the last: without it, a search takes twice as long."""
+"""Code in a line, a link, or the definition of a reference link. The lookahead makes the search faster."""
 _ESCAPED_SIGN = re.compile(r"\\([!-/:-@\[-`{-~])")
 FENCED = re.compile(
     r"^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,20}(```+(?=[^`\n]*$)|~~~+)[^\n]*\n.*?(?:^[ \t>]{0,20}\1[`~]*[ \t]*$|\Z)",
@@ -315,8 +310,7 @@ def link_urls(markdown: str) -> Iterator[str]:
 
 
 def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
-    """Return `markdown` with `new_url(URL)` in place of the URL of each link outside code. `new_url` gets the URL
-    without escapes, and returns None to keep the URL."""
+    """Return `markdown` with `new_url(URL)` for each URL outside code. If that is None, the URL stays."""
 
     def replace(match: re.Match[str]) -> str:
         old = _url_in(match)

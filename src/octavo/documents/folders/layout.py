@@ -49,7 +49,7 @@ _BOM = "\ufeff"
 
 @dataclass(frozen=True)
 class PageFile:
-    """The content of the file of a page. `text` is the whole file with line feeds, without a byte order mark."""
+    """The content of the file of a page. `text` has line feeds, and no byte order mark."""
 
     text: str
 
@@ -70,13 +70,13 @@ class PageFile:
 
     @property
     def gap(self) -> str:
-        """The line feeds between the front matter and the body. A single line feed if there is no front matter."""
+        """The line feeds between front matter and body. One if there is no front matter."""
         rest = self.text[self._start :]
         return rest[: len(rest) - len(rest.lstrip("\n"))] if self._start else "\n"
 
     @property
     def body(self) -> str:
-        """The text after the front matter and its empty lines. The whole text if there is no front matter."""
+        """The text after the front matter and its empty lines. Without front matter, the whole text."""
         return self.text[self._start :].lstrip("\n") if self._start else self.text
 
     @cached_property
@@ -104,13 +104,13 @@ class PageFile:
 
 
 def normalize(text: str) -> str:
-    """Return a text with line feeds as line ends, one at its end, and without a byte order mark."""
+    """Return a text with line feeds, one at its end, and without byte order mark."""
     text = text.removeprefix(_BOM).replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
     return f"{text}\n" if text else ""
 
 
 def encode_like(text: str, data: bytes) -> bytes:
-    """Return a normalized text as bytes, with the line ends and the byte order mark of `data`, the bytes of a file."""
+    """Return a text encoded with the line ends and the byte order mark of `data`."""
     has_bom, crlf = data.startswith(_BOM.encode()), data.count(b"\r\n")
     if crlf and crlf == data.count(b"\n"):
         text = text.replace("\n", "\r\n")
@@ -118,7 +118,7 @@ def encode_like(text: str, data: bytes) -> bytes:
 
 
 def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") -> str:
-    """Return the text of a page's file. `cover` is the URL of its cover, `existing` the current text of the file."""
+    """Return the text of a page's file. `existing` is its current text, `cover` a URL."""
     body, before = body.lstrip("\n"), PageFile(existing)
     values = dict(_front_matter_of(page, cover))
     heading = page_trees.first_heading(body)
@@ -132,9 +132,8 @@ def write_page(page: Page, body: str, *, cover: str = "", existing: str = "") ->
     return whole if whole.endswith("\n") or not whole else f"{whole}\n"
 
 
-def merge_front_matter(base: str, own: str, main: str, names: tuple[str, str]) -> list[str]:
-    """Return the lines of front matter of three files, merged by key. If both sides changed a key differently, the key
-    is between conflict markers with their `names`."""
+def merge_front_matter(base: str, own: str, main: str, labels: tuple[str, str]) -> list[str]:
+    """Return the front matter of three files, merged by key. Conflicts are between markers with the `labels`."""
     versions = [dict(_entries(PageFile(each).lines)) for each in (base, own, main)]
     merged: list[str] = []
     for key in dict.fromkeys([*versions[1], *versions[2]]):
@@ -144,20 +143,19 @@ def merge_front_matter(base: str, own: str, main: str, names: tuple[str, str]) -
         elif main_lines == base_lines:
             merged += own_lines
         else:
-            merged += [f"<<<<<<< {names[0]}", *own_lines, "=======", *main_lines, f">>>>>>> {names[1]}"]
+            merged += [f"<<<<<<< {labels[0]}", *own_lines, "=======", *main_lines, f">>>>>>> {labels[1]}"]
     return merged
 
 
 def with_front_matter(lines: Sequence[str], body: str, gap: str) -> str:
-    """Return the text of a file with lines of front matter, a `gap` of line feeds, and a body. Without lines, an empty
-    line precedes a body that looks like front matter."""
+    """Return the text of a file. `lines` are the front matter, `gap` the line feeds after it."""
     if lines:
         return "".join(f"{line}\n" for line in ("---", *lines, "---")) + gap + body
     return f"\n{body}" if front_matter.split_page(body)[1] else body
 
 
 def _front_matter_of(page: Page, cover: str) -> Iterator[tuple[str, Any]]:
-    """Yield the front matter of a page, without default values. After a cover comes the position of the cover."""
+    """Yield the keys and values of front matter, without default values."""
     if page.description:
         yield "description", page.description
     for name, key in _FLAGS.items():
@@ -205,8 +203,7 @@ def read_layout(value: Any) -> Json:
 
 
 def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
-    """Return the lines of front matter with `values` for the keys of the API. Lines of other keys, and of values with
-    the same meaning, stay. Keys of the API that `values` lacks are removed."""
+    """Return the front matter with `values` for the keys of the API. Other keys stay."""
     entries = list(_entries(existing.lines))
     existing_keys = {key for key, _ in entries}
     result: list[tuple[str, list[str]]] = []
@@ -225,7 +222,7 @@ def _with_values(existing: PageFile, values: Mapping[str, Any]) -> list[str]:
 
 
 def _entries(existing: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each key with its lines and the comments before it. The key is empty if there are only comments."""
+    """Yield each key with its lines and the comments before it."""
     key, lines, before = "", list[str](), list[str]()
     for line in existing:
         found = _KEY.match(line)
@@ -257,7 +254,7 @@ def _has_same_meaning(key: str, old: Any, value: Any) -> bool:
 
 
 def _with_unknown_parts(value: Any, old: Any) -> Any:
-    """Return `value` with the keys that only `old` has, also in nested mappings. Return any other value as it is."""
+    """Return `value` with the keys that only `old` has, at all levels."""
     if not isinstance(value, dict) or not isinstance(old, dict):
         return value
     return {
@@ -274,7 +271,7 @@ def _number(value: Any) -> float:
 
 
 def single_line(value: Any) -> str:
-    """Return a text with a space in place of each line break. Empty if `value` is not a text."""
+    """Return a text with spaces for line breaks. Empty if `value` is not a text."""
     return _LINE_END.sub(" ", value).strip() if isinstance(value, str) else ""
 
 
@@ -283,12 +280,12 @@ _OWN_FILES = (SUMMARY, VARIABLES.as_posix())
 """Files that no page or file of a space may replace."""
 _APP_URL = "https://app.gitbook.com"
 _ALWAYS_REWRITTEN = re.compile(r"/(?:pages|files|s|spaces|o)/|https?:", re.IGNORECASE)
-"""Start of a link that is rewritten even if its page keeps its path: a path of the platform, or an absolute URL."""
+"""Start of a path of the platform or of an absolute URL."""
 
 
 @dataclass(frozen=True)
 class FolderLayout:
-    """The paths of the pages, files and reusable content of a revision in a folder, and the links between them."""
+    """The paths of a revision's pages, files and reusable content in a folder."""
 
     revision: Revision
     space: str
@@ -305,8 +302,8 @@ class FolderLayout:
         fixed_paths: Mapping[str, str] | None = None,
         reserved: Collection[str] = (),
     ) -> FolderLayout:
-        """Return the layout of a revision of `space`. `fixed_paths` has the paths that do not change, by ID. `reserved`
-        has the paths of other files in the folder, which no page or file gets."""
+        """Return the layout of a revision. Items in `fixed_paths` (by ID) keep their path. Other items get no
+        `reserved` path."""
         paths: dict[str, str] = {}
         skipped: list[Problem] = []
         taken = {fold(path): path for path in (*_OWN_FILES, *(fixed_paths or {}).values(), *reserved)}
@@ -325,8 +322,7 @@ class FolderLayout:
 
     @classmethod
     def of_opened(cls, revision: Revision, space: str, folder: Folder) -> FolderLayout:
-        """Return the layout of a revision in the folder that was opened as `space`. Pages and files of the folder keep
-        their paths, even paths that a pull never writes."""
+        """Return the layout of a revision in the folder that was opened as `space`. Existing files keep their paths."""
         ids_by_path: dict[str, str] = {}
         items: tuple[Page | File | ReusableContent, ...] = (
             *revision.walk(), *revision.files, *revision.reusable_contents
@@ -360,7 +356,7 @@ class FolderLayout:
         return {path: name for name, path in self.paths.items()}
 
     def leads_to(self, url: str, page: Page, target: str) -> bool:
-        """Return whether `url`, a link on a page as the server writes it, leads to the page or file `target`."""
+        """Return whether `url` on a page leads to the page or file `target`."""
         return _target_id(links.resolve(url, link_base(page), self._server_links))[0] == target
 
     def page_file_text(self, page_id: str, markdown: str, existing: str = "") -> str:
@@ -376,7 +372,7 @@ class FolderLayout:
         return rewrite_links(markdown, lambda url: self.url_in_folder(url, page))
 
     def url_in_folder(self, url: str, page: Page) -> str | None:
-        """Return the URL in the folder for `url`, a link on a page. None if the link does not change."""
+        """Return the URL in the folder for `url` on a page. None if it stays."""
         page_path = self.paths[page.id]
         is_relative = not _ALWAYS_REWRITTEN.match(url)
         if is_relative and page.git is not None and page.git.path == page_path:
@@ -394,8 +390,7 @@ class FolderLayout:
         return f"{url}#{quote(anchor, safe='-_.~:')}" if anchor else url
 
     def url_of(self, reference: Mapping[str, Any], start: str = "") -> str:
-        """Return the URL that front matter and link pages use for a reference: a path relative to the folder of
-        `start`, or a URL. Empty if the reference has no target."""
+        """Return the URL or relative path of a reference, seen from `start`. Empty if it has no target."""
         names = {name: value for name, value in reference.items() if isinstance(value, str)}
         target, anchor = names.get("page") or names.get("file") or "", names.get("anchor", "")
         if target in self.paths and names.get("space", self.space) == self.space:
@@ -437,7 +432,7 @@ class FolderLayout:
 
 
 def _target_id(target: links.Target) -> tuple[str, str]:
-    """Return the ID of the page or file that a link leads to, and its anchor. Empty for other targets."""
+    """Return the ID of the linked page or file, and the anchor."""
     match target:
         case links.PageLink(page=page, anchor=anchor):
             return page, anchor or ""
@@ -455,8 +450,7 @@ def link_base(page: Page) -> str:
 
 
 def _preferred_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]:
-    """Yield ID, preferred path and kind of each page, file and piece of reusable content. The last value is True for a
-    file without a path in the Git repository."""
+    """Yield ID, preferred path, kind, and whether it is a file without path."""
     for page in revision.walk():
         if page.type == "document":
             yield page.id, page_path(page), "page", False
@@ -470,8 +464,8 @@ def _preferred_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]
 
 
 def page_path(page: Page) -> str:
-    """Return the path of the file of a page: its path in the Git repository, else its path in the space. A page with
-    subpages is the README of a folder."""
+    """Return the path of a page's file. Without Git, for example `guide.md`, or `guide/README.md` if it has
+    subpages."""
     if page.git is not None and page.git.path and is_page_path(page.git.path):
         return page.git.path
     path = (page.path or "").strip("/")

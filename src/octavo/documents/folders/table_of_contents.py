@@ -44,19 +44,18 @@ _LINK_TITLE = re.compile(r"""\]\((<[^<>\n]{1,1000}>|[^\s<>\[\]]{1,1000})[ \t]+"(
 _TITLE_SIGNS = re.compile(r"[\\\[\]*`<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|~(?=~)|\$(?=\$)")
 _HEADING_END = re.compile(r"(?<!\S)#")
 _ITEM_START = re.compile(r"^\d{0,9}(?=[.)#>+=-])")
-"""Digits at the start of a title, before a sign that would begin a list item, heading or quote: `1` in `1. Start`. A
-backslash is inserted after them."""
+"""Start of a title that needs a backslash after it: `1` in `1. Start`."""
 _PATH_SIGNS = re.compile(r'[%#?<>\\\n\r\t"]')
 
 
 def read_folder(folder: Path) -> Folder:
-    """Read a folder and its table of contents. Raises OSError if it is not a folder or cannot be opened."""
+    """Read a folder and its table of contents. Raises OSError if it cannot be opened."""
     top = folder.resolve(strict=True)
     if not top.is_dir():
         raise NotADirectoryError(20, "is not a folder", str(folder))
     os.listdir(top)
     result = Folder(top, top)
-    readme, summary = _read_configuration(result)
+    readme, summary = _apply_configuration(result)
     path = _find_summary(result, summary)
     text = result.text(path) if path is not None else None
     if path is None or text is None:
@@ -68,9 +67,8 @@ def read_folder(folder: Path) -> Folder:
     return result
 
 
-def _read_configuration(folder: Folder) -> tuple[Path, str | None]:
-    """Set the root of the folder from `.gitbook.yaml`. Return the paths of the first page and of the table of contents.
-    The second is None if it is not configured."""
+def _apply_configuration(folder: Folder) -> tuple[Path, str | None]:
+    """Set the root. Return the paths of the first page and table of contents."""
     text = folder.text(Path(".gitbook.yaml")) if folder.has_file(Path(".gitbook.yaml")) else None
     try:
         configuration = front_matter.parse(text or "")
@@ -127,17 +125,14 @@ def _add_unlisted(folder: Folder, summary: Path, readme: Path) -> None:
 
 
 def _folder_entries(folder: Folder, readme: Path) -> list[Entry]:
-    """Return the entries for the pages and subfolders of the root folder. The first page of the space (`readme`, else
-    an index page) comes first, and is stored as `folder.first_page`."""
+    """Return the entries of the root folder. Also sets `folder.first_page`."""
     folder.first_page = readme if folder.has_file(readme) and is_page_path(readme.name) else _find_index(folder, Path())
     entries = _entries_below(folder, Path(), None)
     return [Entry("document", path=folder.first_page), *entries] if folder.first_page else entries
 
 
 def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[Entry]:
-    """Return the entries for the files and subfolders of a folder, sorted by name, without its `index` page. A
-    subfolder becomes the entry of its README or index page. Without such a page, it becomes a group at the root, and an
-    empty page elsewhere."""
+    """Return the entries of a folder, sorted by name, without its `index`."""
     entries = []
     for directory_entry in _list_directory(folder, path):
         name = path / directory_entry.name
@@ -180,7 +175,7 @@ def _directory_entry(folder: Folder, path: Path) -> Entry | None:
 
 
 def _is_readable(folder: Folder, directory_entry: os.DirEntry[str], path: Path) -> bool:
-    """Return whether a directory entry may be read. A link may not leave the folder, nor lead to a folder."""
+    """Return whether an entry may be read. Links must stay in the folder."""
     if not directory_entry.is_symlink():
         return True
     try:
@@ -205,10 +200,10 @@ def _find_index(folder: Folder, path: Path) -> Path | None:
 
 
 def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
-    """Return the entries of a table of contents. A heading of level 2 or more starts a group, a divider ends it."""
+    """Return the entries of a table of contents. Headings of level 2 or more start groups."""
     top_entries: list[Entry] = []
     current_entries = top_entries
-    # Headings without an anchor have an id from their title, so only written ids count.
+    # Only a written id is a slug: other headings get their id from the title.
     written_slugs = set(_WRITTEN_SLUG.findall(text))
     for document in map(parse, _pieces_of_lines(text)):
         if any(block.attrs.get("source") for block in document.walk()):
@@ -304,7 +299,7 @@ class _SummaryReader:
 
 
 def _link_repeated_files(folder: Folder, root: list[Entry]) -> None:
-    """Keep one document entry per file. Turn its other entries into links to the page or to a heading."""
+    """Keep one entry of each file. Other entries become links to it."""
     entries_by_path: dict[Path, list[Entry]] = {}
     for entry in walk_entries(root):
         if entry.kind == "document" and entry.path is not None:

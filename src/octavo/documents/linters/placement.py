@@ -15,7 +15,7 @@ from octavo.documents import front_matter
 from octavo.documents.blocks import Block, Document, line_starts
 from octavo.documents.checks.findings import Finding, Place, sorted_findings
 from octavo.documents.diff_text import diff_lines
-from octavo.documents.linters.readers import Columns, Report
+from octavo.documents.linters.readers import Columns, ReportedFinding
 from octavo.documents.source_reader import parse
 from octavo.documents.tag_blocks import TagScanner
 
@@ -34,7 +34,7 @@ class PageFindings:
     page: str
     """The path of the page."""
     by_block: Mapping[str, tuple[Finding, ...]]
-    """The findings of each block by its key, in the order of the page. The key is empty for the page as a whole."""
+    """The findings by the key of their block. The key is empty for the page."""
     failures: tuple[str, ...] = ()
     """A sentence for each linter that did not run."""
 
@@ -46,14 +46,12 @@ class PageFindings:
 
 @dataclass(frozen=True)
 class AddedRanges:
-    """Ranges of columns added to each line, by line number. An empty range is the position of a deletion. Lines are
-    counted from 1, columns from 0."""
+    """Added ranges of columns by line number. Lines are counted from 1, columns from 0. Empty ranges are deletions."""
 
     lines: Mapping[int, tuple[tuple[int, int], ...]]
 
     def touches(self, place: Place, *, has_column: bool = True) -> bool:
-        """Return whether a place contains an added character, or the position of a deletion. Without `has_column`, any
-        change on the lines of the place counts."""
+        """Return whether a place contains an addition or deletion. Without `has_column`, its whole lines count."""
         return any(
             not has_column or _overlaps(start, end, *_columns_on(place, line))
             for line in range(place.line, place.end_line + 1)
@@ -77,10 +75,10 @@ class LintedPage:
 
 
 def place_reports(
-    reports: Iterable[Report], page: LintedPage, linted: str, *, source: str, columns: Columns
+    reports: Iterable[ReportedFinding], page: LintedPage, linted: str, *, source: str, columns: Columns
 ) -> Iterator[Finding]:
-    """Yield the findings of a linter on a page. `linted` is the text that the linter got, and `source` is the name of
-    the linter. `columns` is the unit of columns in reports without a unit."""
+    """Yield the findings of a linter on a page. `linted` is the text that it got, `source` its name, `columns` the
+    default unit."""
     lines, linted_lines = page.text.split("\n"), linted.split("\n")
     for report in reports:
         if not _is_about(report.path, page.file_path) or report.line > len(lines):
@@ -106,7 +104,7 @@ def group_by_block(findings: Iterable[Finding]) -> dict[str, tuple[Finding, ...]
 
 
 def innermost_block(document: Document, line: int) -> Block | None:
-    """Return the smallest block that contains a line, counted from 0. None if the line is in no block."""
+    """Return the smallest block that contains a line, counted from 0, or None."""
     found = None
     blocks: Sequence[Block] = document.blocks
     while inner := next((block for block in blocks if block.lines[0] <= line < block.lines[1]), None):
@@ -115,8 +113,7 @@ def innermost_block(document: Document, line: int) -> Block | None:
 
 
 def suggested_block(finding: Finding, document: Document, text: str) -> str | None:
-    """Return the Markdown of the block of a finding with the suggestion applied. None if there is no suggestion, or if
-    the finding is outside of the block."""
+    """Return a finding's block with the suggestion applied. None if that is not possible."""
     block = document.find(finding.block) if finding.block and finding.suggestion is not None else None
     if block is None:
         return None
@@ -137,8 +134,8 @@ def _is_about(path: str, file_path: str) -> bool:
     return path in _INPUT_NAMES or posixpath.basename(path.replace("\\", "/")) == posixpath.basename(file_path)
 
 
-def _place(report: Report, lines: Sequence[str], linted_lines: Sequence[str], columns: Columns) -> Place:
-    """Return the place of a report, in code points. A column after the end of a line counts as the end of the line."""
+def _place(report: ReportedFinding, lines: Sequence[str], linted_lines: Sequence[str], columns: Columns) -> Place:
+    """Return the place of a finding in code points."""
     line, end_line = report.line, max(report.line, min(report.end_line or report.line, len(lines)))
     if report.column is None:
         return Place(line, 1, end_line, len(lines[end_line - 1]) + 1)
@@ -162,7 +159,7 @@ def _place(report: Report, lines: Sequence[str], linted_lines: Sequence[str], co
 
 
 def _code_points(line: str, column: int, columns: Columns) -> int:
-    """Return the index in a line for a column in the unit `columns`, at most the length of the line."""
+    """Return the index in a line for a column in the unit `columns`."""
     if columns == "code-points":
         return min(max(column - 1, 0), len(line))
     width = 1 if columns == "bytes" else 2
@@ -184,9 +181,8 @@ def _text_in(lines: Sequence[str], place: Place) -> str:
     return "\n".join([first[place.column - 1 :], *inner, lines[place.end_line - 1][: place.end_column - 1]])
 
 
-def _replacement(report: Report, lines: Sequence[str], finding: Finding) -> str | None:
-    """Return the replacement of a report. None if its range splits a word, or has other words than the linter names,
-    because replacing a wrong range would damage the text."""
+def _replacement(report: ReportedFinding, lines: Sequence[str], finding: Finding) -> str | None:
+    """Return the replacement, or None if its range is doubtful. A wrong range would damage the text."""
     if report.replacement is None or not finding.words or (report.words and report.words != finding.words):
         return None
     first, last, place = lines[finding.place.line - 1], lines[finding.place.end_line - 1], finding.place
@@ -200,8 +196,7 @@ def _splits_word(line: str, index: int) -> bool:
 
 
 def added_ranges(before: str, after: str) -> AddedRanges:
-    """Return the ranges of `after` that were added to `before`, the old Markdown of the page. Moved words, and words
-    that are only on another line, do not count as added."""
+    """Return the changed ranges of `after`. Moved or rewrapped words do not count."""
     lines: dict[int, tuple[tuple[int, int], ...]] = {}
     for change in diff_lines(before, after):
         if change.op == "insert":
@@ -220,9 +215,7 @@ def added_ranges(before: str, after: str) -> AddedRanges:
 
 
 def _kept_ranges(before: str, after: str, numbers: Collection[int]) -> dict[int, list[tuple[int, int]]]:
-    """Return the ranges of `after` that `before` has at least as often, by line, for the lines `numbers`. A range is a
-    whole line, or `_MIN_MOVED_WORDS` adjacent words. A range with the line break before or after its line begins at
-    column -1, or ends one column after the line."""
+    """Return the ranges on the lines `numbers` that `before` has at least as often."""
     old_lines, new_lines = before.split("\n"), after.split("\n")
     old_counts, new_counts = (Counter(map(str.strip, each)) for each in (old_lines, new_lines))
     kept: dict[int, list[tuple[int, int]]] = {
@@ -250,7 +243,7 @@ def _word_sequences(words: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _without(ranges: Iterable[tuple[int, int]], kept: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the parts of ranges that are outside the `kept` ranges. An empty range is the position of a deletion."""
+    """Yield the parts of `ranges` outside of `kept`. Empty ranges are deletions."""
     for start, end in ranges:
         if start == end:
             if not any(first < start < last for first, last in kept):

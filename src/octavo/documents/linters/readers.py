@@ -15,9 +15,8 @@ from octavo.documents.checks.findings import Severity
 from octavo.untrusted_input import parse_json
 
 Columns = Literal["code-points", "utf-16", "utf-16-0", "bytes"]
-"""How a linter counts columns: in code points, UTF-16 units or UTF-8 bytes, counted from 1, or in UTF-16 units counted
-from 0 (`utf-16-0`)."""
-MAX_REPORTS = 500
+"""How a linter counts columns. `utf-16-0` counts from 0, the others from 1."""
+MAX_FINDINGS = 500
 """Maximum number of findings that are read from the output of a linter."""
 MAX_OUTPUT = 4 << 20
 """Maximum number of bytes of the output of a linter."""
@@ -29,12 +28,12 @@ _SEVERITIES: dict[str, Severity] = {
 
 
 class UnreadableReport(ValueError):
-    """Raised for output that is not in the format of the linter. The message is the reason, without full stop."""
+    """Raised for output in a wrong format. The message has no full stop."""
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """A finding of a linter. Lines are counted from 1, columns as the linter counts them, and the end is exclusive."""
+class ReportedFinding:
+    """A finding of a linter. Lines are counted from 1. The end is exclusive."""
 
     message: str
     path: str = ""
@@ -66,7 +65,7 @@ def one_line(value: object) -> str:
 
 
 def parse_number(value: object) -> int | None:
-    """Return a line number or column number. None if the value is missing, negative, too large or not a number."""
+    """Return a line or column number. None if the value is not a usable number."""
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else None
@@ -76,13 +75,13 @@ _MAX_REPLACEMENT = 10_000
 _ARGUMENT = re.compile(r"\{(\d{1,2})\}")
 
 
-def read_vale(text: str) -> Iterator[Report]:
+def read_vale(text: str) -> Iterator[ReportedFinding]:
     """Yield the findings of `vale --output=JSON`. Raises UnreadableReport."""
     for path, alerts in _object(_parse_report(text)).items():
         for alert in map(_object, _list(alerts)):
             span = _list(alert.get("Span"))
             column, last = (parse_number(span[0]), parse_number(span[1])) if len(span) == 2 else (None, None)
-            yield Report(
+            yield ReportedFinding(
                 one_line(alert.get("Message")),
                 path,
                 parse_number(alert.get("Line")) or 1,
@@ -104,7 +103,7 @@ def _vale_replacement(action: Mapping[str, Any]) -> str | None:
     return None
 
 
-def read_sarif(text: str) -> Iterator[Report]:
+def read_sarif(text: str) -> Iterator[ReportedFinding]:
     """Yield the findings of a SARIF log. Raises UnreadableReport."""
     log = _object(_parse_report(text))
     if "runs" not in log:
@@ -120,7 +119,9 @@ def read_sarif(text: str) -> Iterator[Report]:
                 yield _sarif_report(result, rules, columns)
 
 
-def _sarif_report(result: Mapping[str, Any], rules: list[Mapping[str, Any]], columns: Columns | None) -> Report:
+def _sarif_report(
+    result: Mapping[str, Any], rules: list[Mapping[str, Any]], columns: Columns | None
+) -> ReportedFinding:
     index = result.get("ruleIndex")
     rule = rules[index] if isinstance(index, int) and 0 <= index < len(rules) else {}
     name = one_line(result.get("ruleId") or rule.get("id"))
@@ -130,7 +131,7 @@ def _sarif_report(result: Mapping[str, Any], rules: list[Mapping[str, Any]], col
     location = _object(_object(locations[0] if locations else {}).get("physicalLocation") or {})
     region = _object(location.get("region") or {})
     uri = _text(_object(location.get("artifactLocation") or {}).get("uri")) or ""
-    return Report(
+    return ReportedFinding(
         one_line(_sarif_message(_object(result.get("message") or {}), rule)),
         unquote(uri.removeprefix("file://")),
         parse_number(region.get("startLine")) or 1,
@@ -157,7 +158,7 @@ def _sarif_message(message: Mapping[str, Any], rule: Mapping[str, Any]) -> str:
 
 
 def _sarif_replacement(result: Mapping[str, Any], region: Mapping[str, Any]) -> str | None:
-    """Return the text of the first fix, if its only change replaces exactly the region of the finding. Else None."""
+    """Return the text of the first fix if it replaces exactly the region."""
     changes = [
         change
         for fix in _list(result.get("fixes"))[:1]
@@ -175,7 +176,7 @@ def _sarif_replacement(result: Mapping[str, Any], region: Mapping[str, Any]) -> 
     return _text(_object(change.get("insertedContent") or {}).get("text")) or ""
 
 
-def read_rdjson(text: str) -> Iterator[Report]:
+def read_rdjson(text: str) -> Iterator[ReportedFinding]:
     """Yield the findings in the Reviewdog Diagnostic Format. Raises UnreadableReport."""
     result = _object(_parse_report(text))
     if "diagnostics" not in result:
@@ -184,19 +185,19 @@ def read_rdjson(text: str) -> Iterator[Report]:
         yield _rdjson_report({"severity": result.get("severity"), **_object(each)})
 
 
-def read_rdjsonl(text: str) -> Iterator[Report]:
+def read_rdjsonl(text: str) -> Iterator[ReportedFinding]:
     """Yield the findings in the Reviewdog Diagnostic Format, one per line. Raises UnreadableReport."""
     for line in text.split("\n"):
         if line.strip():
             yield _rdjson_report(_object(_parse_report(line)))
 
 
-def _rdjson_report(diagnostic: Mapping[str, Any]) -> Report:
+def _rdjson_report(diagnostic: Mapping[str, Any]) -> ReportedFinding:
     location = _object(diagnostic.get("location") or {})
     text_range = _object(location.get("range") or {})
     start, end = _object(text_range.get("start") or {}), _object(text_range.get("end") or {})
     column = parse_number(start.get("column")) or None
-    return Report(
+    return ReportedFinding(
         one_line(diagnostic.get("message")),
         _text(location.get("path")) or "",
         parse_number(start.get("line")) or 1,
@@ -253,8 +254,8 @@ _RULE = re.compile(
 )
 
 
-def read_reports(output: bytes, format_name: Format) -> tuple[tuple[Report, ...], bool]:
-    """Return at most `MAX_REPORTS` findings of a linter, and whether there are more. Raises UnreadableReport."""
+def read_reports(output: bytes, format_name: Format) -> tuple[tuple[ReportedFinding, ...], bool]:
+    """Return at most `MAX_FINDINGS` findings of a linter, and whether there are more. Raises UnreadableReport."""
     if len(output) > MAX_OUTPUT:
         raise UnreadableReport(f"it is larger than {MAX_OUTPUT >> 20} MiB")
     if b"\0" in output:
@@ -262,11 +263,11 @@ def read_reports(output: bytes, format_name: Format) -> tuple[tuple[Report, ...]
     text = output.decode("utf-8-sig", "replace").strip()
     if not text:
         return (), False
-    found = tuple(islice((each for each in _READERS[format_name](text) if each.message), MAX_REPORTS + 1))
-    return found[:MAX_REPORTS], len(found) > MAX_REPORTS
+    found = tuple(islice((each for each in _READERS[format_name](text) if each.message), MAX_FINDINGS + 1))
+    return found[:MAX_FINDINGS], len(found) > MAX_FINDINGS
 
 
-def _read_lines(text: str) -> Iterator[Report]:
+def _read_lines(text: str) -> Iterator[ReportedFinding]:
     """Yield the findings in lines of the form `file:line[:column]: message`. Raises UnreadableReport if there are
     none."""
     is_read = False
@@ -282,7 +283,7 @@ def _read_lines(text: str) -> Iterator[Report]:
             severity, message = beginning[1], message[beginning.end() :]
         if not rule and (named := _NAMED_RULE.match(message)):
             rule, message = named[1], message[named.end() :]
-        yield Report(
+        yield ReportedFinding(
             one_line(message),
             one_line(match["path"]),
             parse_number(match["line"]) or 1,
@@ -294,7 +295,7 @@ def _read_lines(text: str) -> Iterator[Report]:
         raise UnreadableReport("no line has the form file:line: message")
 
 
-def _read_checkstyle(text: str) -> Iterator[Report]:
+def _read_checkstyle(text: str) -> Iterator[ReportedFinding]:
     try:
         yield from _CheckstyleReader(text).reports
     except expat.ExpatError as error:
@@ -305,7 +306,7 @@ class _CheckstyleReader:
     """Reads Checkstyle XML. A document type is refused, because its entities can be very large."""
 
     def __init__(self, text: str) -> None:
-        self.reports: list[Report] = []
+        self.reports: list[ReportedFinding] = []
         self._path = ""
         self._depth = 0
         parser = expat.ParserCreate()
@@ -326,9 +327,9 @@ class _CheckstyleReader:
             raise UnreadableReport("it is not Checkstyle XML")
         if name == "file":
             self._path = one_line(attributes.get("name"))
-        elif name == "error" and attributes.get("severity") != "ignore" and len(self.reports) <= MAX_REPORTS:
+        elif name == "error" and attributes.get("severity") != "ignore" and len(self.reports) <= MAX_FINDINGS:
             self.reports.append(
-                Report(
+                ReportedFinding(
                     one_line(attributes.get("message")),
                     self._path,
                     parse_number(attributes.get("line")) or 1,
@@ -339,7 +340,7 @@ class _CheckstyleReader:
             )
 
 
-_READERS: dict[Format, Callable[[str], Iterator[Report]]] = {
+_READERS: dict[Format, Callable[[str], Iterator[ReportedFinding]]] = {
     "vale": read_vale,
     "sarif": read_sarif,
     "rdjson": read_rdjson,

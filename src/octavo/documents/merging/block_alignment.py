@@ -24,7 +24,7 @@ _PAIR_LIMIT = 50_000
 _WORD_LIMIT = 8_000
 """Maximum number of words of a text that is compared word by word."""
 _MIN_SHARED = 0.4
-"""Two blocks are in one hunk if the longer block contains at least this share of the words of the shorter block."""
+"""Minimum share of the shorter block's words that the longer block contains."""
 
 
 class Hunk(NamedTuple):
@@ -65,8 +65,8 @@ def find_hunks(old: Blocks, new: Blocks) -> list[Hunk]:
 
 
 def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -> Hunk:
-    """Return an addition or deletion shifted past equal blocks, so that it begins with a heading. It still describes
-    the same change. `before` and `after` are the numbers of equal blocks around the hunk."""
+    """Return the same change, if possible beginning with a heading. `before` and `after` count the equal blocks around
+    it."""
     if not (hunk.is_addition or hunk.is_deletion):
         return hunk
     blocks, start, end = (new, hunk.j1, hunk.j2) if hunk.is_addition else (old, hunk.i1, hunk.i2)
@@ -86,7 +86,7 @@ def word_similarity(one: SourceBlock, other: SourceBlock) -> float:
 
 
 def matching_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Return (index in old, index in new, length) of equal runs of words. Empty if the texts are too long."""
+    """Return the old index, new index and length of equal runs. Empty for long texts."""
     counts, new_counts = Counter(old), Counter(new)
     pairs = sum(count * new_counts[word] for word, count in counts.items() if not word.isspace())
     if max(len(old), len(new)) > _WORD_LIMIT or pairs > _PAIR_LIMIT:
@@ -96,7 +96,7 @@ def matching_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int
 
 
 def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> Iterator[Hunk]:
-    """Split a difference into hunks: for each range of blocks that share words, and for the blocks in between."""
+    """Split a difference into hunks of related and of unrelated blocks."""
     i, j = difference.i1, difference.j1
     end = Hunk(difference.i2, difference.i2, difference.j2, difference.j2)
     for related in [*_related_ranges(old, new, difference), end]:
@@ -121,7 +121,7 @@ def _split_unrelated(old: Blocks, new: Blocks, hunk: Hunk) -> Iterator[Hunk]:
 
 
 def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
-    """Return the ranges of blocks that share several words in order, for example a paragraph that was split in two."""
+    """Return the ranges of blocks that share words, such as split paragraphs."""
     old_blocks = old[difference.i1 : difference.i2]
     new_blocks = [_words_without_moves(block, old_blocks) for block in new[difference.j1 : difference.j2]]
     counts = [len(words) for words in new_blocks]
@@ -147,7 +147,7 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
 
 
 def _words_without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
-    """Return the words of a block, except words that were moved into it from outside of the `old` blocks."""
+    """Return the words of a block, except words moved from outside `old`."""
     if not any(each.move for each in block.walk()):
         return block.words
     if block.move is not None:
@@ -223,8 +223,8 @@ def _are_one_region(
 def _belong_together(
     first: _Change, second: _Change, siblings: Versions[Blocks], moved: MovedBlocks, *, is_changed_by_both: bool
 ) -> bool:
-    """Return whether two adjacent changes of different sides belong in one region. `is_changed_by_both` is True if both
-    sides changed the block next to an addition."""
+    """Return whether adjacent changes of different sides belong in one region. `is_changed_by_both` means the block
+    next to an addition."""
     if first.hunk.is_addition and second.hunk.is_addition:
         return True  # The order of two additions in one place is unknown.
     if not first.hunk.is_addition and not second.hunk.is_addition:
@@ -236,24 +236,23 @@ def _belong_together(
     old = siblings.base[changed.hunk.i1 : changed.hunk.i2]
     now = sides[changed.side][changed.hunk.j1 : changed.hunk.j2]
     if changed.hunk.is_edit and old[0].name == now[0].name:
-        # The old block still exists, so the addition can stay next to it. But if both sides changed the old block, a
-        # similar addition may be a new version of it.
+        # A similar addition may be a new version of a block that both sides changed.
         return is_changed_by_both and any(word_similarity(old[0], each) >= _MIN_MOVED_LIKENESS for each in new)
     if all(each.kind in ROWS_AND_ITEMS for each in (*new, *old)):
         return False  # Rows and items do not depend on their neighbors.
     if changed.hunk.is_deletion and all(each in moved[changed.side] for each in old):
         return False  # The old blocks were only moved, so the addition can stay.
     if all(each.move for each in new):
-        # Moved blocks do not depend on their new neighbors. They conflict only with the deletion of the section around
-        # them.
+        # Moved blocks conflict only with the deletion of their new section.
         headings = [each.level for each in old if each.level and each not in moved[changed.side]]
         is_in_section = bool(headings) and (not new[0].level or min(headings) < new[0].level)
         return changed.hunk.is_deletion and not is_before and is_in_section
     if is_before:
-        # An addition before a heading belongs to the section above, unless text or a lower heading replaced it.
+        # An addition before a heading belongs to the section above, unless text or a lower heading replaced the
+        # heading.
         is_section = bool(old[0].level) and (not now or 0 < now[0].level <= old[0].level)
         return not is_section
-    # An addition after the change belongs to it, unless it begins a section of the same or a higher level.
+    # A section belongs to the change before it only if that has a higher heading.
     return not new[0].level or any(0 < each.level < new[0].level for each in (*old, *now))
 
 
@@ -263,9 +262,9 @@ _MIN_LETTERS = 3
 _MIN_WORDS = 4
 """Minimum number of words of a block that counts as moved and edited."""
 MIN_ADDED_WORDS = 5
-"""Minimum number of words of a block that counts as added by both sides in different places. Not for headings."""
+"""Minimum number of words to recognize a block in another place."""
 _MIN_MOVED_LIKENESS = 0.6
-"""Minimum share of equal words for a block in another place to count as a version of a block."""
+"""Minimum share of equal words in two versions of a moved block."""
 _MIN_REWRITTEN_LIKENESS = 0.1
 """Minimum share of equal words for a block to count as rewritten in place."""
 _MOVE_PAIR_LIMIT = 4000
@@ -301,8 +300,7 @@ class _Counterparts:
         self._side = side
         in_base, in_side = (Counter(each.key for each in tree.walk()) for tree in (base, side))
         self._unique_keys = {key for key, count in in_base.items() if count == in_side[key] == 1}
-        """Keys of the blocks that occur once in the base and once on this side. If such a block has no equal block in its
-        place, it was moved."""
+        """Keys that occur once in the base and once on this side."""
         self._parents = {child: each for tree in (base, side) for each in tree.walk() for child in each.children or ()}
         self._pair(base, side)
         paired = {*self.unmoved, *self.unmoved.values()}
@@ -388,19 +386,18 @@ class _Counterparts:
                 arrived.update(best.walk())
 
     def _is_closest(self, old: SourceBlock, new: SourceBlock) -> bool:
-        """Return whether no block that stayed in place has more words in common with `new` than `old` has. Such a block
-        may be the origin of `new`."""
+        """Return whether no comparable unmoved block is more similar to `new`."""
         likeness, words = word_similarity(old, new), set(new.words)
         return not any(
             each.name == old.name
-            # First a quick upper bound, which ignores how often `new` has a word.
+            # First a quick upper bound of the similarity.
             and 2 * sum(map(words.__contains__, each.words)) > likeness * (len(each.words) + len(new.words))
             and word_similarity(each, new) > likeness
             for each in self.unmoved
         )
 
     def is_addition(self, block: SourceBlock) -> bool:
-        """Return whether a block is new on this side, and long enough to be recognized on the other side."""
+        """Return whether a block is new here, and long enough to be recognized."""
         if block.kind in _NEVER_MOVED or block.kind in ROWS_AND_ITEMS or block in self._base_of:
             return False
         return (bool(block.level) or len(block.words) >= MIN_ADDED_WORDS) and block not in self._arrived
@@ -419,11 +416,8 @@ class _Counterparts:
 
 
 def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBlock, MovedBlocks]:
-    """Return main and the change request, prepared for the merge, and the base blocks that each side moved.
-
-    A moved block gets a `Move`. On the other side, the base block replaces the blocks at the old place, so that the
-    move is the only change there.
-    """
+    """Return main, the change request and each side's moved blocks. Moved blocks get a `Move`. On the other side, base
+    blocks replace them."""
     sides = _Counterparts(versions.base, versions.main), _Counterparts(versions.base, versions.request)
     changes: tuple[_Changes, _Changes] = ({}, {})
     moved: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())
@@ -432,7 +426,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
         old_places: dict[SourceBlock, list[SourceBlock]] = {}
         for old, new in mover.moved.items():
             if new in changes[side]:
-                continue  # The block was already replaced, for a move of the other side.
+                continue  # The block was already replaced, because the other side moved the text at its place.
             version = other.moved.get(old) or other.unmoved.get(old)
             blocks = other.replacements.get(old, ()) if version is None else (version,)
             is_by_both = old in other.moved and version is not None and mover.places[new] != other.places[version]
@@ -463,8 +457,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
 def _equal_additions(
     versions: Versions[SourceBlock], sides: tuple[_Counterparts, _Counterparts]
 ) -> Iterator[list[tuple[SourceBlock, SourceBlock]]]:
-    """Yield the blocks that both sides added once, in different places, as runs of adjacent blocks. Each block is a
-    pair of the versions of main and of the change request."""
+    """Yield runs of adjacent blocks that both sides added in different places."""
     in_base = {each.key for each in versions.base.walk()}
     additions = [
         [each for each in tree.walk() if side.is_addition(each) and each.key not in in_base]

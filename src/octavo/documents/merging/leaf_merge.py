@@ -27,16 +27,15 @@ from octavo.documents.source_blocks import (
 )
 
 _TOKEN = re.compile(rf"\s+|#+|\]\[[^\[\]\n]*\]|{WORD.pattern}|.", re.S)
-"""A part of a text that is never divided: a word, the target of a reference link, white space or a sign."""
+"""A part of a text that is never divided."""
 _DASHES = re.compile(r"(?<![^\s:|])-+(?![^\s:|])")
 """The dashes below a header cell of a table. Their number has no meaning."""
 _MIN_KEPT = 0.5
-"""Minimum share of the words of a text that each side must keep for a merge word by word."""
+"""Minimum share of the words that each side must keep to merge words."""
 
 
 def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Conflict:
-    """Return the merged text, or a conflict if both sides changed it differently. If the sides changed different words
-    of prose, the conflict suggests a merge by words."""
+    """Return the merged text, or a conflict if both sides changed it differently."""
     if texts.is_conflict_free:
         return texts.preferred
     if kind == "heading" and (merged := _merge_heading(texts)):
@@ -53,7 +52,7 @@ def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Confl
 
 
 def _merge_heading(texts: Versions[str]) -> str | None:
-    """Merge a `#` heading of which one side changed the level, and the other side words. None for other changes."""
+    """Merge the level and the words of a heading separately. None if impossible."""
     levels = texts.map(lambda text: text[: len(text) - len(text.lstrip(" #"))])
     titles = texts.map(lambda text: text.lstrip(" #"))
     words = [WORD.findall(fold(title)) for title in titles]
@@ -76,8 +75,7 @@ def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflic
 
 
 def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
-    """Merge a row cell by cell. It is a conflict if both sides changed the same cell or the tag of the row, or if the
-    number of cells differs. Each text in the conflict has the cells that only the other side changed."""
+    """Return a row merged cell by cell, or a conflict."""
     widths, frames = rows.map(lambda row: len(split_cells(row))), rows.map(row_opening)
     texts = rows
     if widths.base == widths.main == widths.request and frames.is_conflict_free:
@@ -107,11 +105,7 @@ def merge_table_head(heads: Versions[str]) -> str | Conflict:
 
 
 def merge_words(base: str, main: str, request: str) -> str | None:
-    """Return the text with the changes of both sides.
-
-    None if both sides changed the same or adjacent words, or added the same words in different places. Also None if one
-    side rewrote most of the text.
-    """
+    """Return the text with the changes of both sides, merged word by word. None if that is uncertain."""
     old, sides = _TOKEN.findall(base), [_TOKEN.findall(text) for text in (main, request)]
     edits: dict[tuple[int, int, str], set[int]] = {}
     for side, new in enumerate(sides):
@@ -142,16 +136,14 @@ def merge_words(base: str, main: str, request: str) -> str | None:
 
 
 WordSequence: TypeAlias = tuple[str, ...]
-"""Five adjacent words of a sentence. For a shorter sentence: all its words, and each pair of adjacent words."""
+"""Five adjacent words, or two or all words of a shorter sentence."""
 _SEQUENCE_LENGTH = 5
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"')\]]*\s+|[。！？]")
 _HTML_TAG = re.compile(r"<[^<>]*>")
 
 
 def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> set[WordSequence]:
-    """Return the sequences of words that are lost or repeated if all conflicts are resolved for one side. Each must
-    occur as often as on that side, as with the changes of both sides (main plus change request minus base), or a number
-    of times in between. A long sequence that both sides added once must occur once."""
+    """Return the word sequences that are lost or repeated after all conflicts are resolved for one side."""
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [text_of_side(page.root, side) or "" for side in SIDES]
     # Without conflicts, both results are equal and parsed only once.
@@ -211,8 +203,7 @@ Column: TypeAlias = "int | str"
 
 
 def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None:
-    """Return the three versions of a table with the same columns: with all added columns, and without deleted ones.
-    None if they cannot be merged, for example because one side deleted a column that the other side edited."""
+    """Return the versions of a table with the same, merged columns. None if they cannot be merged."""
     if len({is_html(each.head) for each in tables}) > 1:
         return None
     columns = [each for table in tables if (each := _columns(tables.base, table)) is not None]
@@ -236,9 +227,7 @@ def _names(table: SourceBlock) -> list[str]:
 
 
 def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
-    """Return the new index of each old column that still exists. Columns are matched by unique names, and the rest by
-    order if both sides have the same number of them. Otherwise, return None if one of the rest has an empty or repeated
-    name."""
+    """Return the new index of each remaining old column. None if that is uncertain."""
     found = {i: new.index(name) for i, name in enumerate(old) if name and old.count(name) == new.count(name) == 1}
     unnamed_old = [i for i in range(len(old)) if i not in found]
     unnamed_new = [j for j in range(len(new)) if j not in found.values()]
@@ -249,7 +238,7 @@ def _new_indexes(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | Non
 
 
 def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> bool:
-    """Return whether a column was replaced: it has another name, and no cell text in common with the base."""
+    """Return whether a column has a new name and only new values."""
     if _names(base)[old] == _names(table)[new] or _has_uneven_rows(base) or _has_uneven_rows(table):
         return False
     before, values_after = _values(base, old), _values(table, new)
@@ -263,7 +252,7 @@ def _has_uneven_rows(table: SourceBlock) -> bool:
 
 
 def _columns(base: SourceBlock, table: SourceBlock) -> list[Column] | None:
-    """Return the columns of a version of a table. None if they cannot be matched with the columns of the base."""
+    """Return the columns of a version of a table. None if that is uncertain."""
     names = _names(table)
     indexes = _new_indexes(_names(base), names)
     if indexes is None:
@@ -280,8 +269,7 @@ def _shared_columns(columns: list[list[Column]]) -> list[list[Column]]:
 
 
 def _has_uneven_versions(tables: Versions[SourceBlock], columns: list[list[Column]]) -> bool:
-    """Return whether a row or head line has another number of cells than its version has columns. For a moved row, its
-    other versions are checked too."""
+    """Return whether a line and its version have different numbers of cells."""
     rows: list[tuple[str, int]] = []
     for version, table in enumerate(tables):
         rows += [(line, version) for line in _head_lines(table)]
@@ -307,8 +295,7 @@ def _values(table: SourceBlock, index: int) -> Counter[str]:
 
 
 def _merge_columns(columns: list[list[Column]]) -> list[Column]:
-    """Return the columns of the merged table in the order of main, or of the change request if only the change request
-    reordered them. A new column comes after the column that precedes it in its version."""
+    """Return the columns in the merged order, including the new columns."""
     shared, (_, main, request) = _shared_columns(columns), columns
     first, second = (main, request) if shared[0] != shared[1] else (request, main)
     merged = [each for each in first if isinstance(each, str) or each in second]
@@ -330,16 +317,16 @@ def _head_cells_of_new_columns(tables: Versions[SourceBlock], columns: list[list
 
 
 def _head_lines(table: SourceBlock) -> list[str]:
-    """Return the lines of the head that have cells: in Markdown, the names of the columns and the dashes below them."""
+    """Return the lines of the head that have cells."""
     return [table.head] if is_html(table.head) else table.head.split("\n")
 
 
 def _with_columns(tables: Versions[SourceBlock], version: int, columns: list[list[Column]]) -> SourceBlock:
     table, merged, header_cells = tables[version], _merge_columns(columns), _head_cells_of_new_columns(tables, columns)
 
-    def line(text: str, version_number: int, new: Sequence[str]) -> str:
-        by_column = dict(zip(columns[version_number], split_cells(text), strict=True))
-        return with_cells(text, [by_column.get(each, blank) for each, blank in zip(merged, new, strict=True)])
+    def with_merged_columns(line: str, version_number: int, missing_cells: Sequence[str]) -> str:
+        by_column = dict(zip(columns[version_number], split_cells(line), strict=True))
+        return with_cells(line, [by_column.get(each, cell) for each, cell in zip(merged, missing_cells, strict=True)])
 
     def row(block: SourceBlock, version_number: int) -> SourceBlock:
         if block.replaced_blocks is not None:
@@ -351,10 +338,12 @@ def _with_columns(tables: Versions[SourceBlock], version: int, columns: list[lis
             move = replace(
                 move, base=row(move.base, 0), other=tuple(row(each, 3 - version_number) for each in move.other)
             )
-        return replace(block, head=line(block.head, version_number, [blank] * len(merged)), move=move)
+        return replace(block, head=with_merged_columns(block.head, version_number, [blank] * len(merged)), move=move)
 
     lines = [
-        line(text, version, [header_cells[each][number] if each in header_cells else "" for each in merged])
+        with_merged_columns(
+            text, version, [header_cells[each][number] if each in header_cells else "" for each in merged]
+        )
         for number, text in enumerate(_head_lines(table))
     ]
     return replace(table, head="\n".join(lines), children=tuple(row(each, version) for each in table.children or ()))

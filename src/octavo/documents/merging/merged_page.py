@@ -18,7 +18,7 @@ ChoiceKind: TypeAlias = Literal["main", "request", "both", "words", "own"]
 MAIN_LABEL = "main"
 SIDES: tuple[ChoiceKind, ChoiceKind] = ("main", "request")
 NEVER_BOTH = frozenset({"head", "field", "front", "moved"})
-"""Kinds of conflicts that cannot keep both sides, because a page has only one such head, field or place."""
+"""Kinds of conflicts that cannot keep both sides."""
 
 Context: TypeAlias = tuple[str, str]
 """Text before and after a conflict that shows its meaning, such as the head of its table."""
@@ -27,7 +27,7 @@ NO_CONTEXT: Context = ("", "")
 
 @dataclass(frozen=True)
 class MergeChoice:
-    """The user's choice for a conflict: main, the change request, both, the merge by words, or the user's own text."""
+    """A user's choice for a conflict. The kind `words` is the merge word by word."""
 
     kind: ChoiceKind
     text: str = ""
@@ -36,8 +36,8 @@ class MergeChoice:
 
 @dataclass(eq=False)
 class Conflict:
-    """A part of a page that main and the change request changed differently. `main` or `request` is None if this side
-    has no text there."""
+    """A part of a page that main and the change request changed differently. `main` or `request` is None if that side
+    has no text."""
 
     kind: str
     """The kind of block, or `blocks` (several), `head` (of a container or table), `columns` or `moved`."""
@@ -46,17 +46,16 @@ class Conflict:
     main: str | None
     request: str | None
     both: str | None = None
-    """The text for the choice of both sides: the merge word by word, or else both texts, or one text for the kinds in
-    `NEVER_BOTH`. None if no text is left."""
+    """The text for the choice of both sides. None if no text is left."""
     merged_text: str | None = None
     """The text merged word by word. None if there is no such merge."""
     is_merged_by_default: bool = False
     """True if `merged_text` is used until the user resolves the conflict."""
     context: Context = NO_CONTEXT
     base_text_page: str | None = None
-    """The id of the page to which main moved the base text. None if main did not move it to another page."""
+    """The id of the page to which main moved the base text, or None."""
     deciding_conflict: Conflict | None = None
-    """Another place of the same moved text, whose choice applies here. None if this conflict has its own choice."""
+    """The conflict whose choice applies here. None if this conflict has its own choice."""
     moved_blocks: frozenset[SourceBlock] = frozenset()
     """Blocks of the base that a side moved to or from this place."""
 
@@ -102,8 +101,8 @@ class MergedBlock:
     pieces: list[MergedChild]
     space_after_children: str
     tail: str
-    is_numbered: bool = False
-    """True if the items are numbered consecutively in all versions, so the merged items are numbered again."""
+    renumbers_items: bool = False
+    """True if the items are numbered consecutively in all versions."""
 
     @property
     def can_contain_markers(self) -> bool:
@@ -113,8 +112,7 @@ class MergedBlock:
 
 @dataclass(eq=False)
 class MovedPlace:
-    """A place that text was moved to or from, without a conflict. `conflict` replaces `pieces` if another place of the
-    text is in conflict, so that one choice resolves all places."""
+    """A place that text was moved to or from. `conflict` replaces `pieces` if `is_in_conflict`."""
 
     pieces: list[MergedChild]
     conflict: Conflict
@@ -142,8 +140,7 @@ class MergedPage:
 
     @cached_property
     def conflict_places(self) -> list[tuple[str, Conflict]]:
-        """Return all conflicts in order, with names made from the text of both sides. A conflict of moved text occurs
-        once for each of its places."""
+        """Return the name and the conflict of each place, in order. All places of a moved text share a name."""
         seen, names, conflicts_in_order = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
         for conflict in (each for each in conflicts_in_order if each.deciding_conflict is None):
             digest = _digest(conflict)
@@ -164,8 +161,8 @@ class MergedPage:
     def text(
         self, choices: Mapping[str, MergeChoice] | None = None, *, request: str = "", main: str = MAIN_LABEL
     ) -> str:
-        """Return the text with `choices` applied, by the name of the conflict. Unresolved conflicts are written between
-        conflict markers with the labels `main` and `request`."""
+        """Return the text with `choices`, by conflict name. Unresolved conflicts get markers with the labels `main` and
+        `request`."""
         suggested = {
             each: MergeChoice("words")
             for _, each in self.conflict_places
@@ -207,7 +204,7 @@ def unwrap_moved_places(pieces: Sequence[MergedChild]) -> Iterator[tuple[str | C
 
 
 class _Assembler:
-    """Assembles the text of a page. For an unresolved conflict, it takes one side, or both sides between markers."""
+    """Assembles the text of a page from the chosen sides."""
 
     def __init__(self, choose: _Choose, side: ChoiceKind = "main", labels: tuple[str, str] | None = None) -> None:
         self._choose, self._side, self._labels = choose, MergeChoice(side), labels
@@ -228,7 +225,7 @@ class _Assembler:
         ]
         if content.kind == "list" and children and not remaining:
             return None
-        if content.is_numbered:
+        if content.renumbers_items:
             _renumber([fragments for fragments, _, _ in remaining])
         head = self.fragments(content.head) or []
         gaps = iter(self._gaps(content, [(gap, is_marked) for _, gap, is_marked in remaining]))
@@ -252,7 +249,7 @@ class _Assembler:
             yield "\n\n" if is_inner and is_by_markers and gap.count("\n") < 2 else gap
 
     def _is_marked(self, content: str | Conflict | MergedBlock) -> bool:
-        """Return whether a part is written between conflict markers, which is possible only for whole blocks."""
+        """Return whether a part is written between markers as a whole."""
         if self._labels is None or (isinstance(content, MergedBlock) and content.can_contain_markers):
             return False
         if isinstance(content, Conflict) and content.main is None and content.request is None:
@@ -277,8 +274,7 @@ def _renumber(items: list[list[Fragment]]) -> None:
 def text_of_side(
     content: str | Conflict | MergedBlock, side: ChoiceKind, choose: _Choose = lambda _: None
 ) -> str | None:
-    """Return the text of a part of a page, with the text of `side` for each conflict that `choose` leaves unresolved.
-    None if no text is left."""
+    """Return the text of a part. Conflicts without a choice take `side`. None if no text is left."""
     found = _Assembler(choose, side).fragments(content)
     return None if found is None else "".join(each.text for each in found)
 
@@ -295,7 +291,7 @@ def _digest(conflict: Conflict) -> str:
 
 
 class _MarkedPart(NamedTuple):
-    """A part of a merged page that is written between conflict markers, and the white space around it without markers."""
+    """A part between conflict markers, and the white space around it."""
 
     content: Conflict | MergedBlock
     space_before: str
@@ -303,8 +299,7 @@ class _MarkedPart(NamedTuple):
 
 
 def read_marked_page(text: str, written_merge: MergedPage | None = None) -> MergedPage:
-    """Return the page with a conflict for each set of markers in `text`. Conflicts of `written_merge`, which wrote the
-    markers, keep their base. Other conflicts have only the texts of both sides."""
+    """Return a page with a conflict for each set of markers in `text`. Conflicts of `written_merge` keep their base."""
     lines = text.split("\n")
     by_sides: dict[tuple[str, str], list[_MarkedPart]] = {}
     for each in _parts_between_markers(written_merge.root) if written_merge is not None else ():

@@ -81,9 +81,9 @@ _CRLF = "\r\n"
 _ITEM_LIKENESS = 0.75
 """Two new items are versions of one item if they have at least this share of equal words."""
 _ROW_LIKENESS = 0.5
-"""Two new rows with equal first cells are versions of one row if they have at least this share of equal words."""
+"""Minimum share of equal words in two versions of a new row."""
 _PAIR_LIMIT = 10_000
-"""Maximum number of pairs of new rows or items that are compared. If there are more, none is compared."""
+"""Maximum number of pairs of new rows or items to compare."""
 
 
 def merge(base: str, main: str, request: str) -> MergedPage:
@@ -125,10 +125,7 @@ def _line_end(text: str) -> str:
 
 
 class _PageMerge:
-    """The merge of the trees of main and of the change request, as `follow_moves` returned them.
-
-    `moved` are the base blocks that each side moved. A `side` is 0 for main and 1 for the change request.
-    """
+    """Merges main and the change request. Side 0 is main, side 1 the change request."""
 
     def __init__(self, main: SourceBlock, request: SourceBlock, moved: MovedBlocks) -> None:
         self._main, self._request, self._moved = main, request, moved
@@ -143,11 +140,7 @@ class _PageMerge:
     def _merge_siblings(
         self, blocks: Versions[Blocks], context: Context, is_joined: _IsJoined | None = None
     ) -> list[MergedChild]:
-        """Merge siblings region by region. Siblings between regions differ only in white space.
-
-        With `is_joined`, one conflict covers the first to the last region for which it returns True. If there are none,
-        the conflict covers all regions.
-        """
+        """Merge siblings region by region. `is_joined` selects the regions that become one conflict."""
         pieces: list[MergedChild] = []
         joined: Region | None = None
         found = list(find_regions(blocks, self._moved))
@@ -170,14 +163,13 @@ class _PageMerge:
         return pieces
 
     def _merge_region(self, region: Versions[Blocks], context: Context, *, merges_inside: bool) -> list[MergedChild]:
-        """Merge a region by step 4 at the top of this module. Without `merges_inside`, changes of both sides
-        conflict."""
+        """Merge a region (step 4). Without `merges_inside`, changes of both sides conflict."""
         keys = region.map(lambda blocks: [each.key for each in blocks])
         if keys.request == keys.base:
             side = 0
         elif keys.main == keys.base:
             side = 1
-        # Keys do not include edits of moved blocks, so moved blocks may differ although their keys are equal.
+        # Equal keys of moved blocks do not mean equal blocks.
         elif keys.main == keys.request and not any(each.move for each in region.main):
             side = 0
         elif merges_inside and not region.base:
@@ -198,11 +190,7 @@ class _PageMerge:
         return self._as_moved_place(pieces, region, context)
 
     def _merge_additions(self, main: Blocks, request: Blocks, context: Context) -> list[MergedChild]:
-        """Merge the blocks that both sides added in one place.
-
-        Equal blocks at the start and at the end are kept once. Front matter is merged. Moved blocks, rows and items of
-        both sides are kept. All other blocks are one conflict.
-        """
+        """Merge the blocks that both sides added in one place."""
         before: list[MergedChild] = []
         after: list[MergedChild] = []
         while main and request and main[0].key == request[0].key:
@@ -219,13 +207,11 @@ class _PageMerge:
             main, request = main[1:], request[1:]
         sides = [main, request]
         for side, other in ((0, 1), (1, 0)):
-            # Moved blocks at the start of a side are no conflict: nothing on the other side contradicts them.
-            # `level` is the level of the first heading if a section moved, else 0.
+            # Nothing contradicts moved blocks at the start of a side.
             while all(sides) and sides[side][0].move:
                 end = 1
                 if level := sides[side][0].level:
-                    # A whole section moved. Blocks of the other side, up to the next heading of its level, go before
-                    # the section: after it, they would become part of it.
+                    # After the section, blocks of the other side would become part of it.
                     is_next = [0 < each.level <= level for each in sides[other]]
                     count = is_next.index(True) if True in is_next else len(is_next)
                     before += self._pieces_of_additions(sides[other][:count], other)
@@ -249,7 +235,7 @@ class _PageMerge:
         return pieces
 
     def _pieces_of_side(self, blocks: Blocks, side: int) -> list[MergedChild]:
-        """Return the pieces of the blocks of one side. The other side's changes to moved blocks are merged in."""
+        """Return one side's pieces, with the other side's edits of moved blocks."""
         found = []
         for group in _group_deleted(blocks):
             content = self._merge_moves_in(group[0], side) if len(group) == 1 else _conflict_of_deletion(group, side)
@@ -269,8 +255,7 @@ class _PageMerge:
         return MergedChild(conflict, _merged_gap(region.map(lambda blocks: blocks[-1] if blocks else None)))
 
     def _text_of_both_sides(self, region: Versions[Blocks]) -> str | None:
-        """Return main's text of a region, then the change request's text without the sections that main has too. If
-        only one side changed the region, return its text. None if no text is left."""
+        """Return both sides' text of a region, without repeated sections, or None."""
         base = join_blocks(region.base) or None
         main, request = self._text_of_side(region.main, 0), self._text_of_side(region.request, 1)
         if request == base:
@@ -294,7 +279,6 @@ class _PageMerge:
         return gap.join(text for text, _ in remaining) if remaining else None
 
     def _text_of_side(self, blocks: Blocks, side: int) -> str | None:
-        """Return the text of one side's blocks, with conflicts resolved for this side. None if no text is left."""
         pieces = [MergedChild(self._merge_moves_in(block, side), gap_after(block)) for block in blocks]
         return text_of_side(MergedBlock("blocks", "", "", pieces, "", ""), SIDES[side]) or None
 
@@ -331,14 +315,11 @@ class _PageMerge:
         before = _merged_inner_space(block, lambda each: each.space_before_children)
         after = _merged_inner_space(block, lambda each: each.space_after_children)
         tail = block.map(lambda each: each.tail).preferred
-        is_numbered = kind == "list" and all(map(_has_consecutive_numbers, block))
-        return MergedBlock(kind, head, before, pieces, after, tail, is_numbered)
+        renumbers_items = kind == "list" and all(map(_has_consecutive_numbers, block))
+        return MergedBlock(kind, head, before, pieces, after, tail, renumbers_items)
 
     def _merge_front_matter(self, front: Versions[SourceBlock]) -> Conflict | MergedBlock:
-        """Merge front matter field by field, by name. If a name is repeated, the whole front matter is one conflict.
-
-        A new field comes after its predecessor in the change request, and after fields that main added there.
-        """
+        """Merge front matter field by field. Repeated names make it one conflict."""
         by_name = front.map(lambda each: {field.name: field for field in _children(each)})
         if any(len(fields) < len(_children(each)) for fields, each in zip(by_name, front, strict=True)):
             return Conflict("front", *front.map(lambda each: each.source), both=front.main.source)
@@ -357,8 +338,7 @@ class _PageMerge:
     def _merge_field(
         self, field: Versions[SourceBlock | None], context: Context
     ) -> str | Conflict | MergedBlock | None:
-        """Merge a field of front matter. `field` has None for each version without the field. Return None if the merged
-        page does not have the field."""
+        """Merge a field. None is a version without the field."""
         base, main, request = field
         if base is not None and main is not None and request is not None:
             return self._merge_block(Versions(base, main, request), context)
@@ -382,8 +362,7 @@ class _PageMerge:
         return MergedBlock("table", head, before if pieces or tail else "", pieces, "", tail)
 
     def _merge_moves_in(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
-        """Return a block of one side. If this side moved parts of it, the other side's changes to them are merged
-        in."""
+        """Return a side's block with the other side's edits of moved parts."""
         if block.replaced_blocks is not None:
             return join_blocks(block.replaced_blocks)
         if block.move is not None:
@@ -420,8 +399,7 @@ class _PageMerge:
         return _PageMerge(main, request, moved)._merge_block(Versions(base, main, request))
 
     def _conflict_of_two_places(self, move: Move, block: SourceBlock, side: int) -> Conflict:
-        """Return the conflict at one of the two places to which the sides moved or added the same block. Only the side
-        that put it there has text. The choice of both sides keeps the place in main."""
+        """Return the conflict at one of two places of a block. Only `side` has text there."""
         base, other, text = move.base, move.other[0], block.source
         if base.name == block.name == other.name:
             merged = self._merge_block(Versions(base, *_main_and_request(block, other, side)))
@@ -434,8 +412,7 @@ class _PageMerge:
     def _as_moved_place(
         self, pieces: list[MergedChild], region: Versions[Blocks], context: Context
     ) -> list[MergedChild]:
-        """Return the pieces in a `MovedPlace` if they have no conflict and text was moved into or out of the region.
-        Otherwise return them unchanged."""
+        """Wrap pieces in a `MovedPlace` if text moved in or out without conflict."""
         if not self._moved_base_blocks(region) or any(isinstance(each.content, Conflict) for each in pieces):
             return pieces
         piece = self._make_conflict(region, context)
@@ -443,8 +420,7 @@ class _PageMerge:
         return [MergedChild(MovedPlace(pieces, piece.content), piece.gap)]
 
     def _moved_base_blocks(self, region: Versions[Blocks]) -> frozenset[SourceBlock]:
-        """Return the base blocks that were moved out of a region or into it. Blocks that the other side deleted count
-        only as moved out."""
+        """Return the base blocks that were moved out of a region or into it."""
         left = {each for blocks in self._moved for block in region.base for each in block.walk() if each in blocks}
         moves = [each.move for blocks in region[1:] for block in blocks for each in block.walk() if each.move]
         arrived = {each for move in moves if move.other for each in move.base.walk()}
@@ -463,8 +439,7 @@ def _indent_lines(text: str, by: int) -> str:
 
 
 def _group_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
-    """Yield the blocks of one side in groups. Adjacent moved blocks that the other side deleted are one group, every
-    other block is alone."""
+    """Yield adjacent moved blocks that the other side deleted together, others alone."""
     for is_deleted, blocks_of_kind in groupby(blocks, lambda each: each.move is not None and not each.move.other):
         group = list(blocks_of_kind)
         yield from [group] if is_deleted else [[each] for each in group]
@@ -490,7 +465,6 @@ def _blocks_in_region(blocks: Versions[Blocks], region: Region) -> Versions[Bloc
 
 
 def _main_and_request(own: T, other: T, side: int) -> tuple[T, T]:
-    """Return the values of main and of the change request, in this order. `own` is the value of `side`."""
     return (own, other) if side == 0 else (other, own)
 
 
@@ -530,8 +504,7 @@ def _are_versions_of_same_block(one: SourceBlock, other: SourceBlock) -> bool:
 
 
 def _merged_gap(last: Versions[SourceBlock | None]) -> str:
-    """Return the white space after a region. `last` has its last block in each version. After the last child on main or
-    in the change request, take the first version that has white space."""
+    """Return the white space after a region with these last blocks."""
     gaps = last.map(lambda block: block.gap if block is not None else None)
     if gaps.main is not None and gaps.request is not None:
         return gaps.preferred or ""
@@ -548,8 +521,8 @@ def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBloc
 
 
 def _mark_blocks_of_two_conflicts(root: MergedBlock) -> None:
-    """Mark each block as moved that main has in one conflict and the change request in another. Otherwise, the page would
-    have the block twice or not at all if the user chose a different side for each conflict."""
+    """Mark blocks in a different conflict on each side as moved. Else different choices could repeat or lose the
+    block."""
     conflicts = list(conflicts_in(root))
     if len(conflicts) < 2:
         return
@@ -563,8 +536,7 @@ def _mark_blocks_of_two_conflicts(root: MergedBlock) -> None:
 
 
 def _blocks_in_conflicts(texts: Iterable[tuple[Conflict, str | None]]) -> dict[str, tuple[Conflict, SourceBlock]]:
-    """Return the blocks in the texts of conflicts, with their conflicts. The keys are the tags of containers, and the keys
-    of other blocks. Short blocks, and blocks that occur twice, are left out."""
+    """Return the long, unique blocks in conflict texts, by key or tag."""
     found: defaultdict[str, list[tuple[Conflict, SourceBlock]]] = defaultdict(list)
     for conflict, text in texts:
         for block in read_page(text or "").walk():
@@ -576,7 +548,7 @@ def _blocks_in_conflicts(texts: Iterable[tuple[Conflict, str | None]]) -> dict[s
 
 
 def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
-    """Let one choice resolve all conflicts of the same moved text. If one place is in conflict, all places are."""
+    """Let one choice resolve all conflicts of the same moved text."""
     # The places of the text to which each block belongs. Blocks that were moved together share one list.
     places_of: dict[SourceBlock, list[Conflict | MovedPlace]] = {}
     for place in _conflicts_and_moved_places(root.pieces):

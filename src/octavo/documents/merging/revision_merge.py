@@ -54,14 +54,13 @@ class PageOrder:
 
     children: dict[str | None, list[str]] = field(default_factory=dict)
     conflicts: list[tuple[str, str]] = field(default_factory=list)
-    """Pairs of the kind (deleted, moved or order) and the page id of a conflict in the page tree."""
+    """Pairs of the kind (deleted, moved or order) and the page id."""
 
 
 def merge_page_order(
     base: TreeVersion, main: TreeVersion, proposed: TreeVersion, *, edited: Callable[[Json, Json], bool]
 ) -> PageOrder:
-    """Return the order of the pages on `main` with the changes of `proposed` since `base`. `edited` compares two
-    versions of a page."""
+    """Return the merged order of the pages. `edited` returns whether two versions of a page differ."""
     result_order = PageOrder()
     deciding_sides = _pages_to_keep(base, main, proposed, edited, result_order)
     parents = _parents_of(base, main, proposed, deciding_sides, result_order)
@@ -105,8 +104,7 @@ def _parents_of(
     deciding_sides: dict[str, TreeVersion],
     result_order: PageOrder,
 ) -> dict[str, str | None]:
-    """Return the nearest kept ancestor of each kept page, or None for the root. Also record conflicts, and set the
-    deciding side of pages that only the change request moved."""
+    """Return the nearest kept ancestor of each page. Also records conflicts and deciding sides."""
     parents: dict[str, str | None] = {}
     for page in deciding_sides:
         if page in main.nodes and page in proposed.nodes and main.parents[page] != proposed.parents[page]:
@@ -132,8 +130,7 @@ def _nearest_kept(side: TreeVersion, page: str | None, deciding_sides: dict[str,
 def _break_cycles(
     main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], result_order: PageOrder
 ) -> None:
-    """Break the cycles that the moves of both sides make together. In each cycle, a page that the change request moved
-    goes back to its place on main. There is such a page, because main's tree has no cycle."""
+    """Move a page of each cycle back to its place on main."""
     acyclic: set[str] = set()
     for start in parents:
         path: list[str] = []
@@ -153,8 +150,7 @@ def _break_cycles(
 
 
 def _merge_order(base: list[str], main: list[str], proposed: list[str], result_order: PageOrder) -> list[str]:
-    """Return `main` with the additions and moves of `proposed` since `base`. A page that both sides moved stays at its
-    place in main. If the orders differ, it is also a conflict in `result_order`."""
+    """Return `main` with the additions and moves of `proposed`. Also records conflicts."""
     if main == proposed or not proposed:
         return main
     common = set(base) & set(main) & set(proposed)
@@ -222,9 +218,8 @@ def merge_revisions(
     read_text: Callable[[str], str] = str,
     store_text: Callable[[str], str] = str,
 ) -> RevisionMerge:
-    """Return `main` with the changes of `proposed` since `base`. `name` stands for the change request in conflict
-    markers, such as `#42`. If the field `text` of a page is a key, such as a hash, `read_text` returns the text for a
-    key, and `store_text` stores a text and returns its key."""
+    """Return `main` with the changes of `proposed`. `name` labels conflict markers. `read_text` returns a text by key,
+    `store_text` the key of a text."""
     merger = _RevisionMerger(name, read_text, store_text)
     sides = [TreeVersion.of(each["pages"]) for each in (base, main, proposed)]
     result_order = merge_page_order(*sides, edited=_is_edited)
@@ -287,8 +282,7 @@ class _RevisionMerger:
         return merged
 
     def _text(self, node_id: str, base: Json, main: Json, proposed: Json, conflicting: Json) -> str | None:
-        """Return the key of the merged text. None if no text is left. Fields in conflict are put between conflict
-        markers at its start."""
+        """Return the key of the merged text, with `conflicting` fields at its start."""
         base_key, main_key, proposed_key = (each.get("text") for each in (base, main, proposed))
         if not conflicting or main.get("type") != "document":
             conflicting = {}
@@ -319,7 +313,7 @@ class _RevisionMerger:
         return f"{block}\n{markdown}" if markdown else block
 
     def fields(self, kind: str, owner: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:
-        """Return the merged fields of three objects, and the values of both sides for fields in conflict."""
+        """Return the merged fields, and the values of both sides in conflict. Also records the conflicts."""
         merged, conflicting = {}, {}
         for name in [*main, *(each for each in proposed if each not in main)]:
             base_value, main_value, proposed_value = (each.get(name, _ABSENT) for each in (base, main, proposed))
@@ -363,8 +357,8 @@ RevisionTriple: TypeAlias = tuple[Revision, Revision, Revision]
 
 @dataclass(frozen=True)
 class PredictedConflict:
-    """A conflict that a merge will have, or a suggestion: a paragraph that it will merge word by word. `kind` is that
-    of the `RevisionConflict`, or `words`."""
+    """A conflict or suggestion of a future merge. `kind` is that of the `RevisionConflict`, or `words` for a
+    suggestion."""
 
     kind: str
     id: str
@@ -387,9 +381,7 @@ class MergePrediction:
 
 
 def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) -> list[str]:
-    """Return the ids of the pages whose text is needed for a prediction, because their document ids do not show the
-    result. Pages without document ids are limited to `touched`, the pages that the change request changed, unless it is
-    None."""
+    """Return the ids of the pages whose texts a prediction needs. `touched` limits the pages without document ids."""
     base, main, request = ({page.id: page for page in revision.walk()} for revision in revisions)
     found = []
     for page_id in dict.fromkeys([*request, *main]):
@@ -407,8 +399,7 @@ def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) ->
 
 
 def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]) -> MergePrediction:
-    """Return the expected result of a merge. `texts` has the three texts of each page of `pages_to_read`. A text is
-    ignored if its revision does not have the page."""
+    """Return the expected result of a merge. `texts` has the three texts of each page of `pages_to_read`."""
     base, main, request = (
         revision_content(each, "text", {name: versions[n] for name, versions in texts.items()})
         for n, each in enumerate(revisions)
@@ -426,9 +417,7 @@ def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str,
 def shows_all_changes(
     changes: Iterable[Change], revisions: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]
 ) -> bool:
-    """Return whether the revisions and the `texts` given to `predict_merge` show every change that the server lists. If
-    not, `is_on_main` may be wrong. They do not show a new file at the same URL, other reusable content without a
-    document id, and fields that Octavo does not know."""
+    """Return whether the revisions and `texts` show every listed change. If not, `is_on_main` may be wrong."""
     base, _, request = revisions
     shown = {_change_key(change) for change in changes_between(base, request)}
     shown |= {("page_edited", page) for page, (before, _, after) in texts.items() if before != after}

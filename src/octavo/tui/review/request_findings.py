@@ -41,7 +41,7 @@ from octavo.documents.linters.placement import (
 )
 from octavo.documents.linters.readers import (
     DEFAULT_COLUMNS,
-    MAX_REPORTS,
+    MAX_FINDINGS,
     Columns,
     Format,
     UnreadableReport,
@@ -333,7 +333,7 @@ def _read_findings(linter: Linter, output: bytes, page: LintedPage, text: str) -
     columns = cast(Columns, linter.columns) if linter.columns else DEFAULT_COLUMNS[format_name]
     reports, has_more = read_reports(output, format_name)
     findings = list(place_reports(reports, page, text, source=linter.name, columns=columns))
-    more = f"{linter.name} has more than {MAX_REPORTS} findings on {page.path}. The others are not shown."
+    more = f"{linter.name} has more than {MAX_FINDINGS} findings on {page.path}. The others are not shown."
     return findings, more if has_more else ""
 
 
