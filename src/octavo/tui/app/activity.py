@@ -227,7 +227,7 @@ class ActivityScreen(Dialog[None]):
         )
 
     def _context_of(self, entry: OutboxEntry) -> str:
-        """Return the thread, page and space of a change as text, such as `“Is it true?” on Install in Handbook`."""
+        """Return text such as `“Is it true?” on Install in Handbook`."""
         space = self.shell.workspace.space(entry.at.space_id)
         starts_thread = isinstance(entry.op, comments.Create) and entry.context
         about = f"{short_quote(entry.facts.text)} on {entry.context}" if starts_thread else entry.context

@@ -176,8 +176,7 @@ class BackgroundRefresh:
 
 
 def reopen(app: Shell, open_next: Callable[[], SignInState]) -> None:
-    """Save all drafts and quit. Then start the app again with the sign-in methods and the session that `open_next`
-    returns."""
+    """Save all drafts and quit. Then start the app again with the result of `open_next`."""
     app.open_next = open_next
     app.background(app.action_quit())
 
@@ -196,8 +195,7 @@ def _sign_in(app: Shell, _: object) -> None:
 
 
 def sign_in_after_rejection(app: Shell) -> None:
-    """Show the sign-in screen, because the server rejects the API key. If the user is typing, show only a
-    notification."""
+    """Show the sign-in screen after the server rejected the API key. If the user is typing, show only a notification."""
     account = app.session.account
     if account is None:
         return

@@ -31,7 +31,7 @@ _UNSENT_REASONS: tuple[InboxReason, ...] = ("not sent", "unsent draft")
 
 @dataclass(frozen=True)
 class InboxEvent:
-    """A new row of the inbox, or a merge, for hooks and notifications. Its texts come from the server and are sanitized."""
+    """A new row of the inbox, or a merge, for hooks and notifications."""
 
     names: tuple[HookEvent, ...]
     """Events of the hooks that run."""
@@ -64,11 +64,10 @@ class InboxEventDetector:
 
     def __init__(self) -> None:
         self._known: set[tuple[str, str]] | None = None
-        """Key and stamp of each earlier row. A changed row has a new stamp. None until the inbox was complete once."""
+        """Key and stamp of each earlier row. None until the inbox was complete."""
 
     def new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
-        """Return the rows that are new or changed, without the user's unsent texts. Empty until the inbox was complete
-        once."""
+        """Return the new or changed rows, without unsent texts. Empty until the inbox was complete once."""
         stamps = {(each.key, each.stamp): each for each in rows}
         if self._known is None:
             self._known = set(stamps) if is_complete else None
@@ -79,8 +78,7 @@ class InboxEventDetector:
 
 
 def event_of_row(row: InboxRow, change_request: ChangeRequest | None, titles: Mapping[str, str]) -> InboxEvent:
-    """Return the event of a new row. `change_request` is the change request of the row, or None. `titles` has the titles
-    of the spaces by ID."""
+    """Return the event of a new row. `titles` has the titles of the spaces by ID."""
     special = _EVENT_OF_REASON.get(row.reason)
     kind = {ChangeRequestRef: "change", ThreadRef: "thread"}.get(type(row.target), "row")
     space, ref = _space_name_and_ref(row.space_id, change_request, titles)
@@ -110,8 +108,7 @@ def event_of_merge(change_request: ChangeRequest, titles: Mapping[str, str]) -> 
 def _space_name_and_ref(
     space_id: str, change_request: ChangeRequest | None, titles: Mapping[str, str]
 ) -> tuple[str, str]:
-    """Return the name of the space and the REF of the row, as the command line writes them. Empty if they are
-    unknown."""
+    """Return the name of the space and the REF, or empty strings."""
     space = space_name(space_id, titles) if space_id in titles else ""
     return space, f"{space}/{change_request.number}" if space and change_request is not None else space
 

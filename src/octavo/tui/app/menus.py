@@ -86,8 +86,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         return snapshot.value.items if snapshot.value is not None else ()
 
     def _counts_text(self, organization: Organization) -> str:
-        """Return the numbers of spaces, change requests and threads of an organization as text. Only the current
-        organization counts threads of change requests."""
+        """Return the numbers of spaces, change requests and threads as text."""
         snapshot: Snapshot[ListPage[Space]] = self.subscriptions.snapshot(f"spaces {organization.id}")
         if snapshot.value is None:
             return f"Could not load the spaces: {snapshot.error}" if snapshot.error is not None else "…"
@@ -183,14 +182,13 @@ _COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (
     (BlameScreen, "content", "page.blame"),
     (BrowserScreen, "admin", ""),
 )
-"""Screens and panes whose commands the palette lists, with the mode of their view, and the ID of the command that opens
-them there, if any. The first class with a command is used. Dialogs need an item, so they are left out."""
+"""Classes with commands, the mode of their view, and the command that opens them."""
 
 _CHECK_INTERVAL = 0.02
 """Seconds between two checks whether a command has opened its screen. There are at most `_MAX_CHECKS`."""
 _MAX_CHECKS = 100
 _MAX_LEVELS = 3
-"""Maximum number of levels that `_run` goes up to a hidden widget: from the outline to page, page tree and spaces."""
+"""Maximum number of levels from the outline up to the list of spaces."""
 
 
 def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue]]:
@@ -216,7 +214,7 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
 
 
 def _app_commands(app: Shell, listed_ids: set[str]) -> Iterator[Choice[PaletteValue]]:
-    """Yield the commands of the app that are not listed yet, because their keys run other commands on this screen."""
+    """Yield the commands of the app that are not listed yet."""
     for id, (_, command) in app._commands_by_id.items():
         if id not in listed_ids and app.check_action("command", (id,)):
             go = partial(app.run_command, id)
@@ -266,7 +264,7 @@ def _start(app: Shell, go_to: Callable[..., Coroutine[Any, Any, None]], *parts: 
 
 
 async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:
-    """Go to a view and run the command `id`, after the command `opener` if that opens the screen of `id`."""
+    """Go to a view, run `opener` unless it is empty, then `id`."""
     view = await _to_view(app, mode)
     if opener and await _run(app, opener):
         for _ in range(_MAX_CHECKS):
@@ -278,7 +276,7 @@ async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:
 
 
 async def _go_to_table(app: Shell, mode: str, parent_table: str, table: str, id: str) -> None:
-    """Go to a table of Sites or Admin, or of the selected item in `parent_table`. Then run the command `id`, if any."""
+    """Go to a table, or one below the selected item of `parent_table`."""
     view = cast("BrowserScreen", await _to_view(app, mode))
     if not view.levels:
         app.explain("Could not open the list: no organization is loaded. Press r to retry.")
@@ -319,7 +317,7 @@ async def _wait_until_loaded(view: Screen[Any]) -> None:
 
 
 async def _run(app: Shell, id: str) -> bool:
-    """Run a command of the current screen or of one of its widgets. Return False if there is no such command."""
+    """Run a command that is on the screen. Return False if there is none."""
     screen = app.screen
     around = screen.focused.ancestors_with_self if screen.focused is not None else ()
     owners = [node for node in (*around, *screen.query("*"), screen) if isinstance(node, HasCommands)]

@@ -206,9 +206,9 @@ class Octavo(Shell):
         check_interval: float | None = CHECK_INTERVAL,
         find_first_route: Callable[[Session], Awaitable[Route]] | None = None,
     ) -> None:
-        """`start` is the mode of the first view, by default that of `first_view`. `picture` is the picture of this view
-        for the next start. `find_first_route` returns the route after the first paint, or raises ApiError or
-        ValueError. `check_interval` is the number of seconds between two refresh checks, None for no checks."""
+        """`start` is the mode of the first view. `picture` is the picture for the next start. `find_first_route`
+        returns a route after the first paint, or raises ApiError or ValueError. `check_interval` is in seconds, None
+        for no checks."""
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__(settings, sign_in_methods, session)
         self._type_ahead = TypeAhead(self, super().on_event)
@@ -249,8 +249,7 @@ class Octavo(Shell):
     # The session
 
     async def show_session(self, session: Session, view: str) -> None:
-        """Show the session that the user opened on the sign-in screen. To show another session later, `reopen` starts
-        another app."""
+        """Show the session that the user opened on the sign-in screen. Later sessions need `reopen`."""
         self._session = session
         self._open(session)
         self.workspace.follow(session)

@@ -31,19 +31,17 @@ from octavo.tui.terminal.textual_internals import message_pumps, watchers_of
 PAUSE = 1.5
 """Seconds without a key after which a collection does not delay the user."""
 LONG_PAUSE = 30.0
-"""Seconds without a key after which a collection may take longer. It then also frees what was still in use at the last
-collection, and freezes the rest."""
+"""Seconds without a key after which a collection may take longer."""
 PAINT_SECONDS = 0.05
 """Seconds from a key until its effect is painted. A collection also starts this long after `wake`."""
 MAX_NEW_BLOCKS = 35_000
-"""Number of new memory blocks, about 3 MB, after which a collection does not wait for a pause. Faster to count than
-objects."""
+"""Number of new memory blocks (about 3 MB) after which a collection does not wait for a pause."""
 _YOUNG_THRESHOLD = 500
 """Number of new objects after which `gc` collects the youngest generation."""
 _MIDDLE_THRESHOLD = 20
 """Number of young collections after which `gc` collects the middle generation. This frees a closed dialog."""
 _FULL_THRESHOLD = 1000
-"""Number of middle collections after which `gc` runs a full collection of 200 ms. Reading a page of 1 MB needs 214."""
+"""Number of middle collections after which `gc` runs a full collection (200 ms)."""
 
 
 class Garbage:
@@ -68,8 +66,7 @@ class Garbage:
         self._has_survivors = False
         """True if objects that the last full collection did not free are not frozen yet."""
         self._caches: list[_lru_cache_wrapper[Any]] = []
-        """Function caches of Textual and Rich, cleared before a full collection. Their small entries would keep the
-        memory of closed screens from the system."""
+        """Function caches of Textual and Rich, which keep memory in use."""
 
     def start(self) -> None:
         """Start collections in pauses. Objects that exist now are frozen: collections ignore them."""
@@ -80,8 +77,7 @@ class Garbage:
         self._is_started = True
 
     def enable(self) -> None:
-        """Freeze all objects, and let Python collect new ones. Otherwise the first collections would delay keys by a
-        tenth of a second."""
+        """Freeze all objects, and let Python collect new ones."""
         gc.freeze()
         gc.set_threshold(_YOUNG_THRESHOLD, _MIDDLE_THRESHOLD, _FULL_THRESHOLD)
         gc.enable()
@@ -133,8 +129,8 @@ class Garbage:
             pump.check_idle()
 
     def collect(self, *, is_long_pause: bool = False) -> None:
-        """Collect young garbage, or all garbage in a long pause, after a removal of widgets, or if memory has grown. A
-        long pause freezes the rest, and after removals also collects frozen garbage."""
+        """Collect young garbage. Collect all garbage in a long pause, after a removal of widgets, or if memory has
+        grown."""
         gc.collect(1)
         if self._removed or is_long_pause or self._has_grown():
             for cache in self._caches:
@@ -173,8 +169,7 @@ def _functions(module: ModuleType) -> Iterator[Any]:
 
 
 class Workers(WorkerManager):
-    """The workers of an app. A widget that is being removed starts no workers, because it may have no children any
-    more."""
+    """The workers of an app. A widget that is being removed starts no workers."""
 
     def __init__(self, app: App[Any]) -> None:
         super().__init__(app)
@@ -188,8 +183,7 @@ class Workers(WorkerManager):
 
 
 class Teardown:
-    """Ends the workers and subscriptions of a screen or widget as soon as its removal starts. Textual ends them
-    later."""
+    """Ends the workers and subscriptions of a widget when its removal starts. Textual ends them later."""
 
     def __init__(self, app: App[Any], signals: Sequence[Signal[Any]]) -> None:
         """`signals` are the signals of the app, from which removed widgets are unsubscribed."""
@@ -217,14 +211,12 @@ _MIN_LARGE_ALLOCATION = 128 * 1024
 
 
 def use_one_arena() -> None:
-    """Let all threads allocate memory from the same arena of malloc, to reduce fragmentation. Call this before the first
-    thread starts."""
+    """Let all threads share one arena of malloc. Call this before the first thread starts."""
     _call("mallopt", _M_ARENA_MAX, 1)
 
 
 def keep_large_blocks_apart() -> None:
-    """Let malloc map each large allocation separately, so that its memory can be returned to the system when it is
-    freed."""
+    """Let malloc return the memory of each large allocation to the system when it is freed."""
     _call("mallopt", _M_MMAP_THRESHOLD, _MIN_LARGE_ALLOCATION)
 
 
@@ -242,7 +234,7 @@ def _call(name: str, *arguments: int) -> None:
 
 @cache
 def _c_function_address(name: str) -> int:
-    """Return the address of a function of the C library, or 0. `_ctypes` loads in 1 ms, `ctypes` in 3 ms."""
+    """Return the address of a C function, or 0. `ctypes` loads too slowly."""
     try:
         from _ctypes import dlopen, dlsym
 
@@ -265,12 +257,11 @@ PRELOADED_MODULES = (
     "octavo.tui.review.request_view",
     "octavo.tui.inbox.inbox_screen",
 )
-"""Views and parsers that take more than 10 ms to import. The views of Sites and Admin are left out: they need 2 MiB, and
-few users open them."""
+"""Views and parsers that take more than 10 ms to import, but not those that few users open."""
 
 
 class Preloading:
-    """Imports the modules of other views after the first key or after a pause. Until then, the app needs less memory."""
+    """Imports the modules of other views after the first key or after a pause."""
 
     def __init__(self, app: App[Any], is_loading: Callable[[], bool], garbage: Garbage) -> None:
         """The imports wait until `is_loading` returns False, but at most `MAX_IDLE_WAIT` seconds. Then `garbage` is

@@ -49,7 +49,7 @@ PRESS_AGAIN = "Press q again to quit."
 
 
 def quit_or_up(app: Shell) -> None:
-    """Go up one level. At the top level of a view, show “Press q again to quit.” If this is already shown, quit."""
+    """Go up one level. At the top level, ask to press q again, then quit."""
     screen = app.screen
     is_second_press = app.notices.close_text(PRESS_AGAIN)
     if app.history.go_up():
@@ -108,7 +108,7 @@ UNSAVED: Commands[UnsavedDrafts] = Commands(
 
 
 class UnsavedDrafts(ConfirmDialog):
-    """A dialog that lists the drafts that would be lost. While the dialog is open, Octavo keeps trying to save them."""
+    """A dialog that lists the drafts that would be lost, and keeps trying to save them."""
 
     CONTEXT: ClassVar[str] = "unsaved drafts"
     HELP: ClassVar[str] = (
@@ -182,8 +182,7 @@ _TITLES = {"comment": "A comment", "conflict": "A resolved conflict", "page": "A
 
 @dataclass(frozen=True)
 class UnsentFile:
-    """A file with an unsent draft. It was left by an external editor, or written by Octavo because the database could not
-    be written."""
+    """A file with an unsent draft, left by an external editor or written by Octavo."""
 
     path: Path
     note: FileNote
@@ -219,8 +218,8 @@ def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
 
 
 def open_in_editor(app: Shell, file: UnsentFile) -> None:
-    """Open the file in the editor. Save the result as the draft of its thread, page or form. If none is known, copy the
-    result to the clipboard."""
+    """Open the file in the editor, and save the result as its draft. Without a draft key, copy the result to the
+    clipboard."""
     draft_key = file.note.draft_key
 
     def save_text(text: str) -> str:
@@ -258,8 +257,7 @@ def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
 
 
 async def recover_drafts(app: Shell) -> None:
-    """Save the unsent files as drafts, except files of pages, which the next edit of the page reads. Notify the user of
-    other files."""
+    """Save the unsent files as drafts, except edited pages. Notify the user of files that are left."""
     unused = []
     for file in unsent_files(app):
         result = read_back(file.path)
@@ -276,8 +274,7 @@ async def recover_drafts(app: Shell) -> None:
 
 
 def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
-    """Save a file as a draft, delete the file, and notify the user of the result. Return False if there is a newer
-    draft instead."""
+    """Save a file as a draft. Return False if a newer draft exists."""
     try:
         if not file.is_unsaved_draft:
             _save_draft(app, file.note, text)
@@ -292,8 +289,8 @@ def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
 
 
 def write_unsaved(session: Session, state_folder: Path) -> str:
-    """Write unsaved drafts to files in the state folder, which the next start recovers, or in the temporary folder.
-    Return sentences about the files."""
+    """Write unsaved drafts to files in the state folder, else in the temporary folder. Return sentences about the
+    files."""
     own, other = state_folder / "editing", Path(tempfile.gettempdir())
     unsaved, written = session.drafts.unsaved(), {own: 0, other: 0}
     for draft in unsaved:
@@ -314,9 +311,7 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
 
 
 def _save_draft(app: Shell, note: FileNote, text: str) -> None:
-    """Save a text as a draft of its page, thread or form. A page gets another draft. In a thread, the text replaces an
-    existing draft that it contains, and is appended to any other draft. Raises NotSaved, also if a form has another
-    draft."""
+    """Save a text as a draft, without overwriting another text. Raises NotSaved."""
     if note.draft_key.startswith("page "):
         DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.draft_key)).stored_key).save_now(text)
         return

@@ -147,7 +147,7 @@ def _go_to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
 
 
 async def _switch_to_content(shell: Shell, route: ToPage | None = None) -> ContentScreen:
-    """Switch to Content, close screens on top of it, and return its screen, which opens the page of `route`, if any."""
+    """Switch to Content, and close screens on top. `route` opens later."""
     switched = shell.switch_mode("content")
     content = cast("ContentScreen", shell.screen_stack[0])
     content.spaces.wanted_route = route or content.spaces.wanted_route
@@ -208,8 +208,7 @@ _VIEW = "view"
 
 
 def first_view(session: Session) -> str:
-    """Return the mode of the first view: Content for a folder, or if the user last quit in Content. Otherwise the
-    inbox."""
+    """Return the mode of the first view: Content for a folder or if the user last quit there, else the inbox."""
     is_reading = session.kind == "folder" or session.state.get_fact(_VIEW) == "content"
     return "content" if is_reading else "inbox"
 
@@ -220,7 +219,7 @@ def remember_view(session: Session, mode: str) -> None:
 
 
 async def go_to_first_route(app: Shell, awaitable: Awaitable[Route]) -> None:
-    """Go to the route that `awaitable` returns. If it raises ApiError or ValueError, show the message of the error."""
+    """Go to the route that `awaitable` returns. Show its ApiError or ValueError."""
     try:
         route = await awaitable
     except (ApiError, ValueError) as error:
@@ -231,7 +230,7 @@ async def go_to_first_route(app: Shell, awaitable: Awaitable[Route]) -> None:
 
 
 _PICTURE_DELAY = 1.0
-"""Seconds after a page is shown until its picture is taken. While the user turns pages, no picture is taken."""
+"""Seconds after a page is shown until its picture is taken."""
 _MOST_TRIES = 20
 
 CACHED = "○ cached"
@@ -260,7 +259,7 @@ class PictureRecorder:
         """The state that the saved picture shows. None if no picture is saved."""
 
     def record_soon(self, screen: View) -> None:
-        """Take a picture of a view soon. Called when the view shows another page or another state of the inbox."""
+        """Take a picture of a view soon."""
         if self._timer is not None:
             self._timer.stop()
         self._schedule_picture(screen, tries=_MOST_TRIES)
@@ -274,15 +273,14 @@ class PictureRecorder:
         self._timer = screen.set_timer(_PICTURE_DELAY, take_or_retry)
 
     def end(self) -> None:
-        """Store the position in the view. Take a new picture if the next start will look different. If that fails,
-        delete the old picture."""
+        """Store the position in the view. Replace an outdated picture, or delete it if that fails."""
         if (screen := self._start_view) is not None:
             screen.save_position()
         if self._recorded != self._state_of_next_start() and not self._take_picture():
             self._picture.delete()
 
     def _take_picture(self) -> bool:
-        """Take a picture of the view. Return False if something covers the view, or if it cannot be the first view."""
+        """Take a picture of the view. Return False if it is not suitable."""
         screen = self._start_view
         if screen is None or not screen.is_in_start_state or not (rows := rows_of(self._app.screen)):
             return False
@@ -297,8 +295,7 @@ class PictureRecorder:
         return screen if is_whole(screen) and isinstance(screen, StartView) else None
 
     def _state_of_next_start(self) -> tuple[Any, ...]:
-        """Return what the next start will show: organization, theme, and inbox rows or position in the page. Empty
-        without a session."""
+        """Return what the next start will show. Empty without a session."""
         if not self._app.has_session:
             return ()
         session = self._app.session
@@ -316,8 +313,7 @@ class PictureRecorder:
 
 
 def rows_of(screen: Screen[Any]) -> list[str]:
-    """Return the rows of a screen as terminal text. The connection status is replaced by `○ cached`. Empty before the
-    first layout of the screen."""
+    """Return the rows of a screen as terminal text, with the status `○ cached`. Empty before its first layout."""
     rows = painted_rows(screen)
     rows[:1] = map(_marked_as_cached, rows[:1])
     return [simplify_emoji(_without_links(strip).render(screen.app.console)) for strip in rows]
@@ -327,7 +323,7 @@ def _marked_as_cached(bar: Strip) -> Strip:
     segments = list(bar)
     for index, segment in enumerate(segments[:-1]):
         if _CONNECTION.match(segment.text):
-            # Use the style of the next segment, because the color of the status would say that the data is live.
+            # The color of the status would say that the data is live.
             segments[index] = Segment(CACHED.ljust(segment.cell_length), segments[index + 1].style)
     return Strip(segments, bar.cell_length)
 

@@ -28,15 +28,13 @@ _TYPING_KEYS = frozenset({"enter", "backspace", "space"})
 PAUSE = 0.5
 """Seconds without a key after which the next key starts a new text."""
 RETRY_INTERVAL = 0.05
-"""Seconds after which the message loops are called again. The loop of a removed widget may have lost the last call."""
+"""Seconds after which the message loops are called again, because a removed widget may have lost the call."""
 MAX_LOOP_WAIT = 3.0
-"""Maximum number of seconds for which ctrl+q waits for the message loops. A loop that takes longer counts as
-hanging."""
+"""Seconds after which ctrl+q treats a message loop as hanging."""
 
 
 class TypedText:
-    """Text that the user is typing. If its input is lost, the rest is ignored until a pause, so that letters run no
-    commands of the screen below."""
+    """Text that the user is typing. If its input is lost, the rest of the text runs no commands."""
 
     def __init__(self, app: HostApp[Any]) -> None:
         self._app = app
@@ -65,8 +63,8 @@ class TypedText:
         self._is_lost = self._has_input = False
 
     def must_drop(self, event: Key | Paste, *, may_close: bool = False) -> bool:
-        """Return whether to ignore a key or paste that continues a text whose input was lost. Call this for each event.
-        `may_close` is True if the last event may have closed the input on purpose."""
+        """Return True for a key or paste that continues a text without its input. Call this for each event. `may_close`
+        is True if the last event may have closed the input."""
         if isinstance(event, Key) and not (event.is_printable or event.key in _TYPING_KEYS):
             self._reset()
             return False
@@ -85,8 +83,7 @@ class TypedText:
 
 
 class TypeAhead:
-    """A queue for input that arrives before its screen is ready. Keys wait for the next screen. Clicks are dropped if
-    the user saw another screen."""
+    """A queue for input that arrives before its screen is ready. Clicks are dropped if the user saw another screen."""
 
     def __init__(self, app: HostApp[Any], dispatch: Callable[[Event], Awaitable[None]]) -> None:
         """`dispatch` is the `on_event` of Textual."""
@@ -119,7 +116,7 @@ class TypeAhead:
         ):
             return
         elif event.is_forwarded:
-            # No widget used this input. If an earlier key has opened another screen, the input is for that screen.
+            # If an earlier key has opened another screen, the unused input is for it.
             if isinstance(event, Key | Paste) and event in self._screens and self._screens[event]() is not self._screen:
                 self._enqueue(event)
             else:
@@ -155,8 +152,7 @@ class TypeAhead:
         return self._app.screen if self._app.screen_stack else None
 
     async def _handle_mouse(self, event: MouseEvent, *, may_change: bool = False) -> None:
-        """Dispatch a mouse event, or drop it if the user saw another screen. With `may_change`, queue clicks, because
-        earlier input may open a screen. Drop moves while input is queued."""
+        """Dispatch, queue or drop a mouse event."""
         screen = self._screen
         if screen is None or not self._was_visible(screen, event):
             if isinstance(event, MouseUp):
@@ -176,8 +172,7 @@ class TypeAhead:
             await self._dispatch(event)
 
     def _was_visible(self, screen: Screen[Any], event: MouseEvent) -> bool:
-        """Return whether the user saw `screen` when a mouse event happened. For a double click, that is the screen of
-        the first press."""
+        """Return True if the user saw `screen` when a mouse event happened."""
         if not is_whole(screen) or not screen.outer_size.contains(*event.screen_offset):
             return False
         if event in self._screens and self._screens[event]() is not screen:
@@ -196,7 +191,6 @@ class TypeAhead:
         await self._dispatch_event(event)
 
     def _widget_at(self, event: MouseEvent) -> Widget | None:
-        """Return the widget that captured the mouse, else the widget below the mouse. None if there is no widget."""
         with suppress(NoWidget):
             return self._app.mouse_captured or self._app.get_widget_at(*event.screen_offset)[0]
         return None
@@ -208,8 +202,7 @@ class TypeAhead:
             self._app.run_worker(self._wait_until_ready())
 
     async def _wait_until_ready(self) -> None:
-        """Wait until the widget of the last input, the screen and the app have handled that input, then dispatch the
-        queue. If a message loop hangs, drop all input before ctrl+q."""
+        """Wait until the last input is handled, then dispatch the queue."""
         last, screen, ready = self._last_target() or self._last_screen(), self._screen, asyncio.Event()
         pumps: list[MessagePump] = [
             each for each in (last.ancestors_with_self if last else ()) if each is not self._app

@@ -106,7 +106,7 @@ class CommandTarget:
     block: str = ""
     """The key of the block. Empty if the item is not on a block."""
     open_comment: Callable[[str], None] | None = None
-    """Opens a composer for a comment on the item. Called with a text to add. None if the item cannot have comments."""
+    """Opens a composer with a text for a comment on the item. None if the item cannot have comments."""
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -208,8 +208,7 @@ def _changed_page_targets(view: ChangeRequestScreen) -> dict[ItemKind, CommandTa
 def _page_and_block_targets(
     app: Shell, at: Discussion, container_ref: str, page: tuple[str, str, str], block: Block | None, url: str
 ) -> dict[ItemKind, CommandTarget]:
-    """Return the targets for a page and for its selected `block`. `page` has the ID, the title and the path of the
-    page."""
+    """Return the targets for a page (ID, title, path) and its selected block."""
     id, title, path = page
     space = _name_of(app, at.space_id)
     ref = f"{container_ref}:{path or id}" if container_ref else ""
@@ -284,7 +283,7 @@ _KIND_NAMES: Mapping[ItemKind, str] = MappingProxyType(
 
 
 def add_custom_commands(app: Shell) -> tuple[str, ...]:
-    """Add the commands of the settings to the app. Return a sentence for each key that a command cannot use."""
+    """Add the commands of the settings to the app. Return a sentence for each unusable key."""
     keys, problems = usable_keys(app.settings, app.keys_of_user, type(app))
     runner = _Runner(app)
     commands = tuple(runner.command(each, keys[each.name]) for each in app.settings.commands)
@@ -295,8 +294,8 @@ def add_custom_commands(app: Shell) -> tuple[str, ...]:
 def usable_keys(
     settings: Settings, keys_of_user: Mapping[str, str], app: type[DOMNode]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the usable keys of each custom command by name, and an error message for each key that `app`, a view or an
-    earlier command uses. `keys_of_user` has the user's keys by command ID."""
+    """Return the usable keys of each custom command by name, and an error message for each other key. `keys_of_user`
+    has keys by command ID."""
     accepted: dict[str, str] = {}
     problems: list[str] = []
     custom_keys: dict[str, str] = {}
@@ -316,8 +315,7 @@ def usable_keys(
 
 
 def _built_in_keys(classes: Iterable[type[DOMNode]], keys_of_user: Mapping[str, str]) -> dict[str, str]:
-    """Return the keys that `classes` use, each with the ID or description of its command. `keys_of_user` has the user's
-    keys by command ID."""
+    """Return the keys that `classes` use, with their commands."""
     bindings = [each for owner in classes for base in owner.__mro__ for each in own_bindings(base)]
     return {
         key: each.id or each.description or each.action
@@ -363,8 +361,7 @@ class _Runner:
         return None
 
     def _run(self, custom: CustomCommand) -> None:
-        """Run the program on the current item, after a confirmation if the settings ask for it. If the program is
-        running, cancel it."""
+        """Run the program on the current item, or cancel a running program."""
         if running := self._running_by_name.get(custom.name):
             running.cancel()
             return
@@ -408,7 +405,7 @@ class _Runner:
             await self._show(custom, target, text)
 
     async def _show(self, custom: CustomCommand, target: CommandTarget, text: str) -> None:
-        """Show the output of a program in a dialog or in a composer, as soon as no other dialog is open."""
+        """Show the output of a program as soon as no dialog is open."""
         app = self._app
         shown = text[:MAX_SHOWN_LENGTH]
         if len(text) > MAX_SHOWN_LENGTH:
