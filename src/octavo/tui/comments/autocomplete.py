@@ -48,15 +48,14 @@ AUTOCOMPLETE: Commands[Autocomplete[Any]] = Commands(
 
 
 def emoji_prefix(text_before: str) -> str:
-    """Return the unfinished emoji name at the end of a text, such as `:tad`. Empty if there is none, or if it is in
-    code."""
+    """Return the unfinished emoji name at the end of a text, such as `:tad`. Empty in code."""
     match = _EMOJI.search(text_before)
     return match[1] if match is not None and not ends_in_code(text_before[: match.start()]) else ""
 
 
 def ends_in_code(text_before: str, text_after: str | None = None) -> bool:
-    """Return True if `text_before` ends inside Markdown code: in a fence, or in backticks that `text_after` closes. If
-    `text_after` is None, unclosed backticks and indented lines count as code, too."""
+    """Return True if `text_before` ends inside Markdown code. If `text_after` is None, unclosed backticks and indented
+    lines are code, too."""
     fence = ""
     lines = text_before.split("\n")
     paragraph_start = 0
@@ -102,12 +101,12 @@ class Completions(ABC, Generic[T]):
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
-        """Return the result that closes the list: the choice whose whole name was typed, or `typed` if no choice can
-        match any more. None to keep the list open."""
+        """Return the result that closes the list: a choice that was typed in full, or `typed` if nothing can match.
+        None to keep the list open."""
 
 
 class Autocomplete(Chooser["T | str", T]):
-    """A list of completions of a typed word. Its result is the chosen value, or the typed text if nothing was chosen."""
+    """A list of completions of a typed word. The result is the chosen value or the typed text."""
 
     CONTEXT: ClassVar[str] = "mentions and emoji"
     PLACEHOLDER: ClassVar[str] = "Type a name"
@@ -195,8 +194,8 @@ class EmojiCompletions(Completions[NamedEmoji]):
         return [(Choice(each, emoji_label(each.character, each.name)), None) for each in self.matching(query)]
 
     def final_value(self, typed: str) -> NamedEmoji | str | None:
-        """Return the emoji if `typed` is its name and a `:`, such as `tada:`. Return `typed` if no emoji can match any
-        more. None while an emoji can match, or until the names are loaded."""
+        """Return the emoji for a complete name such as `tada:`. Return `typed` if no emoji can match. None to keep the
+        list open."""
         name = typed.removesuffix(":")
         if not self._is_loaded:
             return None
@@ -281,7 +280,7 @@ class MentionText:
         return markdown
 
     def add(self, link: str, text: str) -> str:
-        """Return the text to insert into `text` for another mention: the name, or the link if the name is ambiguous."""
+        """Return the text to insert for another mention: a name, or a link if the name is ambiguous in `text`."""
         name = with_names(link)
         before = self._links
         self._set_links({name: link, **before})
@@ -319,7 +318,7 @@ class _CodeFinder:
 
     @cached_property
     def _code_lines(self) -> frozenset[int]:
-        """Numbers of the lines in code blocks, from 0. Computed by the parser, which also knows code in lists."""
+        """Numbers of the lines in code blocks, from 0."""
         blocks = (block for block in parse(self._text).walk() if block.kind == "code")
         return frozenset(chain.from_iterable(range(*block.lines) for block in blocks))
 
@@ -390,10 +389,8 @@ class ReactionPicker(Chooser[str | None, str]):
 def choose_emoji(
     app: Shell, title: str, own_reactions: Collection[str], existing: Collection[str], on_chosen: Callable[[str], None]
 ) -> None:
-    """Ask for an emoji and call `on_chosen` with its code.
-
-    The list begins with recently used emoji, then has common emoji and the `existing` reactions. Your `own_reactions`
-    are labeled."""
+    """Ask for an emoji and call `on_chosen` with its code. `existing` has the reactions of the comment. Your
+    `own_reactions` are labeled."""
     state, common = app.session.state, dict(COMMON_REACTIONS)
     # Maps each API code to the server's spelling of the code, which is needed to remove a reaction.
     server_codes = {api_code(to_emoji(each)): each for each in (*existing, *own_reactions)}

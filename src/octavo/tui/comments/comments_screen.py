@@ -77,7 +77,7 @@ THREADS: Commands[CommentsScreen] = Commands(
 
 
 class CommentsScreen(ListView[Thread]):
-    """The threads grouped by space or change request and by page on the left, the selected thread on the right."""
+    """The threads grouped by space or change request on the left, the selected thread on the right."""
 
     MODE = "comments"
     CONTEXT = "list and preview"
@@ -111,8 +111,7 @@ class CommentsScreen(ListView[Thread]):
         self._failed_writes: Mapping[str, str] = {}
         """Reasons why the last writes to threads failed, by thread ID."""
         self._initial_row: Hashable = None
-        """Key of the row that was selected automatically while threads were loading. While this row stays selected, the
-        user has not moved the cursor."""
+        """Key of the row that was selected automatically while threads were loading."""
         self.active_filters = ActiveFilters(self, self.redraw_list)
         self._discussion_headings: Mapping[tuple[str, ...], RowHeading] = {}
         self.search_text = ThreadSearchText(self)
@@ -305,7 +304,7 @@ class CommentsScreen(ListView[Thread]):
         )
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Select a thread. If it is hidden, switch the tab and clear the filters. Return False if it is not loaded."""
+        """Select a thread. Switch the tab and clear the filters if necessary. Return False if it is not loaded."""
         self.threads.show_new_threads()
         thread = next(
             (each for each in self.threads.loaded_threads() if comment is not None and each.comment.id == comment.id),

@@ -72,8 +72,7 @@ COMPOSER: Commands[Composer] = Commands(
 
 
 class Composer(Dialog[str | None]):
-    """A dialog to write a comment. Its result is the text to send, or None if the user closed the dialog and keeps the
-    draft. When the text is sent, the outbox deletes the draft."""
+    """A dialog to write a comment. The result is the text to send, or None if the user keeps the draft."""
 
     CSS_PATH = dialog_styles(__file__, "composer.tcss")
     CONTEXT: ClassVar[str] = "composer"
@@ -101,12 +100,8 @@ class Composer(Dialog[str | None]):
         suggestion: str = "",
         replies: Sequence[str] = (),
     ) -> None:
-        """Create a composer with the text of `draft`, and `added_text` below it. The text is saved in `draft`.
-
-        `members` can be mentioned. `preview` returns a widget that shows Markdown. The external editor edits files in
-        `editing_folder`, and `file_note` describes them. `quoted` is shown above the text. `verb` names the action of
-        ctrl+s. `can_add_to_review` allows a pending comment. `suggestion` is the Markdown that starts a suggested
-        change. `replies` are quick replies."""
+        """`quoted` is shown above the text. `added_text` is appended to the text of `draft`. `verb` names the action of
+        ctrl+s. `suggestion` is the Markdown that starts a suggested change. `replies` are quick replies."""
         super().__init__()
         self._title, self._quoted, self._verb = title, quoted, verb
         self._draft = draft
@@ -129,8 +124,7 @@ class Composer(Dialog[str | None]):
         self._draft_delay = DraftDelay(self)
         self._is_sending = self._is_closed = False
         self._queued_keys: list[Key] = []
-        """Keys that were pressed while the text was being saved. When the composer closes, the screen below gets these
-        keys."""
+        """Keys pressed during saving, which the screen below gets."""
 
     def body(self) -> ComposeResult:
         with DialogFrame() as frame:
@@ -345,8 +339,7 @@ class Composer(Dialog[str | None]):
             self._queued_keys.append(event)
 
     async def _send(self, text: str, saving: Awaitable[None]) -> None:
-        """Wait until the text is saved as the draft, then close with the text as the result. If saving fails, stay
-        open."""
+        """Close with the text after it is saved. Stay open on an error."""
         saved = await self._finish_saving(text, saving)
         queued_keys, self._queued_keys = self._queued_keys, []
         if self._is_closed:
@@ -441,12 +434,9 @@ def open_composer(
     verb: str = "send",
     is_recoverable: bool = True,
 ) -> None:
-    """Open a composer that quotes `excerpt`. Call `send` with the text, or `add_to_review` if the user adds the text to
-    the pending review.
-
-    The text is stored as the draft `draft_key`. A new draft begins with `start`. `added_text` is appended to the draft.
-    `source` is the Markdown that a suggested change starts with. `is_recoverable` lets Octavo offer the text of the
-    external editor again after a crash."""
+    """Open a composer that quotes `excerpt`. The draft `draft_key` stores the text. A new draft begins with `start`.
+    `source` is the Markdown that starts a suggested change. `is_recoverable` is True if Octavo may restore the text of
+    an external editor after a crash."""
 
     def on_closed(text: str | None) -> None:
         if text and composer.is_pending and add_to_review is not None:

@@ -36,20 +36,17 @@ BlockId = tuple[str, str, str]
 
 
 class SuggestionDiffs:
-    """Diffs between the block of a thread and the changes that the thread suggests. `on_change` is called when a diff or
-    a result is ready."""
+    """Diffs between the block of a thread and the changes that the thread suggests."""
 
     def __init__(self, get_shell: Callable[[], Shell], on_change: Callable[[], None]) -> None:
         self._shell, self._on_change = get_shell, on_change
         self._diffs: dict[tuple[BlockId, str], PageComparison | None] = {}
-        """Diff of each suggestion, by block and suggested text. None while it is loading, or if it could not be
-        loaded."""
+        """Diff of each block and suggested text. None if it is not loaded."""
         self._sources: dict[BlockId, str] = {}
         self._page_text = ""
         """Current text of the page of the thread. Empty until it is loaded."""
         self._results: dict[tuple[BlockId, str], str] = {}
-        """What applying each suggestion to the current page does, such as `same`, by block and suggested text. Empty
-        until it is known."""
+        """What applying a block's suggested text does, such as `same`, or empty."""
 
     def set_page_text(self, text: str) -> None:
         """Set the current text of the thread's page."""
@@ -71,8 +68,7 @@ class SuggestionDiffs:
             self._on_change()
 
     def diffs(self, at: Discussion, thread: Comment, message: Comment | Reply) -> tuple[PageComparison, ...]:
-        """Return the comparisons of a message's suggestions with their block, in order. Empty if the message has no
-        suggestions, or until all comparisons are loaded."""
+        """Return the comparisons of a message's suggestions with their block. Empty until all are loaded."""
         suggestions = find_suggestions(message.body.text)
         if not suggestions or (block := _block_id(thread)) is None:
             return ()
@@ -86,12 +82,12 @@ class SuggestionDiffs:
     def lines(
         self, at: Discussion, thread: Comment, message: Comment | Reply, width: int, styles: Styles
     ) -> list[Line] | None:
-        """Return the lines of a message with its suggestions as word diffs. None if the message has no suggestions, or
-        until their diffs are loaded."""
+        """Return the lines of a message with its suggestions as word diffs. None until these are loaded, or if there
+        are none."""
         diffs, block = self.diffs(at, thread, message), _block_id(thread)
         if not diffs or block is None:
             return None
-        # The end of a long suggestion may be out of view, so the notes “applied” and “outdated” are above the diff.
+        # Notes are above the diff, because its end may be out of view.
         notes = [
             _result_note(self._result(block, suggestion.text), styles)
             for suggestion in find_suggestions(message.body.text)
@@ -167,10 +163,8 @@ class DiffThreads:
         word_change: Callable[[Comment], WordChange],
         moved_to: Callable[[Comment], str],
     ) -> dict[str, list[ThreadSummary]]:
-        """Return the summaries of threads, by the key of their block. Threads on no block have the key "".
-
-        `moved_to` returns the title of the page to which the words of a thread have moved, or "".
-        """
+        """Return the summaries of threads by block key (empty for no block). `moved_to` returns the new page title of
+        moved words, or an empty text."""
         return {
             key: [self._summary(thread, key, word_change(thread), moved_to(thread)) for thread in in_block]
             for key, in_block in threads_by_block.items()

@@ -70,18 +70,16 @@ class DiscussionView(Protocol):
         """Select the block of a thread. Return False if this page does not have that block."""
 
     def threads_on(self, block: Block) -> list[Comment]:
-        """Return the threads on a block and on the blocks inside it. If `block` is the line of a thread, return only this
-        thread."""
+        """Return the threads on a block and inside it. For the line of a thread, return only this thread."""
 
     def outdated_note(self, thread: Comment) -> str:
-        """Return a sentence if the block of a thread has changed since the comment. Empty if it has not."""
+        """Return a sentence if the block of a thread has changed since the comment. Otherwise empty."""
 
     def source_of(self, block: Block) -> str:
         """Return the Markdown of a block, for a suggested change. Empty if no change can be suggested."""
 
     def why_no_block(self) -> str | None:
-        """Return why keys do not act on the selected block, for example because another pane has the focus. None if
-        they do."""
+        """Return why keys do not act on the selected block, or None."""
 
     def why_not_commentable(self, *, is_whole_page: bool) -> str | None:
         """Return why you cannot comment on the selected block, or on the page if `is_whole_page`. None if you can."""
@@ -90,8 +88,8 @@ class DiscussionView(Protocol):
 def search_blocks(
     widget: Widget, anchors: ThreadAnchors | TwoVersionAnchors, threads: Sequence[Comment], on_found: Callable[[], None]
 ) -> None:
-    """Search the blocks of `threads` in the background, then call `on_found`. Do nothing if no search is needed. The
-    search is canceled when `widget` is removed."""
+    """Search the blocks of `threads` in the background if necessary, then call `on_found`. Removing `widget` cancels
+    the search."""
 
     async def search() -> None:
         await asyncio.to_thread(anchors.search, threads)
@@ -124,7 +122,7 @@ class PageDiscussion:
 
     @property
     def selected_thread(self) -> ThreadTarget | None:
-        """The thread on the selected block. None if there is none, or if keys do not act on the block."""
+        """The thread on the selected block, or None."""
         at, block = self._pages.discussion, self._pages.visible_block
         if at is None or block is None or self._why_no_block is not None:
             return None
@@ -155,7 +153,7 @@ class PageDiscussion:
         return why_not_in_discussion(self._view.shell, at, "reply" if thread else "comment", thread)
 
     def comment(self) -> None:
-        """Write a comment on the selected block. If the line of a thread is selected, reply to the thread."""
+        """Write a comment on the selected block, or a reply to the selected thread."""
         pages = self._pages
         block, page, at = pages.visible_block, pages.visible_page, pages.discussion
         if at is not None and block is not None and block.kind == "thread":
@@ -182,8 +180,7 @@ class PageDiscussion:
             )
 
     def open_block_thread(self, block: Block) -> None:
-        """Show the thread on a block. On the line of an unsent comment, continue its draft. On the line of a linter’s
-        finding, comment on its block."""
+        """Show the thread on a block. On an unsent comment or a finding, write a comment."""
         if (thread := self.thread_on(block)) is not None:
             self.open_thread(thread.id)
         elif block.key.startswith((DRAFT_PREFIX, FINDING_PREFIX)) and self.why_no_comment() is None:
@@ -213,12 +210,11 @@ class _SelectedBlock:
     page_title: str = field(compare=False)
     text: str = field(compare=False)
     is_old: bool
-    """True if the block is in the old version of the page. The new version may have a block with the same key."""
+    """True if the block is in the old version of the page."""
 
 
 class SelectedBlocks:
-    """The blocks of a change request that are selected for one remark: the same comment on each block. They may be on
-    several pages."""
+    """The blocks of a change request that are selected for the same comment on each."""
 
     def __init__(self, view: View, pages: DiscussionView, on_change: Callable[[], None]) -> None:
         self._view, self._pages, self._on_change = view, pages, on_change
@@ -229,7 +225,7 @@ class SelectedBlocks:
         return len(self._blocks)
 
     def marks(self, page: str) -> Iterator[tuple[str, ThreadSummary]]:
-        """Yield the block key and the mark of each selected block of a page. The mark quotes the block."""
+        """Yield the block key and the mark of each selected block of a page."""
         for block in self._blocks:
             if block.page_id == page:
                 label = "Selected in the old version" if block.is_old else "Selected"

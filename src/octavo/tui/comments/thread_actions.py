@@ -65,11 +65,9 @@ def start_thread(
     source: str = "",
     added_text: str = "",
 ) -> None:
-    """Open a composer for a comment on the block `node`, on `page`, or on the whole space or change request.
-
-    `title` and `excerpt` show the target. With `quotes_excerpt`, the comment begins with the excerpt, because the
-    current page does not contain it. With `is_code`, this quote is a code block. `source` is the Markdown of the block,
-    for a suggested change. `added_text` is appended to the draft."""
+    """Open a composer for a comment on the block `node`, on `page`, or on the whole discussion. `title` and `excerpt`
+    show the target. `quotes_excerpt` starts the comment with a quote of `excerpt`, as a code block if `is_code`.
+    `source` is the Markdown for a suggested change."""
     if not _check_allowed(app, at, "comment"):
         return
 
@@ -97,8 +95,7 @@ def start_thread(
 
 
 def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False, added_text: str = "") -> None:
-    """Reply to a thread. With `resolve`, also resolve it when the reply is sent. `added_text` is appended to the
-    draft."""
+    """Reply to a thread, and resolve it if `resolve`. `added_text` is appended to the draft."""
     if not _check_allowed(app, at, "reply_resolve" if resolve else "reply", comment):
         return
 
@@ -151,7 +148,7 @@ def _threads_label(writes: Sequence[NewWrite]) -> str:
 
 
 _SAME_REMARK = "The same remark is on “"
-"""Beginning of the last line of a remark on several blocks, such as `The same remark is on “Install” and “Update”.`"""
+"""Beginning of a line such as `The same remark is on “Install” and “Update”.`"""
 _MAX_NAMED_BLOCKS = 5
 _NOT_IN_NAMES = re.compile(r"[^\w\s.,;:()%/+=-]|://")
 """Characters that are removed from the name of a block, because they may be Markdown."""
@@ -168,14 +165,13 @@ def remark_on_blocks(remark: str, block_texts: Sequence[str]) -> str:
 
 
 def _block_names_line(text: str) -> str:
-    """Return the last line of a comment if it names the blocks of a remark, else an empty string."""
+    """Return the last line if it names other blocks, else empty."""
     line = text.rpartition("\n")[2]
     return line if line.startswith(_SAME_REMARK) else ""
 
 
 def linked_threads(app: Shell, at: Discussion, comment: Comment) -> list[Comment]:
-    """Return the loaded threads of the same author with the same remark on other blocks. Pending and refused comments
-    are left out."""
+    """Return the loaded threads of the same author with the same remark on other blocks."""
     text = normalized(comment.body.text)
     if not _block_names_line(text):
         return []
@@ -353,7 +349,7 @@ MAX_LISTED_PENDING = 8
 
 
 def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
-    """Return the title of the page of a pending comment, or the label of the thread it replies to."""
+    """Return the page title of a pending comment, or the label of its thread."""
     if entry.facts.thread:
         return f"Reply: {entry.context}" if entry.context else "Reply"
     page = entry.facts.page
@@ -363,10 +359,8 @@ def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
 def describe_pending(
     pending: tuple[OutboxEntry, ...], titles: Mapping[str, str], note: Callable[[OutboxEntry], str]
 ) -> list[str]:
-    """Return lines about the pending comments of a review: the first `MAX_LISTED_PENDING`, and the number of the
-    others. Empty if there are none.
-
-    `note` returns a note if the block of a comment was changed or deleted, else ""."""
+    """Return lines about the pending comments of a review. Empty if there are none. `note` returns a note about a
+    changed block, or an empty text."""
     if not pending:
         return []
     lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]

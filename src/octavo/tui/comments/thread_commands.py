@@ -100,8 +100,7 @@ class BulkSelection(NamedTuple):
 
 
 def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> BulkSelection:
-    """Return the selected threads that `action` applies to. If some are open, `resolve` and `reply_resolve` leave out the
-    resolved threads."""
+    """Return the selected threads to which `action` applies."""
     candidates = list(selected)
     if action in ("resolve", "reply_resolve"):
         candidates = [each for each in selected if each.comment.is_open] or candidates
@@ -117,8 +116,7 @@ def why_not_any(app: Shell, action: str, selected: Sequence[Thread]) -> str | No
 
 
 def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str | None:
-    """Return why a command for one thread is disabled: threads other than `current_key` are selected. None if it is
-    enabled."""
+    """Return why a command for one thread is disabled, because other threads are selected. None if it is enabled."""
     if set(selected) <= {current_key}:
         return None
     is_or_are = "thread is" if len(selected) == 1 else "threads are"
@@ -126,8 +124,8 @@ def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str
 
 
 def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Resolve open threads, or reopen resolved threads. The threads of `selection` all have the same status. Call
-    `on_queued` when the writes are queued."""
+    """Resolve open threads, or reopen resolved threads. All threads of `selection` have the same status. `on_queued` is
+    called after the writes are queued."""
     opens = not selection.threads[0].comment.is_open
     writes = [thread_actions.resolution_write(thread.at, thread.comment) for thread in selection.threads]
     status = f"{'Reopening' if opens else 'Resolving'} {plural(len(selection.threads), 'thread')}…"
@@ -136,21 +134,20 @@ def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None])
 
 
 def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Open a composer for one reply to all threads. If the action is `reply_resolve`, also resolve them. Call
-    `on_queued` when the writes are queued."""
+    """Open a composer for one reply to all threads. `on_queued` is called after the writes are queued."""
     threads, resolves = selection.threads, selection.action == "reply_resolve"
     pronoun = "them" if len(threads) > 1 else "it"
     drafts = app.session.drafts
     shared_key = f"reply to several {blake2b(' '.join(each.comment.id for each in threads).encode()).hexdigest()[:16]}"
     draft_keys = [thread_actions.reply_draft_key(each.at, each.comment) for each in threads]
     own_drafts = {drafts.get(draft_key) for draft_key in draft_keys}
-    # If all threads have the same draft, it is the text of a reply to all that was undone.
+    # The same draft in all threads is a reply that was undone.
     initial_text = next(iter(own_drafts)) or "" if len(own_drafts) == 1 else ""
 
     def send(text: str) -> None:
         writes = []
         for number, (each, draft_key) in enumerate(zip(threads, draft_keys, strict=True)):
-            # A draft is deleted only if it is the sent text, or the text with which the composer began.
+            # Delete only drafts that were sent or with which the composer began.
             draft_keys_of_thread = (draft_key,) if drafts.get(draft_key) in (text, initial_text or None) else ()
             used_keys = (shared_key, *draft_keys_of_thread) if number == 0 else draft_keys_of_thread
             label = thread_actions.thread_label(each.comment)
@@ -169,8 +166,7 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
 
 
 def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Ask for an emoji and react with it to all threads. If all have this reaction of yours, remove it. Call
-    `on_queued` when the writes are queued."""
+    """Ask for an emoji, and add or remove it in all threads. `on_queued` is called after the writes are queued."""
     threads = selection.threads
     my_reactions_by_thread = [thread_actions.my_reactions(app, each.comment) for each in threads]
 
@@ -233,8 +229,7 @@ class ThreadTarget:
 
 
 def _why_disabled_by_selection(target: ThreadTarget) -> str | None:
-    """Return why a command for one thread is disabled: threads other than `target.thread` are selected. None if it is
-    enabled."""
+    """Return why a command for one thread is disabled, or None."""
     if not target.selected or [(each.at, each.comment.id) for each in target.selected] == [
         (target.at, target.thread.id)
     ]:
@@ -256,8 +251,7 @@ def _bulk_command(
     key_display: str | None = None,
     title_now: Callable[[Shell, ThreadTarget], str | None] = lambda app, target: None,
 ) -> Command[ThreadTarget]:
-    """Return a command for the selected threads, or for one thread if none is selected. If the command writes, it skips
-    threads that the user is not allowed to change."""
+    """Return a command for the selected threads, else for one thread."""
 
     def run(app: Shell, target: ThreadTarget) -> None:
         if not target.selected:

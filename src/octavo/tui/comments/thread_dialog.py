@@ -47,17 +47,15 @@ RESIZE_DELAY = 0.1
 
 
 class Placement(NamedTuple):
-    """Where a thread is on the screen: its region, and the number of rows it covers at the bottom of the pane."""
+    """Where a thread is on the screen, and how many rows of the pane it covers."""
 
     region: Region
     covered_rows: int
 
 
 def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
-    """Return where to place a thread: beside the text of `pane` if there is enough space, else over the lower half of
-    `pane`. If the pane is hidden, over the lower half of the screen.
-
-    `text_width` is the width of the text in cells."""
+    """Return where to place a thread: beside the text of `pane`, or over the lower half of `pane` or the screen.
+    `text_width` is in cells."""
     if not pane.area:
         height = max(screen.height // 2, min(8, screen.height))
         return Placement(Region(0, max(0, screen.height - BELOW_PANES - height), screen.width, height), 0)
@@ -71,8 +69,7 @@ def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
 
 
 class ThreadDialog(Dialog[None]):
-    """A dialog that shows a thread and never covers the block of the thread. `t` and `T` go to the next and the previous
-    thread, and scroll the page to the block of that thread."""
+    """A dialog that shows a thread and never covers the block of the thread."""
 
     shell = cached_property(shell_of)
     subscriptions = cached_property(subscriptions_of)
@@ -94,9 +91,8 @@ class ThreadDialog(Dialog[None]):
         pane: Reader,
         select_block: Callable[[Comment], bool],
     ) -> None:
-        """`threads` are the threads to step through, and `comment_id` is the first to show. `pane` shows the page.
-        `select_block` selects the block of a thread in `pane`, or returns False if the block is missing. `outdated_note`
-        returns a note if the block of a thread is outdated, else ""."""
+        """`comment_id` is the first of `threads` to show. `pane` shows the page. `select_block` returns False if the
+        block of a thread is missing. `outdated_note` returns a note or an empty text."""
         super().__init__()
         self._pane, self._select_block = pane, select_block
         self._placement: Placement | None = None
@@ -181,7 +177,7 @@ class ThreadDialog(Dialog[None]):
         self.refresh_bindings()
 
     def show_neighbor(self, step: int) -> None:
-        """Show the next thread (`step` is 1) or the previous thread (-1). After the last thread comes the first."""
+        """Show the next thread (`step` is 1) or the previous thread (-1). The first follows the last."""
         order = list(self._threads)
         self._current_id = order[(order.index(self._current_id) + step) % len(order)]
         self._place_beside_block()

@@ -78,8 +78,7 @@ ThreadFilter = ItemFilter[Thread]
 
 
 def is_in_section(thread: Thread, section: str, my_id: str) -> bool:
-    """Return True if a thread belongs to the tab `section`: `open`, `mine`, `resolved`, `reviews` or `all`. Each thread
-    is in exactly one of `open`, `resolved` and `reviews`."""
+    """Return True if a thread belongs to the tab `section`: `open`, `mine`, `resolved`, `reviews` or `all`."""
     match section:
         case "open":
             return thread.comment.is_open_thread
@@ -124,8 +123,7 @@ def _equals(value_of: Callable[[Thread], str], value: str) -> Callable[[Thread],
 
 
 def discussion_headings(threads: Iterable[Thread]) -> dict[tuple[str, ...], RowHeading]:
-    """Return the heading of each space or change request, by `Thread.discussion_key`. A heading has the label, the number
-    of threads and the age of the oldest thread."""
+    """Return the heading of each space or change request, by `Thread.discussion_key`."""
     times_by_key: dict[tuple[str, ...], list[datetime | None]] = {}
     for thread in threads:
         times_by_key.setdefault(thread.discussion_key, []).append(thread.comment.posted_at)
@@ -152,8 +150,7 @@ _CONTEXT = 20
 
 
 class ThreadSearchText:
-    """The texts of threads that the filter line searches. The texts of replies are read from the search index when the
-    user starts to filter."""
+    """The texts of threads that the filter line searches, including replies from the search index."""
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -165,8 +162,7 @@ class ThreadSearchText:
         return " ".join((_own_text(thread), _quoted_text(thread), *self._replies_to(thread)))
 
     def hidden_match(self, thread: Thread, words: Sequence[str]) -> str:
-        """Return a match of `words` that the row of the thread does not show, such as `in a reply: …`. Empty if there is
-        none. `words` are case-folded."""
+        """Return a match that the row does not show, such as `in a reply: …`, or empty. `words` are case-folded."""
         own_text = fold(_own_text(thread))
         missing = [word for word in words if word not in own_text]
         candidates = [("in a reply", each) for each in self._replies_to(thread)] + [

@@ -26,8 +26,7 @@ from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.core.view import View
 
 BATCH = 100
-"""Number of spaces, and of change requests per status, whose threads are loaded in each step. Each needs a request, and
-a server may have thousands."""
+"""Number of spaces, and of change requests per status, whose threads are loaded in each step."""
 LONG_LIST = 2000
 """Number of threads above which rebuilding the list takes noticeable time."""
 
@@ -35,8 +34,7 @@ PageKey = tuple[ChangeRequestRef, str]
 
 
 class ThreadSource(NamedTuple):
-    """A space or change request whose threads can be loaded. `name` is the label, `open_count` the number of open
-    comments on the server."""
+    """A space or change request whose threads can be loaded. `open_count` counts its open comments on the server."""
 
     key: str
     at: Discussion
@@ -50,7 +48,7 @@ def space_sources(items: Iterable[Space]) -> list[ThreadSource]:
 
 
 def change_request_sources(items: Iterable[ChangeRequest], spaces: Iterable[Space]) -> list[ThreadSource]:
-    """Return a source for each change request, in the same order. `spaces` are used for the titles in the labels."""
+    """Return a source for each change request, in the same order. The labels contain titles of `spaces`."""
     titles = {space.id: f"{space.title.upper()} · " for space in spaces}
     return [
         ThreadSource(
@@ -65,8 +63,7 @@ def change_request_sources(items: Iterable[ChangeRequest], spaces: Iterable[Spac
 
 
 def sources_to_load(sources: Sequence[ThreadSource], requested: Collection[str], limit: int) -> list[ThreadSource]:
-    """Return at most `limit` sources to load: those that are already `requested`, then those with open comments, then
-    the others."""
+    """Return at most `limit` sources: the `requested` ones first, then those with open comments."""
     return sorted(sources, key=lambda source: (source.key not in requested, source.open_count <= 0))[:limit]
 
 
@@ -74,8 +71,7 @@ class ThreadLoader:
     """Loads the threads of an organization. Its spaces and open change requests are the sources of threads."""
 
     def __init__(self, view: View, rebuild_list: Callable[[], None], update_status: Callable[[], None]) -> None:
-        """`rebuild_list` is called after new threads arrived. For a few new threads in a long list, `update_status` is
-        called instead."""
+        """`rebuild_list` is called after new threads arrived, or `update_status` for few new threads in a long list."""
         self._view, self._show, self._update_status = view, rebuild_list, update_status
         self.requested: dict[str, ThreadSource] = {}
         """The sources whose threads are loaded or loading, by key. Spaces come before change requests."""
@@ -105,7 +101,7 @@ class ThreadLoader:
         return [self._view.subscriptions.snapshot(key) for key in self.requested]
 
     def follow_sources(self) -> None:
-        """Load the threads of the first sources and keep them up to date, but not those of deleted sources."""
+        """Load the threads of the first sources and keep them up to date."""
         workspace = self._view.shell.workspace
         if workspace.organization is None:
             return
@@ -148,8 +144,7 @@ class ThreadLoader:
 
     @property
     def _is_worth_showing(self) -> bool:
-        """True if the list must be rebuilt now. A list of thousands of threads is rebuilt only for many new threads,
-        for a write of the user, or at the end of loading."""
+        """True if the list must be rebuilt now. Rebuilding a long list is slow."""
         snapshots = self._thread_lists
         count = sum(len(snapshot.value.items) for snapshot in snapshots if snapshot.value is not None)
         has_many_new = count < LONG_LIST or abs(count - self._shown_count) * 8 >= self._shown_count
@@ -213,8 +208,7 @@ class OutdatedBlocks:
         self._pages.clear()
 
     def change_of(self, thread: Thread) -> WordChange:
-        """Return `changed` if the block of an outdated thread was edited, or `gone` if the block was deleted. Empty if
-        the thread is not in a change request, or until its page is loaded."""
+        """Return `changed` or `gone` for the block of an outdated thread. Empty on main or until its page is loaded."""
         at, page = thread.at, thread.comment.target.page
         if not isinstance(at, ChangeRequestRef) or page is None or not thread.is_outdated:
             return ""

@@ -101,7 +101,7 @@ MESSAGES: Commands[ThreadView] = Commands(
 
 
 class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
-    """A pane with one thread. The cursor moves by message. The keys act on the thread or the selected message."""
+    """A pane with one thread. The cursor moves by message."""
 
     shell = cached_property(shell_of)
     subscriptions = cached_property(subscriptions_of)
@@ -146,8 +146,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._messages: list[MessageLayout] = []
         self._cursor = 0
         self.why_not_this_thread: Callable[[], str | None] = lambda: None
-        """Returns why the keys do not act on this thread, for example because other threads are selected in the list. None
-        if they do."""
+        """Returns why the keys do not act on this thread, for example because others are selected. None if they do."""
         self._line_styles = Styles()
         self._draft_lines: list[Line] = []
         self._suggestions = SuggestionDiffs(lambda: self.shell, self._lay_out)
@@ -173,11 +172,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         is_page_visible: bool = False,
         outdated_note: str = _BLOCK_DELETED,
     ) -> None:
-        """Show a thread below `title`. If it is shown already, the selected message stays selected.
-
-        If the page is not visible, the text of the block is quoted below `title`, and `outdated_note` is shown for an
-        outdated thread. If the page is visible, the text is quoted only if `title` ends with a colon.
-        """
+        """Show a thread below `title`. If the page is not visible, the text of the block is quoted, and `outdated_note`
+        is shown for an outdated thread. A colon at the end of `title` always adds the quote."""
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
             self.scroll_to(y=0, animate=False)
@@ -315,8 +311,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         return lines
 
     def _first_new_index(self, messages: Sequence[Comment | Reply]) -> int:
-        """Return the index of the first message after your last message. Return the number of messages if you wrote none,
-        or if the thread is resolved."""
+        """Return the index of the first message after your last one. The number of messages if none is new."""
         me = self.shell.workspace.my_id
         own_indexes = [index for index, each in enumerate(messages) if each.posted_by.id == me]
         is_open = self.comment is not None and self.comment.is_open_thread
