@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class SpaceList:
-    """Shows the spaces of the organization in the tree, and opens the requested space or the space that was read last."""
+    """Shows the spaces of the organization in the tree, and opens a space."""
 
     def __init__(self, screen: View, open_space: OpenSpace) -> None:
         """`open_space` shows the space that is opened from the list."""
@@ -129,7 +129,7 @@ class SpaceList:
             self._removed_id = ""
 
     def show(self) -> None:
-        """Update the tree of spaces. If no space is open, open the space that was read last, else the first space."""
+        """Update the tree of spaces. If no space is open, open the last read space, else the first."""
         open_space, workspace = self._open_space, self._open_space.shell.workspace
         snapshot = workspace.spaces
         if snapshot.value is None and (titles := open_space.shell.session.first_titles()):
@@ -306,7 +306,7 @@ class ContentScreen(View, DelayedCopyScreen):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """IDs of the first commands in the key bar. While only the page is shown, the command that shows all panes."""
+        """IDs of the first commands in the key bar."""
         return ("content.zoom",) if self.has_class("-zoomed") else ()
 
     @property
@@ -329,7 +329,7 @@ class ContentScreen(View, DelayedCopyScreen):
 
     @property
     def is_in_start_state(self) -> bool:
-        """True if the open page looks as it will after the next start: no notices, no typed keys, no source text."""
+        """True if the open page looks the same after the next start."""
         is_covered = (
             any(notices.display for notices in self.query(Notices))
             or self.page_view.typing_keys

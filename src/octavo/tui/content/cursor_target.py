@@ -43,7 +43,7 @@ class CursorTarget:
 
     @property
     def row(self) -> TreeNode | None:
-        """The selected row of the focused tree. None if no tree has the focus, or if the tree is empty."""
+        """The selected row of the focused tree. None without such a row."""
         match self._panes.nav.focused_tree:
             case "pages":
                 return self._panes.nav.pages_tree.node
@@ -57,7 +57,7 @@ class CursorTarget:
 
     @property
     def page(self) -> tuple[str, str] | None:
-        """ID and title of the target page. None if the target is a group, a link or a space."""
+        """ID and title of the target page. None for a group, a link or a space."""
         if not self.is_tree_focused:
             return self._panes.visible_page
         page = self.selected_page
@@ -127,16 +127,15 @@ class CursorTarget:
     # Reasons why keys do not apply
 
     def why_no_page_text(self, missing: str) -> str | None:
-        """Return a sentence such as `“Guides” is a group and has no backlinks.`, in which `missing` is `backlinks`.
-        None if a page is selected, or if no tree has the focus."""
+        """Return a sentence such as `“Guides” is a group and has no backlinks.` for `backlinks`. None if a page is the
+        target."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None or row.kind == "page":
             return why
         kind = "generated page" if row.kind == "computed" else row.kind
         return f"“{row.label}” is a {kind} and has no {missing}."
 
     def why_no_block(self) -> str | None:
-        """Return why commands for blocks are disabled: the selected row is not the open page. None if they are
-        enabled."""
+        """Return why commands for blocks are disabled, or None."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None:
             return why
         page = self._panes.page
@@ -207,7 +206,7 @@ ROW: Commands[CursorTarget] = Commands(
     context="table of contents",
     find=lambda view: view.target,
 )  # fmt: skip
-"""Commands for the selected row of a tree. Outside of trees the same keys act on the open page."""
+"""Commands for the selected row of a tree. Elsewhere, the keys act on the open page."""
 
 
 def _why_no_space(app: Shell, target: CursorTarget) -> str | None:

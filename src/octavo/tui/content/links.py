@@ -73,7 +73,7 @@ class LinkLocation:
 
 
 def target_in_page(location: Location) -> str:
-    """Return the key of the block, or the anchor of the heading, at a location. Empty for a whole page."""
+    """Return the key of the block, or the anchor of the heading. Empty for a whole page."""
     inside = location.internal_location
     return (inside.node or inside.anchor or "") if inside is not None else ""
 
@@ -88,8 +88,7 @@ def page_title(location: Location) -> str:
 
 
 def page_trails(tree: PageTree) -> dict[str, str]:
-    """Return the ancestors of each page as text, such as `Guides › Setup`, by page ID. Empty for pages at the top
-    level."""
+    """Return the ancestors of each page, such as `Guides › Setup`, by page ID. Empty at the top level."""
     trails: dict[str, str] = {}
     unvisited = [(page, "") for page in tree.pages]
     while unvisited:
@@ -147,8 +146,7 @@ class LinksScreen(ListView[LinkLocation]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TAB_COMMANDS, LINK, LINKS)
 
     def __init__(self, space: Space, page: tuple[str, str] | None, *, first_section: str = "broken") -> None:
-        """`page` has the ID and the title of the page whose backlinks are shown. `first_section` is the first visible
-        tab."""
+        """`page` has the ID and the title of the page with the backlinks. `first_section` is the first visible tab."""
         super().__init__()
         self.space, self.page = space, page
         self._first_section = first_section
@@ -337,8 +335,7 @@ def _section_of(link: Link, target: Location) -> str:
 
 
 def _target_title(target: Location, space_id: str) -> str:
-    """Return the title of the target of a link, such as `Guide › Install`. A target outside the space `space_id` is
-    shown with its space. Empty for a URL."""
+    """Return the title of a target, such as `Guide › Install`. Empty for a URL."""
     anchor = target.internal_location.anchor if target.internal_location else None
     item = target.page or target.collection or target.reusable_content
     if item is not None:

@@ -66,8 +66,7 @@ def remove(app: Shell, space_id: str) -> None:
 
 
 def confirm_remove(app: Shell, copy: OfflineSpace) -> None:
-    """Delete the offline copy of a space after a confirmation, because it cannot be downloaded again without a
-    connection."""
+    """Delete the offline copy of a space after a confirmation."""
 
     after = "Your drafts and queued changes will be kept."
     app.ask(

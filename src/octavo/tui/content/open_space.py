@@ -197,7 +197,7 @@ class OpenSpace(SpacePanes):
         """The index of unsent drafts that the page tree shows."""
 
     def show_tree_of(self, tree_name: TreeName) -> None:
-        """Show the tree of spaces or of pages. Focus this tree, unless the page or the side panel has the focus."""
+        """Show the tree of spaces or of pages. Focus it, unless the page or the side panel has the focus."""
         focus = self._screen.focused is None or self.nav.focused_tree is not None
         self.nav.show_tree(tree_name, self.space, focus=focus)
 
@@ -223,8 +223,7 @@ class OpenSpace(SpacePanes):
             self.show_space(visit.space_id, visit.page_id, add_to_history=False, position=visit.position)
 
     def show_status(self) -> None:
-        """Show the path of the selected row or the open page in the status line, and the current heading in the
-        outline."""
+        """Show the path of the selected row or page in the status line, and the heading in the outline."""
         self.side_panel.follow(self.page_view.navigation.current_anchor)
         current_id, in_spaces = self.page.id if self.page is not None else "", self.nav.focused_tree == "spaces"
         if (row := self.target.row) is not None:
@@ -250,10 +249,8 @@ class OpenSpace(SpacePanes):
         add_to_history: bool = True,
         position: ReadingPosition | None = None,
     ) -> None:
-        """Open a page of a space, at `anchor` or `position`.
-
-        Without `page_id`, only show the page tree if the space is open already. Otherwise, open the page that was read
-        last, else the first page."""
+        """Open a page of a space, at `anchor` or `position`. Without `page_id`, open the last read page, unless the
+        space is open already."""
         space = self.shell.workspace.space(space_id)
         if space is None:
             return
@@ -325,8 +322,7 @@ class OpenSpace(SpacePanes):
         return page
 
     def _page_to_open(self) -> Page | None:
-        """Return the requested page, or the page that was read last if no page is requested. None if the space does not
-        have this page."""
+        """Return the requested page, else the last read page. None if missing."""
         if self._wanted_page or self.space is None or self.pages is None:
             return self.find_page(self._wanted_page) if self._wanted_page else None
         return self.history.last_page(self.space.id, self.pages)
@@ -373,8 +369,7 @@ class OpenSpace(SpacePanes):
         position: ReadingPosition | None = None,
         from_top: bool = False,
     ) -> None:
-        """Open a page of this space at `anchor`, at `position`, or with `from_top` at the top. Otherwise, open the page at
-        its saved reading position. If `anchor` starts with `#` and the page has no such heading, say so."""
+        """Open a page of this space at `anchor`, at `position`, at the top (`from_top`), or else at its saved position."""
         if self.space is None or self.pages is None:
             return
         page = self.pages.find(page_id)

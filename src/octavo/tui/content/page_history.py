@@ -169,8 +169,7 @@ def _describe_changes(changes: list[Change]) -> str:
 
 
 ComparedWith = Literal["", "now", "before"]
-"""What the selected revision is compared with: `now` is the current page, `before` the previous revision. Empty if the
-revision is not compared."""
+"""`now` is the current page, `before` the previous revision. Empty if nothing is compared."""
 _NO_LINK = "You cannot open or copy a link to a page in an old revision. Press esc to go back to the current page."
 
 _NO_COMMENTS = "You cannot comment on an old revision. Press esc to go back to the current page and comment there."
@@ -199,7 +198,7 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
 
 
 class PageHistoryScreen(ListView[PageVersion]):
-    """The revisions that changed the page on the left, newest first; the page of the selected revision on the right."""
+    """The revisions that changed the page on the left, the page of the selected revision on the right."""
 
     MODE = "content"
     CONTEXT = "page history"

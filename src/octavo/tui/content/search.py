@@ -139,8 +139,7 @@ class SearchScreen(Dialog[None]):
         self._has_moved_cursor = False
         """True if the user has moved the cursor since the text changed."""
         self._opens_first_result = False
-        """True if the user pressed enter before all results were loaded. The first result is then opened, and it may be
-        from the server."""
+        """True if the first result opens as soon as all are loaded."""
         self._shown_counts: dict[str, str] = {}
         """Texts such as `8 of 35` by kind of result. Empty if all results are shown."""
 
@@ -166,7 +165,7 @@ class SearchScreen(Dialog[None]):
 
     @property
     def last_space(self) -> SpaceRef | None:
-        """The space that was opened last, to which a search can be limited. None if no space was opened."""
+        """The space that was opened last, or None."""
         last_space = self.shell.session.state.get_fact("space")
         return SpaceRef(space_id=str(last_space)) if last_space else None
 
@@ -310,7 +309,7 @@ class SearchScreen(Dialog[None]):
         if not loading:
             self.rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
         if not self._has_moved_cursor:
-            # Until the user moves the cursor, it stays at the top, although results of the server are added there.
+            # The server adds results at the top. The cursor stays there until moved.
             self.rows.go_to_first()
         if server_error is None and error is not None:
             self.rows.state.fail("Could not search all content", str(error))
@@ -370,8 +369,7 @@ class SearchScreen(Dialog[None]):
         state.hint = "" if is_searching else f"Check the spelling, or {advice}."
 
     def _offline_note(self, error: ApiError) -> str:
-        """Return a note about a search without the server: the number of local copies that were searched, and the
-        error."""
+        """Return a note about a search of local copies, and the error."""
         notice = self.shell.session.search_index.notice
         local = self._local_counts
         counts = ((local.pages, "page", ""), (local.threads, "thread", ""), (local.replies, "reply", "replies"))
@@ -426,7 +424,7 @@ class SearchScreen(Dialog[None]):
         self.open()
 
     def open(self) -> None:
-        """Open the selected result. If the results are not loaded yet, open the first result when all are loaded."""
+        """Open the selected result, or the first result as soon as all are loaded."""
         result = self.rows.item
         is_new_text = self._is_searching or self._requested_text != self.search_text
         self._opens_first_result = not self._has_moved_cursor and (is_new_text or (result is None and self._is_loading))
@@ -442,11 +440,7 @@ class SearchScreen(Dialog[None]):
             self.shell.go(ToPage(result.space, result.id if result.kind == "page" else None, part=result.anchor))
 
     def _open_thread(self, hit: search_index.Hit) -> None:
-        """Open a thread on its page, or in the list of threads if it is on no page.
-
-        The dialog is closed first, because no view can be opened from a dialog. `dismiss` is not awaited: after a click,
-        this method runs in the message loop of the dialog, and would wait for itself.
-        """
+        """Close the dialog and open a thread. `dismiss` is not awaited: it would wait for this method."""
         shell = self.shell
         op = all_threads_of(hit.place)
         threads = shell.session.live.peek(op).value

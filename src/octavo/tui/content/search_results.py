@@ -96,8 +96,8 @@ def link_results(content: urls.Content | None) -> list[SearchResult]:
 
 
 def server_page_results(page: search.PageHit, space: str, space_title: str, terms: SearchTerms) -> list[SearchResult]:
-    """Return a result for each of the first three sections of a page that match. If no section matches, return a result
-    for the page."""
+    """Return a result for each of the first three matching sections of a page. Without sections, return one for the
+    page."""
     make_result = partial(
         SearchResult, "page", space, page.id, url=page.urls.app or "", page_title=page.title, path=page.path
     )
@@ -118,8 +118,8 @@ def server_page_results(page: search.PageHit, space: str, space_title: str, term
 def page_results(
     from_server: Sequence[SearchResult], hits: Iterable[search_index.Hit], space_title: Callable[[str], str]
 ) -> list[SearchResult]:
-    """Return the pages that the server found, then the pages that only the search index contains. `space_title` returns the
-    title of a space by its ID."""
+    """Return the pages that the server found, then other pages of the search index. `space_title` returns a title by
+    space ID."""
     server_ids = {(result.space, result.id) for result in from_server}
     results = [
         *from_server,

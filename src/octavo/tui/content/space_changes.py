@@ -48,7 +48,7 @@ def move_by(app: Shell, target: SpaceTarget, step: int) -> None:
 
 
 def choose_parent(app: Shell, target: SpaceTarget) -> None:
-    """Ask where to move the selected space or collection: first for a collection, then for a position in it."""
+    """Ask where to move the selected space or collection."""
     if (item := target.selected) is None:
         return
     parents = [("", "Top level, not in a collection", target.why_not_add_to(None))]
@@ -228,7 +228,7 @@ def _after_deletion(app: Shell, target: SpaceTarget, item: SpaceOrCollection) ->
     target.on_removed(item.id)
 
 
-# The trash. The API has no list of deleted spaces, so Octavo remembers the spaces that were deleted on this computer.
+# The trash. The API does not list deleted spaces, so this computer remembers its own.
 
 
 def remember_deleted_space(app: Shell, organization: str, space: Space) -> None:
@@ -286,7 +286,7 @@ async def _show_trash(app: Shell, target: SpaceTarget) -> None:
 
 
 async def _find_deleted(live: Live, space_id: str) -> Space | None:
-    """Return a deleted space. None if it no longer exists, or if you have no access to it. Raises ApiError."""
+    """Return a deleted space, or None. Raises ApiError."""
     try:
         return await live.send(spaces.Get(at=SpaceRef(space_id=space_id)))
     except (NotFound, Forbidden):
@@ -313,7 +313,7 @@ def _ask_id(app: Shell, target: SpaceTarget) -> None:
 
 
 def space_id_in(text: str) -> str:
-    """Return the ID of the space in a link to the space or to a page. If `text` is no link, return it as the ID."""
+    """Return the ID of the space in a link. If `text` is no link, return it as the ID."""
     match = re.search(r"/s/([^/?#]+)", text)
     return match[1] if match else text.strip().rstrip("/").rpartition("/")[2]
 

@@ -49,8 +49,8 @@ DEEPEST_OUTLINE_LEVEL = 3
 
 
 class SidePanel(Vertical):
-    """The outline, the threads and the facts of the open page. The rows of `#outline` have anchors as keys, the rows of
-    `#threads` have comment IDs."""
+    """The outline, the threads and the facts of the open page. Keys in `#outline` are anchors, those in `#threads` are
+    comment IDs."""
 
     shell = cached_property(shell_of)
 
@@ -73,8 +73,7 @@ class SidePanel(Vertical):
         self._block_change: Callable[[Comment], str] = lambda thread: ""
         self._drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
         self._visible_anchors: dict[str, str] = {}
-        """Anchor of the outline row to select, by the anchor of the current heading. A heading without a row has the
-        anchor of the nearest heading above that has one."""
+        """Anchor of the outline row to select, by the anchor of a heading."""
 
     def compose(self) -> ComposeResult:
         self.outline: RowList[Heading] = RowList(
@@ -105,11 +104,9 @@ class SidePanel(Vertical):
         block_change: Callable[[Comment], str],
         drafts_in: Callable[[Comment], Sequence[UnsentText]],
     ) -> None:
-        """Show the outline, threads and facts of `page`.
-
-        `threads` is None while they are loading. `is_complete` is True if the whole document is loaded. `why_no_comment`
-        is the reason why the user cannot comment in the space. `block_change` returns a key of `_BLOCK_CHANGES` for a
-        thread, or an empty text. `drafts_in` returns your drafts in a thread."""
+        """Show the outline, threads and facts of `page`. `threads` is None while loading. `is_complete` is True if the
+        whole document is loaded. `block_change` returns a key of `_BLOCK_CHANGES` or an empty text. `drafts_in` returns
+        your drafts in a thread."""
         self._block_change, self._drafts_in = block_change, drafts_in
         self.outline.state.empty = "No headings." if is_complete else "The page is still loading."
         is_other_page = page.id != self._page
@@ -135,8 +132,8 @@ class SidePanel(Vertical):
         self.query_one("#facts", Static).update(Content("\n".join(fact for fact in facts if fact)))
 
     def follow(self, anchor: str) -> None:
-        """Select the heading with this anchor in the outline, or the nearest heading above that the outline shows. Do
-        nothing while the outline has the focus."""
+        """Select the heading with this anchor in the outline, or the nearest shown heading above. Do nothing while the
+        outline has the focus."""
         if self.outline.has_focus:
             return
         if shown := self._visible_anchors.get(anchor):
@@ -192,7 +189,7 @@ class PageAges:
     def __init__(self, screen: View, panes: SpacePanes) -> None:
         self._screen, self._panes = screen, panes
         self._loaded: tuple[str, str] = ("", "")
-        """Key and Markdown of the page whose ages are loaded or loading. Empty if there is no such page."""
+        """Key and Markdown of the page whose ages are requested, or empty."""
 
     @property
     def is_shown(self) -> bool:
@@ -424,7 +421,7 @@ class Navigation(Vertical):
 
 
 class SpacePanes:
-    """The open space and the open page, as far as they are loaded, and the panes that show them."""
+    """The open space and page, and the panes that show them."""
 
     def __init__(self, screen: View) -> None:
         """`screen` contains a `Navigation`, a `PageView` and a `SidePanel`."""
@@ -465,18 +462,18 @@ class SpacePanes:
 
     @property
     def shows_open_page(self) -> bool:
-        """True if the page view shows the open page. Until this page is loaded, the view shows the previous page."""
+        """True if the page view shows the open page. False while it is loading."""
         return self.page_view.document is not None and self.page_view.key == self.key
 
     @property
     def visible_page(self) -> tuple[str, str] | None:
-        """ID and title of the open page. None if no page is open, or while the page is loading."""
+        """ID and title of the open page. None if no page is open or loaded."""
         page = self.page
         return (page.id, page.title or "this page") if page and self.shows_open_page else None
 
     @property
     def visible_block(self) -> Block | None:
-        """The selected block of the open page. None if no block is selected, or while the page is loading."""
+        """The selected block of the open page. None without one, or while the page is loading."""
         span = self.page_view.cursor.current() if self.shows_open_page else None
         return span.block if span else None
 

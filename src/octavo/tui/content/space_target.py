@@ -49,7 +49,7 @@ def position_of(item: T, items: Sequence[T]) -> SpacePosition:
 
 
 def position_at_step(item: T, items: Sequence[T], step: int) -> SpacePosition | None:
-    """Return the position one step up (-1) or down (1). None if the item is the first or the last."""
+    """Return the position one step up (-1) or down (1). None if the item cannot move."""
     sibling_ids = [each.id for each in siblings(item, items)]
     target = sibling_ids.index(item.id) + step if item.id in sibling_ids else -1
     if not 0 <= target < len(sibling_ids):
@@ -95,8 +95,7 @@ def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> List
 
 
 def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
-    """Return the collections to which an item can be moved, in tree order, each with its depth. The item itself and its
-    descendants are left out."""
+    """Return the collections to which an item can be moved, in tree order, each with its depth."""
     parents: list[tuple[Collection, int]] = []
     ids = {each.id for each in collections}
 
@@ -132,8 +131,7 @@ class SpaceTarget(NamedTuple):
         return next((each for each in self.collections if each.id == selected.parent), None)
 
     def why_not(self, action: str) -> str | None:
-        """Return why your role does not allow `action` with the selected space or collection. None if your role allows
-        it."""
+        """Return why your role does not allow `action` with the selected item. None if allowed."""
         if self.selected is None:
             return "No space is selected. Press ctrl+n to create a space."
         return why_no_permission(
@@ -141,8 +139,8 @@ class SpaceTarget(NamedTuple):
         )
 
     def why_not_create(self) -> str | None:
-        """Return why you cannot create spaces or collections here. None if you can create them at the top level or in
-        the current collection."""
+        """Return why you cannot create spaces or collections, or None. Access to the top level or the current
+        collection is enough."""
         at_top = self.why_not_add_to(None)
         return at_top and self.why_not_add_to(self.collection)
 
@@ -153,8 +151,7 @@ class SpaceTarget(NamedTuple):
         return self.why_not_add_to(self.collection)
 
     def why_not_add_to(self, collection: Collection | None) -> str | None:
-        """Return why you cannot add items to `collection`, or to the top level if `collection` is None. None if you
-        can."""
+        """Return why you cannot add items to `collection` (None for the top level). None if you can."""
         if collection is None:
             return why_no_permission(
                 (self.organization,), "create_content", "create spaces or collections at the top level", "organization"
