@@ -44,19 +44,17 @@ class EditablePages(Protocol):
         """Block at which the editor opens. None for the start of the page."""
 
     def why_no_page(self) -> str | None:
-        """Return why page commands do not apply to the selected item, for example because it is a space. None if they
-        apply."""
+        """Return why page commands do not apply to the selected item, or None."""
 
     def refresh_drafts(self) -> None:
         """Update the marks of unsent drafts."""
 
     def show_saved_page(self, change_request: ChangeRequest, page: str) -> None:
-        """Update the view after an edit of `page` was saved to `change_request`. `page` is empty if its id is
-        unknown."""
+        """Update the view after an edit of `page` was saved to `change_request`. `page` may be empty."""
 
 
 class PageEditing:
-    """Edits the pages of a view, in its change request or in a change request that the user chooses."""
+    """Edits the pages of a view, in its change request or in a chosen one."""
 
     def __init__(self, view: View, pages: EditablePages) -> None:
         self._view, self.pages = view, pages

@@ -97,7 +97,7 @@ def parse_draft_key(text: str) -> PageDraftKey:
 
 
 def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "") -> tuple[PageDraft, ...]:
-    """Return the drafts of a page, newest first. If `change_request` is not empty, return only the drafts for it."""
+    """Return the drafts of a page, newest first. Only for `change_request` unless it is empty."""
     matches = []
     for draft in drafts.with_prefix(f"page {space} {page} "):
         key = parse_draft_key(draft.key)
@@ -146,10 +146,10 @@ async def recover_drafts(app: Shell, space: str, page: str) -> None:
     saved_keys: set[PageDraftKey] = set()
     for path, key in files:
         result, note = read_back(path), read_note(path)
-        # A note with `why` means that the text was rejected. Its file stays, and the activity list shows it.
+        # A rejected text stays in its file, which the activity list shows.
         if isinstance(result, Edited) and not (note and note.reason):
             if result.text.strip() and (key in draft_keys or not await _is_unchanged(app, key, result.text)):
-                # Two processes may have edited the page at the same time. Each text is kept under a key of its own.
+                # Two processes may have edited the page. Keep both texts.
                 free_key = unused_key(app.session.drafts, key) if key in saved_keys else key
                 await DialogDraft(app, free_key.stored_key).save(result.text)
                 saved_keys.add(free_key)

@@ -71,15 +71,14 @@ class PageEdit:
     page: str
     title: str
     change_request: ChangeRequest | None = None
-    """Change request to read from and save to. If None, main is read and the user chooses a change request."""
+    """Change request to read from and save to. If None, main is read and the user chooses one."""
     on_end: Callable[[ChangeRequest | None], None] = lambda _: None
-    """Called at the end with the change request that has the text, or with None if the text was not sent."""
+    """Called at the end with the change request that has the text. None if the text was not sent."""
     block: Block | None = None
     """Block at which the editor opens."""
 
     async def start(self) -> None:
-        """Open the page in the editor, or ask what to do with its unsent drafts. Return when the editor was closed or a
-        dialog is open."""
+        """Open the page in the editor, or ask about its unsent drafts."""
         try:
             await recover_drafts(self.app, self.space.space_id, self.page)
         except NotSaved as error:
@@ -134,8 +133,7 @@ class PageEdit:
         self.app.ask(Picker(self.title, choices), lambda act: self.app.background(act()))
 
     async def _target_title(self, key: PageDraftKey) -> str:
-        """Return the title of the change request of a draft, or a phrase such as “a change request” if there is no
-        title."""
+        """Return a title, or a phrase such as “a change request”."""
         if not key.change_request:
             return TargetRequest(self.space).title
         try:
@@ -194,8 +192,7 @@ class PageEdit:
         await self._edit(key, target, Raw(change(text.text)))
 
     async def _current_revision(self, target: TargetRequest) -> str | None:
-        """Return the current revision of the change request, or of main for a new change request. None if the server
-        does not send it."""
+        """Return the current revision of the target, or None."""
         live = self.app.session.live
         if target.ref is not None:
             return (await live.fetch(change_requests.Get(at=target.ref))).revision
@@ -254,8 +251,7 @@ class PageEdit:
         )
 
     def send(self, key: PageDraftKey, target: TargetRequest, edited: Raw) -> None:
-        """Send the text `edited` to the change request `target` in the background, show the result, and call `on_end`.
-        `key` is the key of the draft."""
+        """Send the text `edited` to `target` in the background, show the result, and call `on_end`."""
         self.app.background(self._send_and_report(key, target, edited))
 
     async def _send_and_report(self, key: PageDraftKey, target: TargetRequest, edited: Raw) -> None:
@@ -264,8 +260,7 @@ class PageEdit:
         self.on_end(written)
 
     async def _write(self, key: PageDraftKey, target: TargetRequest, edited: Raw) -> ChangeRequest | None:
-        """Send the text `edited` and show the result. Return the change request that has the text, or None if it was not
-        saved. If other people have edited the same text, the conflict view opens."""
+        """Send the text and show the result. Return the change request, or None."""
         app, screen = self.app, self.app.screen
         change_request = await target_request.find_or_create(app, target)
         if change_request is None:
@@ -298,8 +293,7 @@ class PageEdit:
         return None
 
     async def _save_conflict(self, key: PageDraftKey, text: Raw, revision: str) -> PageDraftKey:
-        """Replace the draft by `text`, which has conflict markers and is based on `revision`. Return the key of the new
-        draft. Raises NotSaved."""
+        """Replace the draft by `text`, based on `revision`. Return its key. Raises NotSaved."""
         if key.revision == revision:
             await DialogDraft(self.app, key.stored_key).save(text.text)
             return key
@@ -322,7 +316,7 @@ class PageEdit:
             await self._edit(draft.key, target, draft.text)
 
     async def _move_draft(self, key: PageDraftKey, change_request: ChangeRequest, edited: Raw) -> PageDraftKey:
-        """Move the draft to its new change request, so that a retry does not create another one. Raises NotSaved."""
+        """Move the draft to its change request, for a retry. Raises NotSaved."""
         moved = replace(key, change_request=change_request.id)
         if moved != key:
             await DialogDraft(self.app, moved.stored_key).save(edited.text)
@@ -349,8 +343,8 @@ class PageEdit:
 
 
 def block_line(text: str, block: Block) -> int:
-    """Return the line, counted from 1, at which `text` has a block: the block with the same key, else the most similar
-    block. Without such a block, return its old line. Slow for a long text."""
+    """Return the line (from 1) of a block with the same key, else of a similar block, else its old line. Slow for a
+    long text."""
     document = parse(text)
     match = document.find(block.key) if block.key else None
     if match is None and (similar_key := ThreadAnchors(document).most_similar_key(block.plain())):
@@ -365,8 +359,8 @@ Sending = Callable[[], Coroutine[Any, Any, SendResult[SuggestionOutcome]]]
 def why_not_apply(
     app: Shell, at: Discussion | None, thread: Comment, message: Comment | Reply, *, resolve: bool = False
 ) -> str | None:
-    """Return why the suggestion in a message cannot be applied. None if it can be applied. `resolve` also checks
-    whether the thread can be resolved."""
+    """Return why the suggestion in a message cannot be applied, or None. `resolve` also checks whether the thread can
+    be resolved."""
     texts = find_suggestions(message.body.text)
     if not texts:
         return "This comment has no suggestion."
@@ -386,8 +380,7 @@ def why_not_apply(
 
 
 def _why_not_in_request(app: Shell, at: ChangeRequestRef) -> str | None:
-    """Return why the pages of a change request cannot be edited. None if they can be edited. If the change request is
-    not loaded, only its space is checked."""
+    """Return why the pages of a change request cannot be edited, or None."""
     change_request = app.session.live.peek(change_requests.Get(at=at)).value
     if change_request is None:
         return why_not_in_space(app, at.space_id, "edit")
@@ -397,8 +390,8 @@ def _why_not_in_request(app: Shell, at: ChangeRequestRef) -> str | None:
 def apply_to_page(
     app: Shell, at: Discussion, thread: Comment, message: Comment | Reply, *, resolve: bool = False
 ) -> None:
-    """Apply the suggestion in a message to its page. `resolve` also resolves the thread. If the block was edited after
-    the suggestion, change nothing and offer to resolve the conflict in the editor."""
+    """Apply the suggestion in a message to its page. `resolve` also resolves the thread. If the block has changed,
+    change nothing and offer to resolve the conflict."""
     texts = suggested_texts(thread, message)
     if not isinstance(at, ChangeRequestRef) or not texts:
         return
@@ -439,8 +432,7 @@ def apply_to_page(
 
 
 def send_suggestions(app: Shell, at: ChangeRequestRef, send: Sending, action: str, message: str) -> None:
-    """Run `send`, which applies suggestions and may resolve threads, and show `message`. The user can undo all of this
-    with `u`."""
+    """Run `send`, which applies suggestions, and show `message`. `u` undoes all of this."""
     live = app.session.live
     app.writes.send(
         action,

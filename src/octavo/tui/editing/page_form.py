@@ -56,8 +56,7 @@ def changed_values(page: Page, values: Mapping[str, str]) -> Values:
 
 
 def page_update(page: Page, values: Mapping[str, str]) -> UpdatePage | None:
-    """Return the edit that saves the changed values. None if nothing changed. Unchanged values are not sent, because
-    other people may have changed them."""
+    """Return the edit that saves the changed values. None if nothing changed."""
     sent: dict[str, Any] = {}
     for name, value in changed_values(page, values).items():
         if name == "hidden":
@@ -99,8 +98,7 @@ def value_errors(page: Page, tree: PageTree, values: Mapping[str, str]) -> dict[
 
 
 def server_errors(sentence: str, names: Sequence[str]) -> dict[str, str]:
-    """Return the error message `sentence` of the server, by the field that it mentions. Empty if it mentions no field
-    in `names`."""
+    """Return the error message `sentence` by the field that it mentions. Empty if it mentions none of `names`."""
     return next(({name: sentence} for name in names if re.search(rf"\b{name}\b", sentence, re.IGNORECASE)), {})
 
 
@@ -142,7 +140,7 @@ _VISIBLE_LABEL, _HIDDEN_LABEL = (
 
 
 class PageForm(ConfirmDialog):
-    """Form for the details of a page. Errors are shown below their fields. The result is None if the user cancels."""
+    """Form for the details of a page."""
 
     CSS_PATH = dialog_styles(__file__, STYLES / "confirm.tcss", "page_form.tcss")
     HELP: ClassVar[str] = (
@@ -163,8 +161,8 @@ class PageForm(ConfirmDialog):
         save_now: Callable[[Values], None],
         refused: Mapping[str, str],
     ) -> None:
-        """`validate` returns the errors in values, by field. `refused` has the server's errors about `values`, by field.
-        The field "" is the whole form."""
+        """`validate` returns errors by field. `refused` has the errors of the server by field. The field "" is the
+        whole form."""
         super().__init__(title, verb="Save", intro=intro, foot="")
         self._values, self._validate, self._keep_values, self._keep_values_now = dict(values), validate, save, save_now
         self._refused = dict(refused)

@@ -50,7 +50,7 @@ async def choose_target(
     app: Shell, space: SpaceRef, subject: str, on_choice: Callable[[TargetRequest], Coroutine[Any, Any, None]]
 ) -> None:
     """Ask for the change request that receives an edit, then call `on_choice`. Without an open change request of the
-    user, choose a new one and do not ask. Return when the dialog is open or `on_choice` is done."""
+    user, use a new one."""
     new_target = new_request_target(space, subject)
     with show_progress(app, "Loading your change requests…"), explained("Could not load your change requests"):
         own, last = await asyncio.gather(_own_undecided_requests(app, space), _last_used(app, space))
@@ -106,8 +106,7 @@ def _status(app: Shell, change_request: ChangeRequest) -> str:
 
 
 async def find_or_create(app: Shell, target: TargetRequest) -> ChangeRequest | None:
-    """Return the change request of a target, and create it if it is new. If that fails, show the error and return
-    None."""
+    """Return the change request of a target, and create it if necessary. On an error, show it and return None."""
     if target.change_request is not None:
         return target.change_request
     sent = await create(app.session.live, target.space, target.subject)

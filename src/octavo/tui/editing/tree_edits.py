@@ -30,8 +30,7 @@ MenuAction = Callable[[], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True)
 class PagePosition:
-    """Position of a page: its parent page (None for the top level), and its index among the subpages (None for the
-    end)."""
+    """Position of a page. `parent` None is the top level, `index` None is the end."""
 
     parent: str | None = None
     index: int | None = None
@@ -87,8 +86,7 @@ class TreeEdit:
         await self._load_tree_of_target("Add a page", self._insert)
 
     async def _load_tree_of_target(self, subject: str, on_loaded: Callable[[LoadedTree], None]) -> None:
-        """Load the page tree of the change request that receives the edit. The user may have to choose this change
-        request first. `subject` is the subject of a new change request."""
+        """Load the page tree of the target. The user may choose it first."""
         if self.change_request is not None:
             await self._load_tree(on_loaded, TargetRequest(self.space, change_request=self.change_request))
         else:
@@ -123,7 +121,7 @@ class TreeEdit:
         self._ask_title(f"New title for {old_title}", "Rename", draft, on_renamed)
 
     def _open_details_form(self, loaded: LoadedTree, errors: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Open the form. `errors` contains the error messages of the server for the values in the draft, by field."""
+        """Open the form. `errors` has the errors of the server by field."""
         page = loaded.tree.find(self.page)
         if page is None:
             return
@@ -266,7 +264,7 @@ class TreeEdit:
         draft: DialogDraft | None = None,
         show_refusal: Callable[[str, ChangeRequest], bool] | None = None,
     ) -> None:
-        """Send an edit and show the result. `show_refusal` may show an error of the server itself and return True."""
+        """Send an edit and show the result. `show_refusal` returns True after showing an error."""
         with show_progress(self.app, f"Saving to {loaded.target.title}…"):
             change_request = await target_request.find_or_create(self.app, loaded.target)
             if change_request is None:
@@ -293,8 +291,7 @@ class TreeEdit:
             self.on_saved(change_request, page)
 
     async def _find_new_page(self, change_request: ChangeRequest, before: PageTree) -> str:
-        """Return the id of the page that a change request has in addition to `before`. Empty if this is not exactly one
-        page, or if the pages could not be loaded."""
+        """Return the id of the only page that is not in `before`, or empty."""
         try:
             tree = await self.app.session.live.fetch(content.ListPages(at=change_request.ref(self.space)))
         except ApiError:
@@ -305,7 +302,7 @@ class TreeEdit:
 
 
 def parent_choices(tree: PageTree, moved_id: str) -> list[Choice[str]]:
-    """Return the possible parents of a page: the top level (""), and all pages and groups outside the page."""
+    """Return the possible parents of a page, with "" for the top level."""
     at_top = any(page.id == moved_id for page in tree.pages)
     choices = [Choice("", "No parent (top level)", right="current" if at_top else "")]
     for page, depth in _parents(tree.pages, moved_id, 0):

@@ -195,7 +195,7 @@ class InboxScreen(ListView[InboxRow]):
         self._row_renderer = RowRenderer(partial(_open_thread_count, self))
         self._preview_delay = Delay(self)
         self.pending_selection: ThreadRef | str | None = None
-        """Thread, or key of a row, to select as soon as it is in the list. None if there is none."""
+        """Thread, or key of a row, to select when it is in the list."""
 
     @property
     def feed(self) -> InboxFeed:
@@ -443,7 +443,7 @@ class InboxScreen(ListView[InboxRow]):
             open_row(self.shell, self.feed, self.rows.item)
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Select the thread of `comment` as soon as it is in the list. Return False if `comment` is None."""
+        """Select the thread of `comment` as soon as it is in the list. Return False without a comment."""
         if comment is not None:
             self.pending_selection = ThreadRef(at, comment.id)
             self._select_pending()

@@ -51,7 +51,7 @@ class SelectedRows:
 
 
 def mark_done(app: Shell, selected: SelectedRows) -> None:
-    """Mark the rows as done until something new happens. If they are done or snoozed, move them back to the inbox."""
+    """Mark the rows as done until something new happens. Move rows back that are done or snoozed."""
     if selected.is_removed:
         _move_back(app, selected)
         return
@@ -122,8 +122,7 @@ def _move_back(app: Shell, selected: SelectedRows) -> None:
 
 
 def _mark_change(selected: SelectedRows, title: str, mark: Callable[[], Awaitable[object]]) -> LocalChange:
-    """Return a change that calls `mark`, which removes the rows from the inbox. Its undo moves the rows back, or snoozes
-    them again if they were snoozed."""
+    """Return a change that calls `mark`. Its undo restores the rows."""
     rows, feed, marks = selected.rows, selected.feed, selected.marks
     marks_before = marks.group(rows)
 
@@ -199,8 +198,8 @@ def why_not_discard(app: Shell, selected: SelectedRows) -> str | None:
 
 
 def discard(app: Shell, selected: SelectedRows) -> None:
-    """Discard drafts and pending comments. Changes in the outbox are discarded after a confirmation, because the server
-    may have received some of them."""
+    """Discard drafts and pending comments. Queued changes need a confirmation, because the server may have received
+    them."""
     drafts, entries = unsent_texts(app, selected), _outbox_entries(app, selected)
 
     def discard_drafts() -> None:
@@ -237,7 +236,7 @@ READ_DELAY = 1.0
 
 
 def mark_read(app: Shell, feed: InboxFeed, row: InboxRow) -> None:
-    """Mark a row as read. If this cannot be saved, the row stays unread, and no notification is shown."""
+    """Mark a row as read. If this cannot be saved, nothing is shown."""
 
     async def save() -> None:
         if feed.marks is not None:

@@ -98,8 +98,7 @@ def rows_of_tab(tab: str, rows: MarkedRows) -> Sequence[InboxRow]:
 
 
 def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> list[InboxRow]:
-    """Return the rows in an order of `ORDERS`: by the title of their space, newest first, or by urgency, as in `rows`.
-    `space_title` returns the title of a space by its ID."""
+    """Return the rows in an order of `ORDERS`. `space_title` returns the title of a space by its ID."""
     if order == "space":
         titles = {each: space_title(each) for each in {row.space_id for row in rows}}
         return sorted(rows, key=lambda row: (not row.space_id, fold(titles[row.space_id]), row.space_id))
@@ -109,8 +108,7 @@ def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str],
 
 
 def row_headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> dict[str, RowHeading]:
-    """Return the headings of the list by reason or by space ID, each with its number of rows. Empty for the order
-    `newest`."""
+    """Return the headings of the list, by reason or by space ID. Empty for the order `newest`."""
     if order == "newest":
         return {}
     if order == "space":
@@ -147,12 +145,8 @@ def all_filters(rows: Sequence[InboxRow], unread: frozenset[str], space_title: C
 def tab_settings(
     filters: Sequence[RowFilter], query: str, reasons: Sequence[InboxReason], taken_names: Collection[str]
 ) -> tuple[str, list[str]]:
-    """Return the settings of a tab that has these filters, as TOML. Empty if settings support none of them. Also return
-    the names of the filters that settings do not support.
-
-    `query` is the text of the filter line. `reasons` are used if no filter by reason is active. `taken_names` are the
-    names of other tabs.
-    """
+    """Return a tab with these filters as TOML, or an empty text, and the names of unsupported filters. `reasons` are
+    used without a filter by reason. `query` is the filter text. `taken_names` are names of other tabs."""
     filters_by_kind = {active.kind: active for active in filters}
     reason_names = [filters_by_kind["Reason"].value] if "Reason" in filters_by_kind else list(reasons)
     space = filters_by_kind["Space"].value if "Space" in filters_by_kind else ""
@@ -278,7 +272,7 @@ class RowPreview(Vertical):
         elif comment is not None and isinstance(row.target, ThreadRef):
             self._show_pane(row, "thread")
             shown_comment = self.thread.comment
-            # The preview may have loaded a newer version of the thread than the list, so the thread stays as it is.
+            # The preview may have loaded a newer version of the thread than the list.
             if shown_comment is None or shown_comment.id != comment.id:
                 self.thread.show(row.target.at, comment, title=row.context)
         else:
@@ -357,7 +351,7 @@ class RowPreview(Vertical):
 
 
 def reason_lines(row: InboxRow, width: int) -> Content:
-    """Return the reasons of a row as lines of `width` cells. The first line ends with the age of the row."""
+    """Return the reasons of a row as lines of `width` cells. The age is in the first line."""
     sign, style = REASON_SIGNS[row.reason]
     first, *others = (safe(each) for each in row.reason_text.split(" · "))
     age = Content.styled(f" · {long_age(row.moment)}" if row.moment is not None else "", "$octavo-muted")
