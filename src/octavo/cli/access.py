@@ -48,8 +48,7 @@ def resolve_access(settings: Settings, options: argparse.Namespace) -> Access:
 
 
 def read_account_and_key(settings: Settings, options: argparse.Namespace) -> tuple[Access, SecretStr]:
-    """Return the selected account and its API key. Raises Failure, with exit code 4 if the key is missing or cannot be
-    read."""
+    """Return the selected account and its API key. Raises Failure, with exit code 4 for a problem of the key."""
     try:
         access = resolve_access(settings, options)
         key = signing_in.token_of(profile_store_of(settings).with_longer_timeout(tell), access)
@@ -70,8 +69,7 @@ def check_one_source(options: argparse.Namespace) -> None:
 
 
 def open_client(options: argparse.Namespace, settings: Settings) -> LazyClient:
-    """Return a client for the demo, folder or account that the options select. The client has no cache and no outbox.
-    Raises Failure."""
+    """Return a client without cache or outbox for the selected demo, folder or account. Raises Failure."""
     check_one_source(options)
     read_only = why_read_only(options)
     try:

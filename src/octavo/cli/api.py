@@ -117,16 +117,14 @@ def values_of(arguments: Sequence[str], files: Files) -> Values:
 
 
 def convert_typed_field(argument: str) -> str:
-    """Convert an argument of `-F`, such as `name=3`, to the positional form `name:=3`. Only true, false, null and whole
-    numbers are converted."""
+    """Convert `name=3` to `name:=3`. Values other than true, false, null and whole numbers stay as they are."""
     name, sign, text = argument.partition("=")
     is_json = text in _CONSTANTS or _WHOLE_NUMBER.fullmatch(text)
     return f"{name}:={text}" if sign and is_json else argument
 
 
 def convert_text_field(argument: str) -> str:
-    """Convert an argument of `-f`, such as `name=@text`, to the positional form `name:="@text"`, which names no file.
-    Only values that begin with `@` are converted."""
+    """Convert `name=@text` to `name:="@text"`, which names no file. Values without `@` stay as they are."""
     name, sign, text = argument.partition("=")
     return f"{name}:={json.dumps(text)}" if sign and text.startswith("@") else argument
 
@@ -146,7 +144,7 @@ def read_json(file: str, files: Files) -> tuple[Any, bytes]:
 
 
 def parse_json_to_send(content: bytes) -> Any:
-    """Parse JSON that will be sent. Raises ValueError if it is not valid. The message of the error has no full stop."""
+    """Parse strict JSON. Raises ValueError, whose message has no full stop."""
     try:
         return parse_strict_json(content)
     except (DuplicateKeyError, LimitExceededError):
@@ -179,8 +177,7 @@ def _text_value(name: str, text: str, files: Files) -> str:
 
 
 def _set_field(fields: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    """Set the field at `path`, such as `["body", "markdown"]`. Add to a list if the path is repeated or ends with
-    ""."""
+    """Set a field at `path`, such as `["body", "markdown"]`. Repeated paths make lists."""
     *outer, last = path
     is_item = last == "" and bool(outer)
     if is_item:
@@ -267,8 +264,7 @@ def _not_run(spec: Spec, cause: str) -> Failure:
 
 
 def _longest_route(spec: Spec, fields: dict[str, Any]) -> Route:
-    """Return the route with the most path parameters, among routes whose path parameters are all in `fields`. Raises
-    Failure if there is no such route."""
+    """Return the longest route whose path parameters are all in `fields`. Raises Failure."""
     matching = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
     if matching:
         return max(matching, key=lambda route: len(_in_path(route)))
@@ -310,7 +306,7 @@ def _path_request(
 
 
 def encode_target(path: str, query: list[tuple[str, str]]) -> str:
-    """Return the encoded path and query. Raises Failure if the path could lead to another server or out of the API."""
+    """Return the encoded path and query. Raises Failure if the path could leave the API or the server."""
     path, _, own_query = path.partition("?")
     parts = path.removeprefix(VERSION).split("/")
     if not path.startswith(f"{VERSION}/"):
@@ -325,7 +321,7 @@ def encode_target(path: str, query: list[tuple[str, str]]) -> str:
 
 
 def _choice_hint(error: ValidationError, fields: dict[str, Any]) -> str:
-    """Return ` Did you mean open?` for a value that is not allowed, if an allowed value is similar. Otherwise empty."""
+    """Return ` Did you mean open?` for a mistyped value. Empty for other errors."""
     details = error.errors(include_url=False)
     first = details[0]
     value = fields.get(str(first["loc"][-1])) if first["loc"] else None
@@ -396,8 +392,7 @@ def _dry_run(settings: Settings, options: argparse.Namespace, request: RawReques
 async def _send(
     lazy_client: LazyClient, request: RawRequest, printer: _Printer, *, everything: bool
 ) -> ApiError | None:
-    """Send the request and print the response, with `everything` all pages of a list. Return the error of a failed
-    request."""
+    """Send the request and print the response. Return the error of a failed request."""
     items: list[Any] = []
     try:
         client = await lazy_client.client()

@@ -28,7 +28,7 @@ _open_url = lazy("octavo.cli.output:open_in_browser")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Open the app and return when you quit, or open a REF in the web browser. Return the exit code. Raises Failure."""
+    """Open the app, or a REF in the web browser. Return the exit code at the end. Raises Failure."""
     if options.target and folder_named(options) is None and "://" not in options.target:
         _parse_ref(options.target)  # Report a wrong REF before the app is opened.
     if options.web:
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     if os.environ.get("TERM") == "dumb":
         raise Failure("Could not start Octavo: this terminal reports TERM=dumb. Use another terminal.")
     choice = choose_session(settings, options)
-    # The API key is read by now. A browser or an editor that the app starts must not inherit it.
+    # A browser or an editor that the app starts must not inherit the API key.
     os.environ.pop("OCTAVO_API_KEY", None)
     # COLUMNS and LINES may have an old size of the terminal. Without them, the app asks the terminal.
     os.environ.pop("COLUMNS", None)
@@ -63,8 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show_picture(settings: Settings, choice: SessionChoice, *, is_reset: bool) -> FirstPicture | None:
-    """Show and return the saved picture of the first screen, or with `is_reset` delete it. None if the app opens
-    another screen first."""
+    """Show or, with `is_reset`, delete the saved picture. None for other first screens."""
     if not choice.picture_name or choice.ref:
         return None
     settings_text = (

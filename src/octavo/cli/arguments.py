@@ -31,15 +31,13 @@ PEOPLE_BY_ROLE = {
     "reader": "elin-brandt",
     "guest": "hiroshi-dahlgren",
 }
-"""Id of the person in the demo for each role of `--as`, from the highest role to the lowest. The people are in
-`server/demo/history.py`."""
+"""Ids of people in the demo, by role from the highest to the lowest."""
 DEFAULT_ROLE = "creator"
 """Role in the demo without `--as`. A creator can review and merge, but not administer."""
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the command line. With `only`, just the parser of that command is complete, so that other
-    commands are not imported."""
+    """Return the parser of the command line. With `only`, other commands have no arguments."""
     top = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",
@@ -297,8 +295,8 @@ def add_command(
     *,
     add_help: bool = True,
 ) -> argparse.ArgumentParser:
-    """Add a command. The list of commands shows only `summary`. The help of the command shows the other arguments
-    too."""
+    """Add a command. The list of commands shows only `summary`. The command's help also shows `details` and
+    `examples`."""
     description = fill(f"{summary[:1].upper()}{summary[1:]}. {details}".strip(), 80)
     parts = ["\n".join(("examples:", *(f"  {each}" for each in examples)))] if examples else []
     for kind, fields in fields_by_kind(command).items() if command is not None else ():
@@ -334,8 +332,7 @@ class _JoinWithCommas(argparse.Action):
 
 
 def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool = False) -> None:
-    """Add the options that every command accepts. With `is_for_command`, an option that is not given keeps its value
-    from before the command name."""
+    """Add the options of every command. With `is_for_command`, an option that is not given keeps its earlier value."""
     group = parser.add_argument_group(GLOBAL_OPTIONS)
     default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if is_for_command else (None, False)
     account = "the name of the account to use (as shown by `octavo auth status`)"
@@ -364,8 +361,7 @@ def add_global_options(parser: argparse.ArgumentParser, *, is_for_command: bool 
 
 
 def whole_number(maximum: int, what: str, example: int) -> Callable[[str], int]:
-    """Return a function that reads a whole number from 0 to `maximum`. Its error message says `is not WHAT` and shows
-    `example`."""
+    """Return a function that reads a whole number from 0 to `maximum`. Error messages use `what` and `example`."""
 
     def read(text: str) -> int:
         if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= maximum):

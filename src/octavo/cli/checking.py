@@ -53,8 +53,8 @@ _MISSING_STATUSES = (404, 410)
 
 
 def broken_urls(urls: Collection[str], fetcher: Fetcher, incomplete_notes: list[str]) -> dict[str, str]:
-    """Return the URLs that do not work, each with the reason. Adds a sentence to `incomplete_notes` if only the first
-    `_MAX_CHECKED_URLS` were checked. URLs of private networks are skipped."""
+    """Return the URLs that do not work, each with the reason. Adds a sentence to `incomplete_notes` if not all were
+    checked."""
     if len(urls) > _MAX_CHECKED_URLS:
         incomplete_notes.append(f"Only {_MAX_CHECKED_URLS:,} of {len(urls):,} links to websites were checked.")
     checked = list(urls)[:_MAX_CHECKED_URLS]
@@ -95,8 +95,8 @@ class CheckReport:
 def check_folder(
     path: Path, *, follows_urls: bool = False, on_file: Callable[[Sequence[Finding]], None] | None = None
 ) -> CheckReport:
-    """Return the findings in a folder. `on_file` gets the findings of each file, sorted by path, but not those about
-    websites. `follows_urls` is True to check links to websites. Raises OSError."""
+    """Return the findings in a folder. `on_file` gets the findings of each file. With `follows_urls`, links to websites
+    are checked too. Raises OSError."""
     folder = read_folder(path)
     root = os.path.relpath(folder.root, folder.top)
     checked = _FolderReader(folder).read_all()
@@ -175,8 +175,7 @@ class _FolderReader:
         return includes
 
     def _belongs_in_summary(self, path: Path) -> bool:
-        """Return whether an unlisted page should be in `SUMMARY.md`. Files about the repository, and pages of a folder
-        with its own summary, should not."""
+        """Return whether an unlisted page should be in `SUMMARY.md`."""
         folders = path.parts[:-1]
         if not folders and path.stem.lower() in _REPOSITORY_PAGES:
             return False
@@ -184,8 +183,7 @@ class _FolderReader:
         return not any(self._folder.has_file(each / name) for each in above for name in ("SUMMARY.md", _CONFIGURATION))
 
     def _find_files(self, pages: Collection[Path]) -> tuple[list[str], frozenset[str]]:
-        """Return two groups of paths: the files of the space that are not `pages`, and everything outside the root of
-        the space."""
+        """Return the other files of the space, and the paths outside its root."""
         files: list[str] = []
         others: set[str] = set()
         page_paths = {_posix(path) for path in pages}
@@ -207,7 +205,7 @@ class _FolderReader:
 
 
 def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
-    """Yield the file of each page that gets the path of an earlier sibling, and the file of this sibling."""
+    """Yield each page with the path of an earlier sibling, and this sibling."""
     listed = [entry for entry in folder.entries if not {child.path for child in entry.children} & {*folder.unlisted}]
     for siblings in [listed, *(entry.children for entry in walk_entries(listed))]:
         seen: dict[str, Entry] = {}
@@ -220,8 +218,7 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
 
 
 def _tree_paths(folder: Folder, entries: Iterable[Entry], parent: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the path of each page and group, and the path of its file, if it exists. A group has no file, so its path
-    is repeated."""
+    """Yield path and file of each page, and twice the path of a group."""
     for entry in entries:
         if entry.kind != "link":
             path = posixpath.join(parent, _slug(entry))
@@ -325,8 +322,7 @@ async def _load_texts(live: Live, target: Target) -> tuple[ContentRef, list[_Pag
 
 
 async def _load_pages(live: Live, at: ContentRef, ids: Sequence[str]) -> list[_PageVersions]:
-    """Return the pages with their current texts. Pages after the first `_MAX_CHECKED_PAGES` are not loaded: their texts are
-    empty. Raises ApiError."""
+    """Return the pages. Texts are empty after the first `_MAX_CHECKED_PAGES`. Raises ApiError."""
 
     async def load(page_id: str) -> _PageVersions:
         return _PageVersions(page_id, "", page_markdown(await find_page(live, get_page_source(at, page_id))))
@@ -349,8 +345,7 @@ def _parse_pages(pages: dict[str, Page], texts: Sequence[_PageVersions], *, is_c
 async def _build_reference_check(
     live: Live, at: ContentRef, revision: Revision, target: Target, loaded: Sequence[_PageToCheck]
 ) -> ReferenceCheck:
-    """Return the check of links and other references. Loads at most `_MAX_LINKED_PAGES` pages to whose headings the
-    checked pages link. Raises ApiError."""
+    """Return the check of links and other references. Raises ApiError."""
     checked = {each.page.id: each.checked for each in loaded}
     check = ReferenceCheck(_link_index(revision, target), checked)
     wanted = {page for each in loaded for page in check.linked_pages(each.checked)} - set(checked)
@@ -399,8 +394,8 @@ _COMMANDS = ("command", "commands", "linter", "linters", "hook", "run")
 
 
 def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | None = None) -> RuleChoice:
-    """Return `rules`, else the rules in the settings of `folder`, else the default rules, without ignored rules. Raises
-    Failure."""
+    """Return the chosen rules without ignored rules. Rules come from `rules`, else from `folder`, else from the
+    defaults. Raises Failure."""
     settings = _read_folder_settings(folder) if folder is not None else {}
     where = f" in {SETTINGS_FILE}"
     if NETWORK_RULE in _string_list(settings, "rules"):

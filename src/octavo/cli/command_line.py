@@ -56,8 +56,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _decode(argument: str) -> str:
-    """Return an argument as text, even if the locale is not UTF-8. The name of an existing file stays as it is. Raises
-    Failure."""
+    """Return an argument as UTF-8. Names of existing files stay unchanged. Raises Failure."""
     try:
         argument.encode()
     except UnicodeEncodeError:
@@ -115,8 +114,7 @@ def _selected_parsers(top: argparse.ArgumentParser, options: argparse.Namespace)
 
 
 def _handle_api_help(options: argparse.Namespace, api: argparse.ArgumentParser) -> None:
-    """Print the help of `octavo api`, or report a missing NAME, and exit. For `octavo api NAME --help`, only select the
-    module that prints it."""
+    """Handle `octavo api` with --help or without NAME."""
     if options.help and options.name:
         options.module = "operations"
     elif options.help:

@@ -36,19 +36,19 @@ class ComparedVersions:
     """The two versions that are compared."""
 
     old: ContentRef | None
-    """The version before the changes. None if the server does not send the base revision of the change request."""
+    """The version before the changes. None if the server does not send it."""
     new: ContentRef
 
 
 @dataclass(frozen=True)
 class PageTexts:
-    """A changed page or file. The Markdown is empty for a file, and in a version without the page."""
+    """A changed page or file. A version without Markdown has the empty text."""
 
     item: ChangedPage
     old_markdown: str = ""
     new_markdown: str = ""
     old_path: str = ""
-    """Path of a moved or renamed page in the old version. Empty for other pages, and if the path is unknown."""
+    """Old path of a moved or renamed page. Empty for other pages, and for an unknown path."""
 
     @property
     def path(self) -> str:
@@ -69,7 +69,7 @@ class PageTexts:
 
 
 async def find_versions(live: Live, target: Target, against: str) -> ComparedVersions:
-    """Return the versions to compare. `against` is `base`, `main`, `my-review` or the id of a revision. Raises ApiError or
+    """Return the versions to compare. `against` is `base`, `main`, `my-review` or a revision id. Raises ApiError or
     Failure."""
     space, change_request = target.space, target.change_request
     if change_request is None:
@@ -118,7 +118,7 @@ async def changed_items(live: Live, target: Target, versions: ComparedVersions) 
     changes = changed_pages(await asyncio.to_thread(changes_between, before, after))
     if has_document_ids(after) or target.change_request is None:
         return changes
-    # Without document ids, the revisions do not show which texts were edited. So add the changes that the server lists.
+    # Without document ids, revisions do not show edited texts. The server lists these.
     keys = {each.key for each in changes}
     return (*changes, *(each for each in await _changes_from_server(live, target.at) if each.key not in keys))
 
@@ -132,8 +132,7 @@ async def _changes_from_server(live: Live, at: ContentRef) -> tuple[ChangedPage,
 async def select_page(
     references: References, target: Target, items: tuple[ChangedPage, ...], name: str = ""
 ) -> tuple[ChangedPage, ...]:
-    """Return the changes of the page called `name`, else of the page of `target`, else all. Raises ApiError, or Failure
-    if there is no such page."""
+    """Return the changes of the page `name`, else of the page of `target`, else all. Raises ApiError or Failure."""
     wanted = name.strip("/") or (target.page.id if target.page is not None else "")
     if not wanted:
         return items
@@ -156,16 +155,15 @@ async def load_texts(live: Live, versions: ComparedVersions, items: Sequence[Cha
 
 
 async def load_markdown(live: Live, versions: ComparedVersions, page_id: str) -> tuple[str, str]:
-    """Return the Markdown of a page in the old and the new version. Empty in a version without the page. Raises
-    ApiError."""
+    """Return the old and the new Markdown of a page. Empty in a version without the page. Raises ApiError."""
     old = await find_page(live, get_page_source(versions.old, page_id)) if versions.old is not None else None
     new = await find_page(live, get_page_source(versions.new, page_id))
     return page_markdown(old), page_markdown(new)
 
 
 async def load_revision(live: Live, at: ContentRef) -> Revision:
-    """Return the content of a space, change request or revision. A revision may come from the cache, because it never
-    changes. Raises ApiError."""
+    """Return the content of a space, change request or revision. Only revisions may come from the cache. Raises
+    ApiError."""
     op = content.Get(at=at)
     found: Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return found

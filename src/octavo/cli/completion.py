@@ -23,7 +23,7 @@ _SAFE_REF = re.compile(r"[\w-]+(/\d+)?")
 
 
 def print_refs(words: Sequence[str]) -> int:
-    """Print the cached REFs that begin with the last of `words`, with `--demo` those of the demo. Sends no request."""
+    """Print the cached REFs that begin with the last of `words`. Sends no request."""
     prefix = words[-1] if words and not words[-1].startswith("-") else ""
     settings = read(os.environ)
     refs = (each for each in _refs(settings, _cache_namespace(settings, words)) if each.startswith(prefix))
@@ -116,8 +116,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def script(shell: str) -> str:
-    """Return the completion script for a shell. The script runs `octavo __complete` for REFs, and contains all other
-    words."""
+    """Return the completion script for a shell. It runs `octavo __complete` to get REFs."""
     import shtab  # lazy: not for REFs
 
     top = build_parser()

@@ -63,8 +63,8 @@ _open_server = lazy("octavo.cli.sessions:open_server")
 def run_connected(
     options: argparse.Namespace, use_session: Callable[[Session], Awaitable[int | None]], *, action: str
 ) -> int:
-    """Open a session, call `use_session` and return its exit code, or 0 for None. Raises Failure. After an ApiError or
-    NotSaved, the message is `Could not ACTION: CAUSE`."""
+    """Open a session and return the exit code of `use_session`, or 0. Raises Failure such as `Could not ACTION:
+    CAUSE`."""
     session = open_session(options)
 
     async def run() -> int:
@@ -106,7 +106,7 @@ def open_session(options: argparse.Namespace) -> Session:
 
 
 def failure_of(error: ApiError, action: str) -> Failure:
-    """Convert the error of a request to the failure of a command. `action` follows “Could not” in the message."""
+    """Convert the error of a request to a Failure. `action` follows “Could not” in the message."""
     name = "read-only" if isinstance(error, ReadOnly) else ""
     if isinstance(error, Unauthorized):
         name = "token-rejected" if error.status == 401 else "not-signed-in"
@@ -202,8 +202,8 @@ def read_file(name: str) -> str:
 
 
 def read_text(options: argparse.Namespace, action: str) -> str:
-    """Return the text of `-m` or `-F`, else from the editor. The caller deletes the editor's file after storing the
-    text. Raises Failure without text."""
+    """Return the text of `-m` or `-F`, else from the editor. The caller deletes the editor's file. Raises Failure
+    without text."""
     text = text_option(options)
     if text is None:
         if not is_terminal(sys.stdin, sys.stdout):
@@ -216,8 +216,7 @@ def read_text(options: argparse.Namespace, action: str) -> str:
 
 
 def _read_from_editor(options: argparse.Namespace) -> str:
-    """Return the text that the user writes in the configured editor. The text stays in the file `options.editor_file`.
-    Raises Failure."""
+    """Return the text from the editor. The text stays in `options.editor_file`. Raises Failure."""
     command = read(os.environ).editor or ("vi",)
     environment = {name: value for name, value in os.environ.items() if name != "OCTAVO_API_KEY"}
     handle, name = tempfile.mkstemp(suffix=".md", prefix="octavo-")
@@ -242,8 +241,7 @@ def delete_editor_file(options: argparse.Namespace) -> None:
 
 
 async def prepare_writes(session: Session) -> None:
-    """Load the signed-in user, whom the outbox needs to send writes. Raises ApiError, or Failure if the session is
-    read-only."""
+    """Load the user for the outbox. Raises ApiError, or Failure if the session is read-only."""
     if session.read_only:
         raise Failure(session.read_only, NOT_ALLOWED, error="read-only")
     session.outbox.set_account(await session.live.fetch(Me()), is_confirmed=True)
@@ -261,8 +259,8 @@ async def send(session: Session, writes: Sequence[NewWrite], options: argparse.N
 
 
 async def add_and_send(session: Session, add: AddWrites, action: str, options: argparse.Namespace) -> list[OutboxEntry]:
-    """Add writes to the outbox with `add`, wait until the server confirms them, and return their entries. Raises
-    Failure if a write is refused or still unconfirmed."""
+    """Add writes to the outbox with `add`, and wait for them. Return their entries. Raises Failure if a write is
+    refused or unconfirmed."""
     done: dict[str, OutboxEntry] = {}
     changed = asyncio.Event()
 
@@ -314,8 +312,8 @@ def _raise_for(entry: OutboxEntry, action: str) -> None:
 
 
 async def tell_if_done_once(session: Session, options: argparse.Namespace) -> bool:
-    """Return whether writes with this `--once` key were added in the last 7 days, and tell the user. Wait until these
-    writes are confirmed. Raises NotSaved or Failure."""
+    """Return whether this `--once` key was used in the last 7 days. Tell the user, and wait for unsent writes. Raises
+    NotSaved or Failure."""
     if options.once is None:
         return False
     key = once_key(options.once)

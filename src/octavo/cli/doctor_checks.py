@@ -117,8 +117,7 @@ def _check_extras() -> Check:
 
 
 def _read_key(profile_store: signing_in.ProfileStore, access: Access) -> tuple[SecretStr | None, list[Check]]:
-    """Return the API key, and the checks of the keyring and of this key. None if the key is missing or cannot be
-    read."""
+    """Return the API key and its checks. A missing or unreadable key is None."""
     try:
         key = signing_in.token_of(profile_store, access)
     except StoreUnavailable as error:
@@ -145,7 +144,7 @@ def _check_keyring(profile_store: signing_in.ProfileStore, access: Access) -> Ch
 
 
 async def _server_checks(settings: Settings, access: Access, key: SecretStr | None) -> list[Check]:
-    """Return the checks of the server, the clock and the API key, until one fails that the next checks need."""
+    """Return checks of the server, the clock and the API key."""
     try:
         client = Client(access.origin, key, ca_file=settings.ca_file, deadline=REQUEST_SECONDS)
     except ValueError as error:
@@ -206,8 +205,7 @@ async def _key_check(client: Client) -> Check:
 
 
 def storage_checks(settings: Settings) -> Iterator[Check]:
-    """Yield the problems of Octavo's folders, or else one check with their sizes. Then yield the checks of the
-    databases."""
+    """Yield the checks of the folders of Octavo and of its databases."""
     folders = {
         "config": settings.config_folder,
         "data": settings.data_folder,
@@ -287,8 +285,7 @@ def _database_checks(folders: dict[str, Path]) -> Iterator[Check]:
 
 
 def write_bundle(path: Path, checks: Sequence[Check], settings: Settings) -> None:
-    """Write the checks, the names of the settings and the log to a new file. Tell the user what the file contains.
-    Raises OSError."""
+    """Write the checks, the names of the settings and the log to a new file. Raises OSError."""
     names = sorted(read_with_values(os.environ)[1])
     entries = []
     with suppress(FileNotFoundError):

@@ -55,13 +55,11 @@ class LogEntry(NamedTuple):
 
 
 class EventLog:
-    """Writes the log in a background thread, so that a slow disk delays nothing. An entry that cannot be written is
-    lost."""
+    """A log that is written in a background thread. An entry that cannot be written is lost."""
 
     def __init__(self) -> None:
         self.echo: Callable[[str], object] | None = None
-        """Called with each entry as a line of text, in addition to the file. None if entries are written only to the
-        file."""
+        """Called with the line of each entry. None if entries are only written to the file."""
         self._path: Path | None = None
         self._queue: SimpleQueue[tuple[Path, str] | None] = SimpleQueue()
         self._thread: Thread | None = None
@@ -73,7 +71,7 @@ class EventLog:
             self.add("start", version=__version__, python=".".join(map(str, sys.version_info[:3])), process=os.getpid())
 
     def add(self, event: str, level: Level = "info", **facts: str | int | float | bool) -> None:
-        """Add an entry, if the log is open. Facts must not contain text of users, such as titles or comments."""
+        """Add an entry. Facts must not contain text of users, such as titles or comments."""
         cleaned = {name: _redacted_line(value) if isinstance(value, str) else value for name, value in facts.items()}
         entry = LogEntry(datetime.now(UTC), level, event, cleaned)
         if self._path is not None:
@@ -88,7 +86,7 @@ class EventLog:
     def add_request(self, activity: Activity) -> None:
         """Add a request that has ended."""
         failed = activity.status is None or activity.status >= 400
-        # Do not log an error with a status: it may quote the server's message, which may contain a title.
+        # Do not log an error with a status: it may quote a title.
         cause = activity.error if activity.status is None else ""
         self.add(
             "request",

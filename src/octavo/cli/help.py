@@ -131,8 +131,7 @@ def _roff_item(item: Block) -> Iterator[str]:
 
 
 def _roff_table(block: Block) -> Iterator[str]:
-    """Yield a paragraph for each row. In tables with more than two columns, cells after the first have titles, as in
-    `Meaning: archived`."""
+    """Yield a paragraph for each row, with titles such as `Meaning: archived`."""
     titles = [_roff_text(each.title) for each in block.attrs.get("columns", ())]
     for row in block.children:
         cells = [_roff_text(each.runs) for each in row.children]

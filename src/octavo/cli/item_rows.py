@@ -59,14 +59,13 @@ _CHECK_NAMES = {
     "merge rules": "merge-rules",
     "merged text": "merged-text",
 }
-"""Names of merge checks in JSON and for `--allow`, by label in the app. Other checks are named like their label, with
-hyphens for spaces."""
+"""Names of merge checks in JSON and for `--allow`, by label."""
 
 
 async def change_row(
     references: References, change_request: ChangeRequest, space: Space | None, wanted: AbstractSet[str]
 ) -> dict[str, Any]:
-    """Return the row of a change request. Fields that cost a request are loaded only if `wanted`. Raises ApiError."""
+    """Return the row of a change request. Fields that cost a request are only loaded if `wanted`. Raises ApiError."""
     live = references.live
     space_id = space.id if space is not None else change_request.space or ""
     name = await references.name_of(space_id)
@@ -103,8 +102,7 @@ async def change_row(
 
 
 def check_rows(checks: Checks) -> list[dict[str, str]]:
-    """Return the rows of merge checks, named as for `octavo merge --allow`. A check without a label has the name of the
-    check before."""
+    """Return the rows of merge checks. Names are those of `octavo merge --allow`."""
     rows: list[dict[str, str]] = []
     for fact in checks.facts:
         label = fact.label or (rows[-1]["name"] if rows else "status")
@@ -114,8 +112,7 @@ def check_rows(checks: Checks) -> list[dict[str, str]]:
 
 
 async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> list[dict[str, Any]]:
-    """Return a row with `id`, `name`, `status` and `outdated` for each reviewer of a change request, then for each
-    requested reviewer. Raises ApiError."""
+    """Return a row for each reviewer of a change request, then for each requested reviewer. Raises ApiError."""
     reviews, requested = await asyncio.gather(live.fetch(reviews_of(at)), live.fetch(requested_reviewers_of(at)))
     rows = [
         {
@@ -135,8 +132,7 @@ async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: Chang
 
 
 def review_state(change_request: ChangeRequest, reviewers: Sequence[Mapping[str, Any]]) -> str:
-    """Return the first of these states that applies: `changes requested`, `outdated`, `approved`, `approval outdated`,
-    `review requested`. Empty if none applies."""
+    """Return the first state that applies, such as `changes requested` or `outdated`. Empty if none applies."""
     statuses = {(each["status"], each["outdated"]) for each in reviewers}
     if ("changes-requested", False) in statuses or ("changes-requested", True) in statuses:
         return "changes requested"
@@ -228,8 +224,8 @@ class FoundThread:
 
 
 async def find_thread(references: References, text: str) -> FoundThread:
-    """Return the thread that `text` names: SPACE@ID, SPACE/NUMBER@ID, a URL, or an id alone. Raises ApiError, or Failure
-    if there is none."""
+    """Return the thread that `text` names, such as SPACE/NUMBER@ID or an id. Raises ApiError, or Failure if there is
+    none."""
     if "://" not in text:
         ref = parse_ref(text)
         if not ref.block and not ref.number and not ref.page:
@@ -241,12 +237,12 @@ async def find_thread(references: References, text: str) -> FoundThread:
 
 
 async def find_named(references: References, text: str) -> Target | FoundThread:
-    """Return what a REF, a URL or the id of a thread names. Raises ApiError, or Failure if it names nothing."""
+    """Return what a REF, a URL or the id of a thread names. Raises ApiError or Failure."""
     try:
         target = await references.target(text)
     except Failure as failure:
         ref = parse_ref(text) if "://" not in text else None
-        # A word that names no space may be the id of a thread. Searching for a thread takes many requests.
+        # Only a word may be the id of a thread: the search takes many requests.
         is_word = ref is not None and bool(ref.space) and ref.without_page == str(ref) and ref.number is None
         if failure.code != NOT_FOUND or "Did you mean" in str(failure) or not is_word:
             raise
@@ -271,8 +267,7 @@ async def thread_at(references: References, target: Target, thread_id: str) -> F
 
 
 async def _find_by_id(references: References, thread_id: str) -> FoundThread:
-    """Return the thread with an id from the cache or the server. Raises Failure if no thread was found, and ApiError if
-    a search failed."""
+    """Return the thread with an id. Raises Failure, or ApiError if a search failed."""
     live, discussions = references.live, await _find_discussions(references) if is_id(thread_id) else {}
     for at in discussions:
         cached = live.cache.get(open_threads_of(at))
@@ -308,8 +303,7 @@ async def _find_by_id(references: References, thread_id: str) -> FoundThread:
 
 
 async def _find_discussions(references: References) -> dict[Discussion, ChangeRequest | None]:
-    """Return the spaces and undecided change requests to search for a thread, with the model of each change request, or
-    None for a space."""
+    """Return the discussions to search, each change request with its model."""
     chosen = await references.chosen_space()
     spaces = [chosen] if chosen is not None else [each for each in await references.spaces() if each.comments]
     found: dict[Discussion, ChangeRequest | None] = {each.ref: None for each in spaces}
@@ -365,8 +359,7 @@ async def load_replies(references: References, thread: FoundThread) -> tuple[Rep
 
 
 async def load_threads(references: References, target: Target) -> list[FoundThread]:
-    """Return the threads of a space or change request, the oldest first. If `target` has a page, return only the threads
-    of the page. Raises ApiError."""
+    """Return the threads of a target, the oldest first. For a page, only its threads. Raises ApiError."""
     page = {"target_page": target.page.id} if target.page is not None else {}
     op = comments.List(at=target.at, status="all", format="markdown", limit=1000, **page)
     all_comments = await all_items(references.live, op)

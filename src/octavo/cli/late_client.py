@@ -71,7 +71,7 @@ class LazyPlatform:
 
 
 class LazyClient:
-    """A client that is created at the first request, because it needs slow imports and perhaps a slow keyring."""
+    """A client that loads its modules and its key at the first request."""
 
     def __init__(
         self,
@@ -83,19 +83,18 @@ class LazyClient:
         read_only: str = "",
         record_user: Callable[[str], None] | None = None,
     ) -> None:
-        """Send requests to `origin`, or to `platform`. `read_only` is the message for a refused write, empty to allow
-        writes. `read_key` returns the API key, or raises StoreUnavailable or Unauthorized. While it waits, for example
-        for the keyring, it calls its argument with a sentence. `record_user` gets the id of the user after each
-        `users.Me`. `read_key` and `record_user` run in a thread."""
+        """`platform` replaces the server. `read_only` is the message for refused writes, or empty. `read_key` and
+        `record_user` run in a thread. The argument of `read_key` takes a sentence that says why it waits. `record_user`
+        gets the id of the user."""
         self.read_only = read_only
         self._record_user = record_user
         self._origin, self._load_key, self._ca_file, self._platform = origin, read_key, ca_file, platform
         self._client: Client | None = None
         self._key_task: asyncio.Task[SecretStr] | None = None
-        """Task that reads the API key, for which all requests wait. None before the first attempt to read the key."""
+        """Task that reads the API key. None before the first request."""
         self._reading_started_at = 0.0
         self._key_activity: Activity | None = None
-        """Entry for the log of requests about the last attempt to read the key. None if it was fast and successful."""
+        """Log entry about a slow or failed attempt to read the key."""
         self._open = asyncio.Event()
 
     def open(self) -> None:
@@ -112,8 +111,7 @@ class LazyClient:
         return response
 
     async def download(self, url: str, max_bytes: int) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes at a URL from a response, as they arrive. Raises ApiError, for example for more than
-        `max_bytes`."""
+        """Yield the bytes at a URL from a response. Raises ApiError, also for more than `max_bytes`."""
         await self._open.wait()
         async with aclosing((await self.client()).download(url, max_bytes)) as chunks:
             async for chunk in chunks:
@@ -125,8 +123,8 @@ class LazyClient:
         await (await self.client()).upload(url, content, size, media_type)
 
     async def client(self) -> Client:
-        """Return the client. Raises Unauthorized if there is no API key, LocalFailure if the key cannot be read, or
-        ValueError if the key must not be sent to this server."""
+        """Return the client. Raises Unauthorized, or LocalFailure for an unreadable key, or ValueError if this server
+        must not get the key."""
         from octavo.client.client import Client  # lazy: httpx
 
         if self._client is None:

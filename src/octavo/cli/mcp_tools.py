@@ -85,11 +85,10 @@ class Toolbox:
     """The tools of `octavo mcp`, for one session."""
 
     def __init__(self, session: Session, spaces: tuple[str, ...], clock: Callable[[], float] = time.monotonic) -> None:
-        """`spaces` are the ids of the only spaces that the tools read. Empty for all spaces of the user."""
+        """`spaces` are the ids of the readable spaces. Empty for all spaces of the user."""
         self.session, self._spaces, self._clock = session, spaces, clock
         self.caller_name = "unknown"
-        """Name of the calling program, from the handshake of the MCP connection. The arguments of a call cannot change
-        it."""
+        """Name of the calling program, from the MCP handshake. Arguments of a call must not change it."""
         self._calls: deque[float] = deque()
         self._proposed_count = 0
 
@@ -99,8 +98,8 @@ class Toolbox:
         return tuple(each for each in TOOLS if not (each.proposes and self.session.read_only))
 
     async def call(self, name: str, arguments: Arguments) -> str:
-        """Return the result of a tool as JSON text. Raises ToolError. The result and the error message contain no API
-        keys."""
+        """Return the result of a tool as JSON text. Results and error messages contain no API keys. Raises
+        ToolError."""
         try:
             return safe_text(json.dumps(json_value(await self._run(name, arguments)), ensure_ascii=False))
         except (ToolError, ApiError, Failure, NotSaved) as error:
@@ -123,8 +122,7 @@ class Toolbox:
         self._calls.append(now)
 
     def options(self, command: str, *arguments: str) -> argparse.Namespace:
-        """Return the parsed arguments of a command. The command adds its rows to the list `sink` of the options, and
-        prints nothing."""
+        """Return the parsed arguments of a command. The command adds its rows to their list `sink`."""
         options = build_parser(command).parse_args([command, *arguments, "--json"])
         options.sink = []
         return options
@@ -133,7 +131,7 @@ class Toolbox:
         return References(self.session, self.options("changes"))
 
     async def target(self, text: str) -> Target:
-        """Return what a REF names. Raises ToolError if it is in a space that the program may not read."""
+        """Return what a REF names. Raises ToolError, also if the program may not read the space."""
         if "://" in text:
             raise ToolError("Write a REF such as handbook/7, not a URL.")
         try:
@@ -145,8 +143,7 @@ class Toolbox:
         return target
 
     async def change_request(self, text: str) -> tuple[Target, ChangeRequestRef]:
-        """Return the target that a REF names, and the reference of its change request. Raises ToolError, or Failure if the
-        REF names no change request."""
+        """Return the target of a REF, and its change request. Raises ToolError, or Failure without a change request."""
         target = await self.target(text)
         return target, change_request_ref(target)
 
@@ -158,8 +155,8 @@ class Toolbox:
         return not self._spaces or space_id in self._spaces
 
     async def chosen_spaces(self, name: str) -> tuple[str, ...]:
-        """Return the id of the space `name`. Without a name, return the ids of the only readable spaces; empty if all
-        are readable. Raises ToolError."""
+        """Return the id of the space `name`. Without a name, return the readable spaces; empty means all. Raises
+        ToolError."""
         if not name:
             return self._spaces
         try:
@@ -335,8 +332,7 @@ def _limit(arguments: Arguments) -> int:
 
 
 def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
-    """Return a result with the items of the list `name` that fit. If some do not fit, `next` is the field `key` of the
-    first."""
+    """Return the result with the items that fit. `next` identifies the next item."""
     left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, name: []})
     kept: list[Any] = []
     for item in row[name]:
@@ -348,8 +344,7 @@ def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[st
 
 
 def _limit_blocks(row: dict[str, Any], offset: int) -> dict[str, Any]:
-    """Return a change request with the blocks that fit, from block `offset` of the first page. `next` and `nextOffset`
-    name the page and block after these."""
+    """Return the blocks that fit. `next` and `nextOffset` name the next block."""
     left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, "pages": []})
     kept: list[dict[str, Any]] = []
     for page in row["pages"]:

@@ -23,7 +23,7 @@ _index_folder = lazy("octavo.cli.platforms:index_folder")
 _fingerprint = lazy("octavo.documents.folders.folder:fingerprint")
 
 WAIT_FACTOR = 30
-"""Pause between two checks for changed files, in durations of a check. Checks then use about 3 % of one processor."""
+"""Pause between two checks for changed files, in durations of a check."""
 RETRY_SECONDS = 60.0
 """Seconds before Octavo loads changed files again after a failure."""
 _MAX_TITLES = 100
@@ -37,8 +37,7 @@ STOP_SECONDS = 0.5
 
 
 class OpenFolder:
-    """Loads the files of a folder into its platform. `build`, `load_changes` and `wait_until_indexed` block, so they run in a
-    thread."""
+    """Loads the files of a folder into its platform. `build`, `load_changes` and `wait_until_indexed` block."""
 
     def __init__(self, platform_folder: PlatformFolder, folder: Path, user_name: str, problems: list[str]) -> None:
         self._platform_folder, self._folder, self._user_name = platform_folder, folder, user_name
@@ -53,8 +52,7 @@ class OpenFolder:
         self._index_thread: threading.Thread | None = None
 
     def first_titles(self) -> list[str]:
-        """Return the first titles in `SUMMARY.md`, indented, else the names of files and folders at the top. No page is
-        read."""
+        """Return the first titles in `SUMMARY.md`, indented, else the names of files and folders."""
         summary = self._folder / "SUMMARY.md"
         try:
             if summary.is_file():

@@ -24,7 +24,7 @@ from octavo.api.wire import Route, body_fields, query_fields, routes
 from octavo.cli.standard_streams import is_terminal, tell, write_out
 
 PIPE_COLUMNS = 120
-"""Width of the table in a pipe. Longer paths and sentences stay on one line, so that `grep` finds them."""
+"""Width of the table in a pipe. Longer text is not wrapped."""
 MIN_COLUMNS = 60
 """Minimum width of the table, even if the terminal is narrower."""
 SCHEMA_LIMITS = ("default", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
@@ -78,8 +78,7 @@ def describe(route: Route) -> Json:
 
 
 def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
-    """Return the name, location, type and limits of each parameter of a route. `openapi` is any document with its
-    operation."""
+    """Return the parameters of a route with their limits. `openapi` is any document with its operation."""
     openapi = openapi or document()
     schemas = openapi["components"]["schemas"]
     operation_schema = openapi["paths"][route.path][route.spec.method.lower()]
@@ -95,8 +94,7 @@ def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
 
 
 def _describe_value(schema: Json, schemas: Json, *, needed: bool) -> Json:
-    """Return a short description of a value: type, required, nullable, fields and limits. `schemas` has the schemas to
-    which `schema` can refer by name."""
+    """Return type, limits and fields of a value. `schemas` has the named schemas."""
     shapes = list(_alternatives(schema, schemas))
     description: Json = {"type": _type_names(schema, schemas), "required": needed}
     if {"type": "null"} in shapes:

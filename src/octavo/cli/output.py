@@ -65,14 +65,13 @@ class Field:
 
     name: str
     type: str
-    """Type of the field's value: string, integer, boolean, time or object. With `?`, the value may be null. With `[]`,
-    it is a list."""
+    """Type of the value, such as `string`. `time?` may be null, and `string[]` is a list."""
     is_extra: bool = False
-    """True for a field that is printed only if its name is requested. Most extra fields cost a request for each row."""
+    """True for a field that is printed only if its name is requested."""
 
 
 def declare_fields(text: str, extra: str = "") -> tuple[Field, ...]:
-    """Return the fields in a text such as `ref string, updatedAt time?`, and then the extra fields in the text `extra`."""
+    """Return the fields in a text such as `ref string, updatedAt time?`. The fields in `extra` are extra fields."""
     fields: list[Field] = []
     for names, is_extra in ((text, False), (extra, True)):
         for each in filter(None, names.split(", ")):
@@ -89,7 +88,7 @@ class Column:
     title: str = ""
     """Heading on a terminal. The default is the name of the field."""
     text: Callable[[Row], str] | None = None
-    """Returns the text of the cell of a row. The default is the value of the field as text."""
+    """Returns the text of a cell. The default is the value of the field."""
     can_be_cut: bool = False
     link: str = ""
     """Name of the field with the URL to which a cell links. Empty for no link."""
@@ -138,14 +137,13 @@ def _limit(text: str) -> int:
 
 
 class Output:
-    """Collects the rows of a command in a `with` statement, and prints them at its end in the form that the options
-    select."""
+    """Collects the rows of a command in a `with` statement, and prints them at its end."""
 
     def __init__(
         self, options: argparse.Namespace, fields: Sequence[Field], columns: Sequence[Column], *, empty: str = ""
     ) -> None:
-        """On a terminal, `empty` is printed to standard error if there are no rows. If `options.sink` is a list, each row is
-        added to this list and not printed. Raises Failure for unknown fields and for a wrong jq expression."""
+        """`empty` is printed on a terminal if there are no rows. Rows are added to `options.sink` instead, if that is a
+        list. Raises Failure."""
         self.mode = _mode_of(options)
         self.total: int | None = None
         """Number of all rows, for the notice about rows over the limit. None if it is unknown."""
@@ -220,7 +218,7 @@ class Output:
 
 
 def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row, text: Callable[[], str]) -> None:
-    """Print one thing: as JSON if an option requests that, else the result of `text` in a pager. Raises Failure."""
+    """Print an object as JSON, or by default the result of `text` in a pager. Raises Failure."""
     mode = _mode_of(options)
     if mode == "table":
         print_text(options, text())
@@ -265,8 +263,7 @@ def print_text(options: argparse.Namespace, text: str) -> None:
 
 
 class Style:
-    """Colors, links and width of the output on a terminal. `--color`, NO_COLOR and TERM decide whether colors are
-    used."""
+    """Colors, links and width of the output on a terminal."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.is_terminal = is_terminal(sys.stdout)
@@ -281,7 +278,7 @@ class Style:
         return shutil.get_terminal_size().columns
 
     def color(self, text: str, name: str) -> str:
-        """Return the text in a color, such as `green` or `dim`. Unchanged if colors are off or `name` is empty."""
+        """Return the text in a color, such as `green`. Unchanged if colors are off."""
         return f"\x1b[{_COLORS[name]}m{text}\x1b[0m" if self.has_colors and name and text else text
 
     def link(self, text: str, url: str) -> str:
@@ -344,8 +341,7 @@ def needs_ascii() -> bool:
 
 
 def compile_filter(options: argparse.Namespace) -> Callable[[Any], None] | None:
-    """Return a function that prints the `--jq` results for a JSON value. None without `--jq`. Raises Failure if jq
-    cannot run the expression."""
+    """Return a function that prints the `--jq` results for a JSON value. None without `--jq`. Raises Failure."""
     if options.jq is None:
         return None
     try:
@@ -377,7 +373,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _cell_text(column: Column, row: Row) -> str:
-    """Return the text of a cell on one line. A time is not shortened to an age such as `2h ago`."""
+    """Return the text of a cell on one line."""
     value = row.get(column.name) if column.text is None else column.text(row)
     if isinstance(value, (list, tuple)):
         value = ", ".join(map(str, value))
@@ -409,8 +405,7 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], style: Style) -> str:
 
 
 def _fitting_widths(widths: Sequence[int], limit: int) -> list[int]:
-    """Return the widths of the first columns, as many as fit on `limit` terminal columns. The last of these may be
-    narrower than its text."""
+    """Return the widths of the columns that fit. The last may be narrower."""
     fitting: list[int] = []
     for width in widths:
         left = limit - sum(fitting) - len(_GAP) * len(fitting)
@@ -463,7 +458,7 @@ def check_web_option(options: argparse.Namespace) -> None:
 
 
 def open_in_browser(session: Session, url: str | None) -> None:
-    """Open the URL of an item in the browser. Raises Failure if there is no URL or no browser."""
+    """Open a URL in the browser. Raises Failure if there is no URL or no browser."""
     if session.is_embedded or not url:
         causes = {"demo": "the demo is not on the web", "folder": "a folder is not on the web"}
         cause = causes.get(session.kind, "the server has no link for it")

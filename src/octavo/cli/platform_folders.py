@@ -77,8 +77,7 @@ class PlatformFolder:
             return lambda: None
 
     def lock_exclusively(self) -> Callable[[], None] | None:
-        """Lock the folder for exclusive use, and return the function that unlocks it. None if another program uses it.
-        Raises OSError."""
+        """Lock the folder, and return a function that unlocks it. None if another program uses it. Raises OSError."""
         create_private_folder(self.path)
         return lock_file(self._lock)
 
@@ -103,8 +102,7 @@ def demo_folder(settings: Settings, *, large: bool = False, role: str = "") -> P
 
 
 def folder_of_pages(settings: Settings, folder: Path) -> PlatformFolder:
-    """Return the platform folder for a folder of pages. Each folder of pages has its own platform, with its own
-    comments."""
+    """Return the platform folder for a folder of pages."""
     name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     path = settings.data_folder / "folders" / name
     return PlatformFolder(path, start_over=f"To start over, delete {path}. Your comments on this folder will be lost.")

@@ -41,8 +41,7 @@ def is_built(folder: PlatformFolder) -> bool:
 
 
 def open_demo_platform(folder: PlatformFolder, *, large: bool = False) -> Platform:
-    """Open the demo library, and build it if it is new. The `large` library takes half a minute to build. Raises
-    OSError."""
+    """Open the demo library. The first call builds it. Building a `large` one takes half a minute. Raises OSError."""
     with _open_for_build(folder) as store:
         world = World(store)
         if store.setting("library") is None:
@@ -59,9 +58,9 @@ def open_folder_platform(
     problems: list[str],
     on_progress: Callable[[int, int], object] | None = None,
 ) -> Platform:
-    """Open a folder of pages as a space, and load new and changed files. Adds a sentence to `problems` for each file
-    with problems. `on_progress` gets the number of read files and of all files. If it is set, call `index_folder`
-    afterwards for search. Raises OSError."""
+    """Open a folder of pages as a space, and load changed files. Adds a sentence to `problems` for each file with
+    problems. `on_progress` gets the numbers of read and of all files. With it, call `index_folder` later. Raises
+    OSError."""
     with _open_for_build(folder) as store:
         world = add_local_user(World(store), name)
         loaded = _load_folder(world, pages, organization=LOCAL_ORGANIZATION, author=LOCAL_USER, on_progress=on_progress)
@@ -71,8 +70,7 @@ def open_folder_platform(
 
 
 def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[int, int], object]) -> bool:
-    """Load the changed files of a folder as a new revision, while the platform handles requests. Return False if no
-    file was changed. Raises OSError."""
+    """Load the changed files of a folder as a new revision. Return False if no file was changed. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
         loaded = _load_folder(
             World(store), pages, organization=LOCAL_ORGANIZATION, author=LOCAL_USER, on_progress=on_progress
@@ -88,8 +86,8 @@ def space_id_of_folder(folder: PlatformFolder, pages: Path) -> str | None:
 
 
 def index_folder(folder: PlatformFolder, on_progress: Callable[[int, int], bool]) -> str:
-    """Index the pages of a folder for search, until `on_progress` returns False. Return why the index could not be
-    written, or an empty string."""
+    """Index a folder for search, until `on_progress` returns False. Return why the index could not be written, or an
+    empty text."""
     with closing(Store(folder.database_file)) as store:
         try:
             for space in store.all("/spaces"):

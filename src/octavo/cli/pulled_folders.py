@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def file_failures(action: str) -> Iterator[None]:
-    """Convert errors of files and pulled folders in the `with` block to Failure. `action` follows “Could not” in the
-    message."""
+    """Convert errors of files and pulled folders to Failure. `action` follows “Could not” in the message."""
     try:
         yield
     except NotPulled as error:
@@ -51,7 +50,7 @@ def check_origin(session: Session, folder: PulledFolder) -> None:
 
 
 def path_in(folder: PulledFolder, argument: str) -> str:
-    """Convert an argument of the command line to a path relative to the pages of the folder. Raises Failure."""
+    """Convert a path from the command line to a path in the folder. Raises Failure."""
     path = Path(os.path.abspath(argument))  # removes `..`, but does not resolve symbolic links
     for base in (folder.pages, folder.pages.resolve()):
         if path.is_relative_to(base):

@@ -68,7 +68,7 @@ class Ref:
     """The parts of a REF. `str` returns its shortest form, which can be parsed again."""
 
     space: str = ""
-    """Title, short name or id of a space, or the id of another item. Empty for the default space."""
+    """Title, short name or id of a space, or another id. Empty for the default space."""
     number: int | None = None
     """Number of a change request. None for a REF of a space."""
     page: str = ""
@@ -104,20 +104,20 @@ class Target:
 
     @property
     def url(self) -> str:
-        """Link to the page, else to the change request, else to the space. Empty if the server sends none."""
+        """Link to the page, change request or space. Empty if the server sends none."""
         owner = self.page or self.change_request or self.space
         return owner.urls.app or ""
 
 
 def revision_id(text: str) -> str:
-    """Return the value of an option that names a revision. Raises ArgumentTypeError."""
+    """Check the id of a revision, and return it. Raises ArgumentTypeError."""
     if not is_id(text):
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is no id of a revision. Use an id that the server has sent.")
     return text
 
 
 def parse_ref(text: str) -> Ref:
-    """Return the REF in `text`, which must not be a URL. Raises Failure if `text` is not a REF."""
+    """Return the REF in `text`, which must not be a URL. Raises Failure."""
     match = _REF.fullmatch(text.strip()) if len(text) <= MAX_LENGTH else None
     if match is None:
         example = "Write a REF such as 7, handbook/7 or handbook/7:guides/setup."
@@ -179,7 +179,7 @@ class References:
         return short_name(space, spaces) if space is not None else space_id
 
     async def space(self, name: str) -> Space:
-        """Return the space with a title, short name or id. Raises ApiError, or Failure if there is none or several."""
+        """Return the space with a title, short name or id. Raises ApiError, or Failure for none or several."""
         for fresh in (False, True):
             spaces = await self.spaces(fresh=fresh)
             matches = _find_spaces(name, spaces)
@@ -196,8 +196,8 @@ class References:
         raise Failure(f"Could not find the space {safe_line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
-        """Return `chosen_space`, else on a terminal the space that was used last, and tell the user. None if there is
-        neither. Raises ApiError or Failure."""
+        """Return `chosen_space`. On a terminal, default to the space that was used last, and tell the user. None if
+        there is neither. Raises ApiError or Failure."""
         name = self._default or _pulled_space_id()
         if name:
             return await self.space(name)
@@ -210,14 +210,13 @@ class References:
         return None
 
     async def chosen_space(self) -> Space | None:
-        """Return the space of `--space`, of OCTAVO_SPACE, or of the pulled folder. None if there is none. Raises ApiError
-        or Failure."""
+        """Return the space of `--space`, OCTAVO_SPACE or the pulled folder. None without these. Raises ApiError or
+        Failure."""
         name = self._default or _pulled_space_id()
         return await self.space(name) if name else None
 
     async def target(self, text: str) -> Target:
-        """Return the target that a REF or URL names. Raises ApiError, or Failure if there is no such target or
-        several."""
+        """Return the target that a REF or URL names. Raises ApiError, or Failure for none or several."""
         if "://" in text:
             return await self._resolve_url(text)
         ref = parse_ref(text)
@@ -278,8 +277,7 @@ class References:
         return await self.live.fetch(ListPages(at=target.at))
 
     async def _resolve_url(self, url: str) -> Target:
-        """Return the target that a link to this server names. The link itself is not requested. Raises ApiError or
-        Failure."""
+        """Return the target of a link to this server. The link itself is not requested."""
         if len(url) > MAX_LENGTH:
             raise Failure(f"Could not read the URL: it is longer than {MAX_LENGTH} characters.", USAGE)
         try:
@@ -313,8 +311,7 @@ class References:
         return Target(content.space, ref, change.with_space(content.space.ref) if change else None, page)
 
     async def user(self, name: str) -> User:
-        """Return the user with an id, name, first name or email, or `@me`. Raises ApiError, or Failure if there is none or
-        several."""
+        """Return the user with an id, name or email, or `@me`. Raises ApiError, or Failure for none or several."""
         if name == "@me":
             return await self.live.cached_or_fetch(Me())
         wanted = fold(name.removeprefix("@"))

@@ -44,8 +44,7 @@ from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import block_source, find_suggestions
 
 Placed = Literal["exact", "words", "likely"]
-"""How a block was found: `exact` by its key, `words` by the quote, `likely` as its successor or the most similar
-block."""
+"""How a block was found: `exact` by key, `words` by quote, `likely` by similarity."""
 Side = Literal["after", "before"]
 
 _MIN_QUOTE = 4
@@ -81,9 +80,8 @@ class BlockFinder:
     def find(
         self, key: str, quote: str, *, side: Side = "after", read_version: Document | None = None
     ) -> NotePlace | str:
-        """Return the block of a note, or the end of a sentence that says why there is none. `side` is the version that
-        the note is about. `read_version` is the version that the program read, if it is neither the old nor the new
-        version."""
+        """Return the block of a note, or a phrase that says why there is none. `side` is the version of the note.
+        `read_version` is a third version that the program read."""
         sides: tuple[tuple[Side, _PageVersion], ...] = (("after", self._after), ("before", self._before))
         if side == "before":
             sides = sides[::-1]
@@ -117,8 +115,7 @@ class BlockFinder:
         return NotePlace(block, "exact", second[0])
 
     def _find_successor(self, document: Document, key: str) -> Block | None:
-        """Return the block of the new version that corresponds to the block `key` of an older version. None if it was
-        deleted."""
+        """Return the new version of a block. None if it was deleted."""
         if document.source not in self._new_keys:
             self._new_keys[document.source] = new_keys(diff(document, self._after.document))
         return self._after.by_key.get(self._new_keys[document.source].get(key, ""))
@@ -150,8 +147,7 @@ class _PageVersion:
                 yield from inner if inner and not is_row else (block,)
 
     def most_similar(self, quote: str) -> Block | None:
-        """Return the block with the words most similar to the quote. None if none is similar, or two are about equally
-        similar."""
+        """Return the block most similar to the quote. None if none is similar, or if two are."""
         words = _normalize(quote)
         if len(words) < _MIN_SIMILAR_QUOTE_LENGTH or len(self._leaves) > _MAX_BLOCKS:
             return None
@@ -205,7 +201,7 @@ async def export_review(
     references: References, target: Target, options: ExportOptions, wanted: AbstractSet[str]
 ) -> dict[str, Any]:
     """Return the `wanted` fields of the export of a change request or revision. Raises ApiError or Failure."""
-    row: dict[str, Any] = {"schema": SCHEMA, "change": _change_row(target), "truncated": False}
+    row: dict[str, Any] = {"schema": SCHEMA, "change": _change_request_row(target), "truncated": False}
     if wanted & {"pages", "files", "threads"}:
         versions = await find_versions(references.live, target, options.against)
         items = await changed_items(references.live, target, versions)
@@ -242,7 +238,7 @@ async def _findings_on_added_words(references: References, target: Target, page:
 
 
 def change_request_ref(target: Target) -> ChangeRequestRef:
-    """Return the reference of the change request of a target. Raises Failure if it is not a change request."""
+    """Return the reference of a change request. Raises Failure for another target."""
     if target.change_request is None:
         raise Failure(f"Could not review {target.ref}: it is not a change request. Write SPACE/NUMBER.", USAGE)
     return target.change_request.ref(target.space.ref)
@@ -267,7 +263,7 @@ def proposed_row(note: ProposedNote, paths: Mapping[str, str]) -> dict[str, Any]
     }
 
 
-def _change_row(target: Target) -> dict[str, Any] | None:
+def _change_request_row(target: Target) -> dict[str, Any] | None:
     change = target.change_request
     if change is None:
         return None
@@ -394,7 +390,7 @@ def _markdown_of(document: Document, block: Block | None) -> str | None:
 
 
 def _limit_pages(pages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
-    """Return the pages that fit into `MAX_SIZE`, at least a part of the first, and True if anything was left out."""
+    """Return the pages that fit, and whether some were left out."""
     kept: list[dict[str, Any]] = []
     left = MAX_SIZE
     for page in pages:

@@ -167,8 +167,7 @@ def _new_note(note: Note, page: Page, place: NotePlace) -> NewNote:
 
 
 def _comment_text(note: Note, place: NotePlace) -> str:
-    """Return the text of the comment for a note. If the block may be wrong, quote it and give the suggestion as a plain
-    code block."""
+    """Return the text of the comment. An uncertain place is quoted."""
     is_sure = place.placed != "likely" and place.side == "after"
     parts = [note.text]
     if not is_sure and note.quote:
@@ -303,7 +302,7 @@ class ReportNotes:
 
 
 def read_report_file(content: bytes, format_name: Format, name: str) -> tuple[ReportedFinding, ...]:
-    """Return the findings in a file. Raises Failure if the file is not in the format. The message names the file `name`."""
+    """Return the findings in a file. Raises Failure, whose message names the file `name`."""
     try:
         reports, has_more = read_reports(content, format_name)
     except UnreadableReport as error:
@@ -316,8 +315,7 @@ def read_report_file(content: bytes, format_name: Format, name: str) -> tuple[Re
 async def notes_of_reports(
     importing: NoteImport, reports: Sequence[ReportedFinding], format_name: Format, source: str
 ) -> ReportNotes:
-    """Return a note for each finding on added words or on an unknown page. Raises ApiError, or Failure for too many
-    notes."""
+    """Return a note for each finding on added words or on an unknown page. Raises ApiError or Failure."""
     tree = await importing.page_tree()
     notes: list[Note] = []
     by_path: dict[str, list[ReportedFinding]] = {}
@@ -345,8 +343,8 @@ async def notes_of_reports(
 
 
 def page_of_file(path: str, tree: PageTree) -> Page | None:
-    """Return the page whose file a linter names. `path` may begin with other folders, as in `build/docs/page`. None if
-    there is no such page."""
+    """Return the page of a file. `path` may begin with other folders, as in `build/docs/page`. None for another
+    file."""
     parts = path.replace("\\", "/").strip("/").split("/")
     documents = [page for page in tree.walk() if page.type == "document"]
     pages = {name: page for page in documents for name in (page_path(page), page.path) if name}

@@ -36,8 +36,7 @@ def run_app(
 ) -> tuple[int, list[str]]:
     """Run the app until you quit. Return its exit code, and messages for standard error. Raises Failure."""
     use_one_arena()
-    # Between a key and the next frame, the event loop waits about ten times for other threads, by default up to 5 ms
-    # each time.
+    # The event loop waits for other threads, by default up to 5 ms each time.
     sys.setswitchinterval(0.001)
     query_terminal(os.environ)
     problems: list[str] = []
@@ -94,7 +93,7 @@ def _open_session(
 
 
 def _route_finder(options: argparse.Namespace, text: str) -> Callable[[Session], Awaitable[Route]]:
-    """Return a function that finds the screen for a REF or URL. It raises ApiError, or ValueError with a message."""
+    """The returned function raises ApiError, or ValueError with a message."""
 
     async def find(session: Session) -> Route:
         from octavo.cli.item_rows import FoundThread, find_named  # lazy: rarely needed

@@ -66,8 +66,7 @@ def choose_session(settings: Settings, options: argparse.Namespace) -> SessionCh
 
 
 def folder_named(options: argparse.Namespace) -> Path | None:
-    """Return the folder that `octavo open` names: `./handbook`, or `handbook` if that folder exists. None for a REF,
-    and with `--demo`."""
+    """Return the folder that `octavo open` names, such as `./handbook`. None for other targets and for the demo."""
     target: str = options.target
     if not target or options.use_demo or target.endswith(":") or "://" in target:
         return None

@@ -66,8 +66,7 @@ SETTLE_SECONDS_REMOTE = 30.0
 
 
 def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only: str = "") -> LazyClient:
-    """Return a client of an embedded platform. Raises ValueError if the API key of the platform cannot be read or
-    stored."""
+    """Return a client of an embedded platform. Raises ValueError if its API key is unusable."""
     try:
         key = folder.read_key()
     except OSError as error:
@@ -85,8 +84,7 @@ def open_demo(
     role: str = "",
     read_only: str = "",
 ) -> Session:
-    """Return a session on the demo for a `role` of `PEOPLE_BY_ROLE`. Raises OSError or ValueError if the demo cannot be
-    opened or reset."""
+    """Return a session on the demo for a `role` of `PEOPLE_BY_ROLE`. Raises OSError or ValueError."""
     folder = demo_folder(settings, large=large, role=role)
     if reset:
         _reset(settings, folder, large=large)
@@ -118,8 +116,7 @@ def demo_client(
 
 
 def _build_large_demo(folder: PlatformFolder) -> None:
-    """Build the large demo unless it exists. While the app runs, this would take twice as long and slow the app
-    down."""
+    """Build a new large demo. This must not slow the running app."""
     if not _is_built(folder):
         tell("Preparing the large demo. The first time, this takes about half a minute.")
         platform: Platform = _open_demo_platform(folder, large=True)
@@ -173,8 +170,7 @@ def open_folder(settings: Settings, path: Path, problems: list[str] | None = Non
 
 
 def load_folder(folder: PlatformFolder, path: Path, problems: list[str]) -> tuple[OpenFolder, LazyPlatform]:
-    """Return a folder of Markdown files and its platform. For `problems`, see `open_folder`. Raises ValueError if
-    `path` is no folder."""
+    """Return a folder of Markdown files and its platform. Raises ValueError if `path` is no folder."""
     if not path.is_dir():
         raise ValueError(no_folder_message(path))
     opened = OpenFolder(folder, path, login_name(), problems)
@@ -182,7 +178,7 @@ def load_folder(folder: PlatformFolder, path: Path, problems: list[str]) -> tupl
 
 
 def open_server(settings: Settings, access: Access, *, key: SecretStr | None = None, read_only: str = "") -> Session:
-    """Return a session for an account on a server. Without `key`, the stored API key is read at the first request."""
+    """Return a session for an account. Without `key`, the stored API key is read at the first request."""
     accounts, origin = _account_names(settings.state_folder), access.origin
 
     def read_key(report: Callable[[str], None]) -> SecretStr:
@@ -256,8 +252,8 @@ class LocalRemains(NamedTuple):
 
 
 def sign_out(settings: Settings, namespace: str, *earlier_names: str, drafts: bool) -> LocalRemains:
-    """Delete the cached data of an account, with `drafts` also its drafts. Queued changes stay. Return the numbers of
-    what remains. Raises NotSaved."""
+    """Delete the cached data of an account, with `drafts` also its drafts. Queued changes stay. Return what remains.
+    Raises NotSaved."""
     remaining_drafts = 0
     waiting: list[OutboxEntry] = []
     for name in (namespace, *earlier_names):
@@ -297,8 +293,8 @@ def _clear_caches(settings: Settings, namespace: str) -> None:
 
 
 def sign_in_methods(settings: Settings, origin: str, reason: str = "", read_only: str = "") -> SignInMethods:
-    """Return the sign-in methods for the server at `origin`. The screen shows `reason`. `read_only` is the message for
-    a refused write, or empty."""
+    """Return the sign-in methods for the server at `origin`. The sign-in screen shows `reason`. The sessions refuse
+    writes with the message `read_only`, if any."""
     return _SignIn(settings, origin, reason, read_only).methods()
 
 
@@ -494,7 +490,7 @@ def _log_writes(outbox: Outbox) -> None:
 
 
 def login_name() -> str:
-    """Return the name under which the user is logged in to this computer, or `Me` if it is unknown."""
+    """Return the user's login name on this computer, or `Me`."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):

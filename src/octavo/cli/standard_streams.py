@@ -27,7 +27,7 @@ _safe_text = lazy("octavo.api.safety:safe_text")  # lazy: the API, which the hel
 
 
 FAILED, USAGE, NOT_FOUND, NOT_SIGNED_IN, NOT_ALLOWED, BLOCKED, UNKNOWN = 1, 2, 3, 4, 5, 6, 7
-"""The exit codes of failures, as in `octavo help exit-codes`. UNKNOWN means that the server may have made a change."""
+"""Exit codes of failures. UNKNOWN means that the server may have made a change."""
 ERROR_NAMES = {
     FAILED: "failed",
     USAGE: "usage",
@@ -47,8 +47,7 @@ class Failure(Exception):
     """A failed command: the message for standard error, which may be empty, and the exit code."""
 
     def __init__(self, message: str, code: int = FAILED, *, error: str = "") -> None:
-        """`message` has the form `Could not VERB OBJECT: cause. Next step.` `error` names the error in JSON. The
-        default comes from the exit code."""
+        """`message` has the form `Could not VERB OBJECT: cause. Next step.` `error` names the error in JSON."""
         super().__init__(message)
         self.code, self.error = code, error or ERROR_NAMES.get(code, "")
 
@@ -81,7 +80,7 @@ def read_input(name: str, maximum: int) -> bytes:
 
 
 def write_out(text: str) -> None:
-    """Write `text` to standard output. Raises Failure if that fails, with code 0 if the reader closed the pipe."""
+    """Write `text` to standard output. Raises Failure, with code 0 if the reader closed the pipe."""
     if sys.stdout is None:
         raise Failure("Could not write the output: standard output is closed.")
     try:
@@ -96,7 +95,7 @@ def write_out(text: str) -> None:
 
 
 def _redirect_to_null(stream: TextIO) -> None:
-    """Redirect `stream` to the null device, so that Python does not fail again at exit when it flushes the stream."""
+    """Prevents another error when Python flushes the stream at exit."""
     with suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -119,15 +118,14 @@ def write_error(text: str) -> None:
 
 
 def install_main_hooks() -> None:
-    """Install hooks that print tracebacks of the main thread without API keys. Only a process of Octavo itself may call
-    this."""
+    """Install hooks that print tracebacks of the main thread without API keys. Call this only in Octavo's own
+    process."""
     sys.excepthook = _uncaught
     sys.unraisablehook = _unraisable
 
 
 def install_thread_and_log_hooks() -> None:
-    """Install hooks that print tracebacks of other threads, and log messages, without API keys. Called after the first
-    picture, because the imports take time."""
+    """Install hooks that print tracebacks of other threads, and log messages, without API keys."""
     if sys.excepthook is not _uncaught:
         return
     threading.excepthook = _uncaught_in_thread

@@ -37,8 +37,7 @@ _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
 
 
 def terminal_checks(settings: Settings, environ: Mapping[str, str]) -> Iterator[Check]:
-    """Yield the checks of the terminal, the locale and the editor. On a terminal, ask it for the position of its
-    cursor."""
+    """Yield the checks of the terminal, the locale and the editor. Sends questions to a terminal."""
     has_terminal = is_terminal(sys.stdin, sys.stdout)
     version = f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     yield Check("Octavo", "ok", version)
@@ -102,8 +101,7 @@ def _width_of(text: str) -> int:
 
 
 def _query_terminal(question: str, end: re.Pattern[bytes]) -> bytes:
-    """Write a question to the terminal, and return its answer. Stop at a match of `end`, or after
-    `_ANSWER_SECONDS`."""
+    """Return the answer of the terminal, up to `end` or after `_ANSWER_SECONDS`."""
     device = sys.stdin.fileno()
     before = termios.tcgetattr(device)
     answer = b""

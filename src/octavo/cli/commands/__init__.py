@@ -75,7 +75,7 @@ class Command:
 
 
 def fields_by_kind(command: Command) -> Mapping[str, tuple[Field, ...]]:
-    """Return the fields of a command by the kind of row. The kind is empty if all rows are of one kind."""
+    """Return the fields of a command by the kind of row. The kind is empty for rows of one kind."""
     return command.kinds or ({"": command.fields} if command.fields else {})
 
 

@@ -189,7 +189,7 @@ def _show_token_page(origin: str, *, open_page: bool) -> None:
 
 def _require_stored(signed: SignedIn) -> None:
     if signed.notice:
-        # A key that is stored for the session is lost when this command ends.
+        # With a notice, the key is kept only until this command ends.
         raise Failure(f"The API key is valid, but could not be stored, so you are not signed in. {signed.notice}")
 
 

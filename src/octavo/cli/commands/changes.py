@@ -237,8 +237,7 @@ def _run_merge(options: argparse.Namespace) -> int:
 
 
 async def merge_one(session: Session, options: argparse.Namespace, target: Target) -> dict[str, Any]:
-    """Check a change request and, without `--check`, merge it. Return its row. Raises ApiError, or Failure if the merge
-    fails."""
+    """Check a change request. Without `--check`, also merge it. Return its row. Raises ApiError or Failure."""
     change_request = target.change_request
     if change_request is None:
         raise Failure(f"Could not merge {target.ref}: it is not a change request.", USAGE)
@@ -292,7 +291,7 @@ def _raise_unless_done(sent: SendResult[MergeResult], verb: str, name: str) -> N
 
 
 def _why_not_merged(checks: Checks, allowed: Sequence[str], name: str) -> str:
-    """Return why a change request cannot be merged, as the end of a sentence. Empty if nothing prevents the merge."""
+    """Return why a merge is blocked, as a phrase, or an empty text."""
     if blocked := _why_blocked(checks):
         return f"{blocked[:1].lower()}{blocked[1:]}"
     if checks.conflicts and "conflicts" not in allowed:

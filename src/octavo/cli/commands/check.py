@@ -102,8 +102,7 @@ def _escape(text: str, *, is_value: bool = False) -> str:
 
 
 def rdjson_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
-    """Return the findings in the Reviewdog Diagnostic Format, which counts columns in bytes. `texts` has the text of
-    each file."""
+    """Return the findings in the Reviewdog Diagnostic Format. `texts` has the text of each file."""
     lines = {path: text.split("\n") for path, text in texts.items() if path in {each.path for each in findings}}
     return "".join(f"{_compact(_rdjson(each, lines.get(each.path, [])))}\n" for each in findings)
 
@@ -181,8 +180,7 @@ FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
     "rdjsonl": rdjson_lines,
     "github": github_commands,
 }
-"""Function that formats findings, by name of the format. The second argument of the function is the text of each file,
-by path."""
+"""Functions that format findings, by name of the format. The second argument has the text of each file by path."""
 _PRINTED_BY_FILE = frozenset({"text", "ndjson", "github"})
 """Formats with one line per finding. These lines are printed while other files are still checked."""
 
@@ -279,7 +277,7 @@ def _run_on_ref(options: argparse.Namespace) -> int:
             raise
         names_folder = "://" not in options.target and failure.code != FAILED
         hint = f"There is no folder {_target_label(options.target)}. " if names_folder else ""
-        code = USAGE if failure.code == FAILED else failure.code  # not FAILED, the exit code if there are findings
+        code = USAGE if failure.code == FAILED else failure.code  # FAILED means that there are findings
         raise Failure(f"{hint}{failure}", code, error=failure.error) from failure
 
 

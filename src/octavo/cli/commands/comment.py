@@ -79,7 +79,7 @@ def block_with_words(document: Document, words: str, page: str) -> Block:
 
 
 def block_at_line(document: Document, number: int, page: str) -> Block:
-    """Return the innermost block at a line of the Markdown, counted from 1. Raises Failure if there is none."""
+    """Return the innermost block at a line of the Markdown, from 1. Raises Failure if there is none."""
     blocks = [each for each in _blocks_with_text(document) if each.lines[0] < number <= each.lines[1]]
     if not blocks:
         raise Failure(f"Could not find a block at line {number} of {page}.", NOT_FOUND)
@@ -222,7 +222,7 @@ async def _find_place(references: References, target: Target, options: argparse.
 def print_written(
     session: Session, options: argparse.Namespace, target: Target, entry: OutboxEntry, *, thread: str
 ) -> None:
-    """Print the link to the place of a new comment or reply. Without a link on the web, print the REF of the thread."""
+    """Print the link to a new comment or reply. Without a link, print the REF of the thread."""
     ref = target.ref
     row: dict[str, Any] = {
         "id": entry.created_id,
@@ -266,8 +266,7 @@ def _run_reply(options: argparse.Namespace) -> int:
 
 
 async def reply_to_thread(session: Session, options: argparse.Namespace) -> None:
-    """Write and print the reply of the options, and resolve the thread if they say so. Raises ApiError, Failure or
-    NotSaved."""
+    """Write and print the reply that the options describe. Raises ApiError, Failure or NotSaved."""
     await prepare_writes(session)
     if await tell_if_done_once(session, options):
         return

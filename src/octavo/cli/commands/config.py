@@ -158,7 +158,7 @@ def _validate(setting: Setting[Any], values: Sequence[str]) -> bool | float | st
 
 def _change(path: Path, change: Callable[[str], str], action: str) -> None:
     """Apply `change` to the text of the settings file. Raises Failure. `action` follows “Could not” in the message."""
-    # Resolve a symbolic link, for example to a repository of dotfiles, so that it is not replaced by a file.
+    # Write to the target of a symbolic link, so that the link is not replaced.
     file = path.resolve()
     try:
         text = read_toml_text(file) if file.exists() else ""
@@ -178,7 +178,7 @@ def _check(settings: Settings) -> int:
 
 
 def _key_problems(settings: Settings) -> list[str]:
-    """Return a sentence for each key binding in the settings that is ignored, because another command uses the key."""
+    """Return a sentence for each ignored key binding in the settings."""
     if not settings.keys and not settings.commands:
         return []
     app = load("octavo.tui.app.octavo:Octavo")

@@ -37,8 +37,8 @@ _CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "p
 
 
 def folder_texts(argument: str | None) -> list[PageTexts] | None:
-    """Return the changed text files of the pulled folder, or only the file `argument`. None if `argument` is no such
-    file. Raises Failure."""
+    """Return the changed texts of the pulled folder, or of the file `argument`. None if `argument` is no such file.
+    Raises Failure."""
     try:
         folder = find_pulled_folder()
     except Failure:
@@ -178,7 +178,7 @@ def _size(page: PageTexts) -> str:
 
 
 def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
-    """Return the changes of a page: on a terminal as in the app, in a pipe with `[-removed-]` and `{+added+}` words."""
+    """Return the changes of a page, in a pipe as `[-removed-]{+added+}`."""
     style = Style(options)
     sign, color = _SIGNS[page.change]
     head = f"{style.color(f'{sign} {page.path}', color)}  {style.color(page.item.title, 'bold')}  {_size(page)}\n"

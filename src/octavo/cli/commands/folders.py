@@ -50,8 +50,7 @@ PULL_FIELDS = declare_fields(
     "merged string[], deleted string[], renamed object[], kept string[], conflicts object[], skipped object[]"
 )
 _START_FILES = ("SUMMARY.md", ".gitbook.yaml")
-"""Files that a folder with Git Sync has. Before the first pull, a folder with other files must contain `SUMMARY.md` or
-`.gitbook.yaml`."""
+"""The first pull into a folder with files requires one of these."""
 
 
 def _declare_pull(command: argparse.ArgumentParser) -> None:
@@ -82,8 +81,7 @@ def _run_pull(options: argparse.Namespace) -> int:
 
 
 async def _folder_of_space(session: Session, options: argparse.Namespace) -> tuple[PulledFolder, str]:
-    """Return the folder to pull into, and the title of its space. Creates the folder if it is new. Raises ApiError or
-    Failure."""
+    """Return the folder to pull into, and the title of its space."""
     references = References(session, options)
     ref = parse_ref(options.ref)
     if ref.number is not None or ref.page:
@@ -211,7 +209,7 @@ def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> Tr
 
 
 def _restore(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
-    """Copy your version of a file, then write the file as it was at the last pull. Raises Failure or OSError."""
+    """Write a file as it was at the last pull. Your version is copied."""
     mine = folder.data(file.path)
     if mine is not None and file.has_content(mine):
         write_out(f"{file.path} has no changes.\n")

@@ -104,7 +104,7 @@ class InboxList:
         """Print the rows, or watch them. Raises ApiError or Failure."""
         self._space = await self._references.chosen_space()
         self._space_titles = {each.id: each.title for each in await self._references.spaces()}
-        # The rows depend on the user. If the API key is rejected, loading the user raises the reason.
+        # The rows depend on the user. This request raises the error for a rejected API key.
         self._session.outbox.set_account(await self._session.live.fetch(Me()), is_confirmed=True)
         loader = InboxLoader(self._session.live, self._session.drafts, await self._references.organization())
         changed = asyncio.Event()
@@ -142,7 +142,7 @@ class InboxList:
             try:
                 await asyncio.wait_for(changed.wait(), CHECK_SECONDS)
             except TimeoutError:
-                # No keys are pressed here. Without this call, the poller would slow down as if the user were away.
+                # The poller would else slow down, because no keys are pressed here.
                 poller.on_key_pressed()
                 if poller.is_due:
                     await poller.run()
@@ -183,7 +183,7 @@ class InboxList:
         }
 
     async def _ref_or_entry_id(self, row: InboxRow, at: Discussion | None, request: ChangeRequest | None) -> str:
-        """Return the REF of a row, or the id of a write in `octavo outbox`. Empty if the row belongs to no space."""
+        """Return the REF of a row, or an outbox id. Empty without a space."""
         if isinstance(row.target, WriteRef):
             return row.target.entry_id
         if at is None:

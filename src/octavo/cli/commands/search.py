@@ -187,8 +187,7 @@ class Search:
                 return self._row(space, "change-request", hit.title, hit.snippet, number=hit.number)
 
     async def _change_request_number(self, at: Discussion) -> int | None:
-        """Return the number of a thread's change request. None on main content, or if an `--offline` search does not
-        find the change request in the cache."""
+        """Return the number of the change request. None on main content, or if it is unknown."""
         if not isinstance(at, ChangeRequestRef):
             return None
         change_request = await self._live.cached(Get(at=at))

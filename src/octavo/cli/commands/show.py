@@ -160,12 +160,12 @@ class _ItemPrinter:
         fields = wanted or {"reviewers", "threadsOpen", "review"}
         row = await item_rows.change_row(self._references, change_request, target.space, fields)
         changed = [] if wanted else await self._changed_pages(target)
-        if not wanted:  # JSON lists no changed pages, so the user has not viewed the changes.
+        if not wanted:  # JSON does not show the changes.
             remember_viewed(self._session, change_request)
         print_object(self._options, KINDS["change request"], row, lambda: self._change_request_text(row, changed))
 
     async def _changed_pages(self, target: Target) -> list[tuple[str, str, str]]:
-        """Return the path, the title and the sign (`+`, `−`, `→` or `~`) of each changed page and file."""
+        """Return path, title and sign, such as `+`, of each changed page and file."""
         listed = await self._live.fetch(ListChanges(at=target.at, limit=1000))
         return [
             ((each.page.path or each.page.id) if each.page is not None else each.title, each.title, each.sign)
