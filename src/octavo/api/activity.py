@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 READING_KEY = "key"
-"""`method` of an `Activity` for a slow or failed attempt to read the access token, which is no request."""
+"""`method` of an `Activity` for an attempt to read the access token."""
 
 
 @dataclass(frozen=True)
@@ -26,5 +26,4 @@ class Activity:
     size: int
     """Size of the body of the last response in bytes, decompressed."""
     given_up: bool = False
-    """Whether the request was canceled because no caller waited for it. Then the status says nothing about the
-    server."""
+    """True if the request was canceled because no caller waited for it."""

@@ -22,7 +22,7 @@ class Body(Model):
 
 
 class Markdown(Model):
-    """A body in a request: Markdown exactly as the user typed it. Other clients may send a JSON document instead."""
+    """Markdown in a request, exactly as the user typed it. Other clients may send a JSON `document`."""
 
     markdown: str = ""
     document: RawJson | None = None

@@ -43,7 +43,7 @@ class ChangeRequest(Model):
     """The revision of main that the merge created."""
     merged_at: Moment | None = None
     merged_by: User | None = None
-    """The user who merged the change request. None if it is not merged, or if the server does not provide the user."""
+    """The user who merged the change request. None if it is not merged, or if the user is unknown."""
     comments: Number = 0
     """Number of open comments."""
     outdated: bool = False
@@ -62,7 +62,7 @@ class ChangeRequest(Model):
 
     @property
     def base(self) -> str | None:
-        """The revision of main that the change request is compared with. None if the server does not send it."""
+        """The revision of main to compare with. None if the server does not send it."""
         return self.revision_merged_ancestor or self.revision_initial
 
     def with_space(self, space: SpaceRef) -> "ChangeRequest":
@@ -89,7 +89,7 @@ class ChangeRequest(Model):
 
 
 class MergeResult(Model):
-    """The result of a merge or an update. `conflicts` means that the content has both sides of each conflict."""
+    """The result of a merge or an update. After `conflicts`, the content has both sides of each conflict."""
 
     revision: Id | None = None
     result: Annotated[SafeLine, KnownValues("merge", "update", "conflicts")]

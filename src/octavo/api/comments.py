@@ -19,7 +19,7 @@ class UserReaction(Model):
 
 
 class Reaction(Model):
-    """An emoji with the users who reacted with it. The emoji is a character or a code point such as `1f44d`."""
+    """An emoji with the users who reacted with it. `emoji` is a character or a code point such as `1f44d`."""
 
     emoji: SafeLine = ""
     count: Number = 0
@@ -55,7 +55,7 @@ class TargetPage(Model):
 
 
 class TableCell(Model):
-    """The table cell that a comment is attached to: the ID of its row (`record`) and of its column (`definition`)."""
+    """The table cell of a comment. `record` is the ID of its row, `definition` of its column."""
 
     record: SafeLine
     definition: SafeLine
@@ -147,7 +147,7 @@ class List(InDiscussion, Listing[Comment], get="/comments"):
 
 
 class Create(InDiscussion, Operation[Comment], post="/comments", success=200):
-    """Start a thread on a space or change request, on a page, or on a block of a page."""
+    """Start a thread on a space or change request, or on one of its pages or blocks."""
 
     body: Markdown
     page: Id | None = None

@@ -36,8 +36,7 @@ class Git(Model):
 
 
 class Page(Model):
-    """A page in a page tree. Documents have text, a path and child pages. Groups have a path and child pages. Links
-    have a target."""
+    """A page in a page tree. Groups have no text. Links have a target."""
 
     id: Id
     type: Annotated[SafeLine, KnownValues("document", "group", "link", "computed")] = "document"
@@ -90,12 +89,11 @@ class PageTree(Model):
         return next((page for page in self.walk() if page.id == page_id), None)
 
     def find_by_name(self, name: str) -> Page | None:
-        """Return the page whose id or path is `name`. Links from other spaces contain either. None if there is no such
-        page."""
+        """Return the page whose id or path is `name`. None if there is no such page."""
         return next((page for page in self.walk() if name.strip("/") in (page.id, page.path)), None)
 
     def path_to(self, page_id: str) -> tuple[Page, ...]:
-        """Return the pages from the root down to the page with an id. Empty if there is no such page."""
+        """Return the pages from the root to a page. Empty if there is no such page."""
 
         def path_below(pages: tuple[Page, ...]) -> tuple[Page, ...]:
             for page in pages:
@@ -113,7 +111,7 @@ class PageTree(Model):
         return trail[-2] if len(trail) > 1 else None
 
     def parent_id(self, page_id: str) -> str | None:
-        """Return the id of the parent of the page with an id. None for a page at the root."""
+        """Return the id of the parent of a page. None at the root."""
         parent = self.parent_of(page_id)
         return parent.id if parent is not None else None
 
@@ -388,11 +386,8 @@ ContentEdit = Annotated[
 
 
 class Edit(Operation[SafeJson], post="{content}", success=200, query=("compat",)):
-    """Edit the content of a change request: up to 50 changes, all or none, in one new revision.
-
-    Newer servers and the embedded platform support this operation. Other servers respond with 404. With `compat=False`,
-    the response is `{changeRequest, changes, insertedFiles}`.
-    """
+    """Edit a change request with up to 50 changes in one new revision: all or none. Servers without this operation
+    respond with 404. With `compat=False`, the response is `{changeRequest, changes, insertedFiles}`."""
 
     at: ChangeRequestRef
     changes: tuple[ContentEdit, ...] = Field(min_length=1, max_length=50)

@@ -99,8 +99,8 @@ class NotSent(Unreachable):
 
 
 class LocalFailure(Unreachable):
-    """A problem on this computer prevents the request: an unreadable token, a wrong setting, or a broken database of
-    the embedded server. Each screen shows the error until the user solves the problem."""
+    """A problem on this computer prevents the request. Examples are an unreadable token, a wrong setting and a broken
+    database."""
 
     outcome = Outcome.NOT_SENT
 
@@ -166,7 +166,7 @@ class BadResponse(ApiError):
 
 
 class PaginationError(ApiError):
-    """A list does not end, or the server sends a page a second time. The items read before the error are valid."""
+    """A list does not end, or a page comes twice. The items read before are valid."""
 
     outcome = Outcome.REFUSED
 

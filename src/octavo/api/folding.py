@@ -48,7 +48,7 @@ class FoldedText:
                 self._ends += [end] * length
 
     def original_range(self, start: int, end: int) -> Range:
-        """Return the range in the original text for a range of the folded text. The result has whole letters only."""
+        """Return the range of the original text for a range of the folded text. It has whole letters."""
         return Range(self._starts[start], self._ends[end - 1])
 
     def find(self, folded: str) -> Iterator[Range]:
@@ -83,8 +83,7 @@ def _is_continuation(letter: str) -> bool:
 
 
 _JOINT = "\u200b"
-"""Separator around each character of scripts without spaces, which are indexed character by character. Sanitized text
-never contains it."""
+"""Separator around each character of scripts without spaces. Sanitized text never contains it."""
 SIGNED = r"(?:\+\+|#)(?![^\W\d_])"
 """Signs at the end of a word, as in `C++`, `C#` and `C++17`."""
 _SIGNED = re.compile(rf"(?<=[^\W_])(?:{SIGNED}|[\U000f002b\U000f0023]+)")
@@ -93,8 +92,7 @@ _SIGNS = {ord("+"): "\U000f002b", ord("#"): "\U000f0023"}
 _NO_SIGNS = {ord(letter): chr(sign) for sign, letter in _SIGNS.items()}
 _MENTION_BASE = 0xF1000
 _MENTION = re.compile("[\U000f1021-\U000f107e]+")
-"""Matches a placeholder for the title of a page: the URL of the page in private-use letters, which no search text
-matches by accident."""
+"""Matches the URL of a page in private-use letters. Its title is shown instead."""
 MAX_SPLIT_WORD_LENGTH = 60
 """Maximum number of letters in a word that is split into parts. Longer words are data, not names."""
 MAX_WORD_PARTS = 8
@@ -103,13 +101,13 @@ MAX_WORD_PARTS = 8
 
 @cache
 def _unspaced() -> re.Pattern[str]:
-    """Return the pattern for a character of a script without spaces. Compiled on first use: this takes 3 ms."""
+    """Return the cached pattern for characters of scripts without spaces."""
     return re.compile("([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])")
 
 
 def to_index_text(text: str) -> str:
-    """Return `text` in the form for the SQLite tokenizer `unicode61`. Characters of scripts without spaces become
-    words. The signs of `C++` and `C#` become letters."""
+    """Return `text` for the SQLite tokenizer `unicode61`. Each character of scripts without spaces becomes a word.
+    `C++` stays different from `C`."""
     if "+" in text or "#" in text or not text.isascii():
         text = _SIGNED.sub(lambda found: found[0].translate(_SIGNS) + _JOINT, text)
     return text if text.isascii() else _unspaced().sub(rf"{_JOINT}\1{_JOINT}", text)
@@ -152,8 +150,7 @@ def word_part_starts(text: str) -> list[int]:
 
 
 def word_parts(text: str) -> str:
-    """Return the parts of words, and the ends of words with several parts: `getStationId` -> `get Station Id StationId`.
-    Words without parts are left out."""
+    """Return the parts of compound words: `getStationId` -> `get Station Id StationId`. Other words are left out."""
     parts_of_words: dict[str, None] = {}
     for word in _WORD.findall(text):
         if (
@@ -191,7 +188,7 @@ def end_after_mention(text: str, end: int) -> int:
 def with_titles(
     text: str, title: Callable[[str], str | None], marks: Iterable[Range] = ()
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return `text` with page titles, else the ends of URLs, in place of mentions, and the new ranges of `marks`."""
+    """Return `text` with page titles for mentions, and the new `marks`. Without a title, the end of the URL is used."""
 
     def title_of_mention(found: re.Match[str]) -> str:
         address = _address(found[0])
@@ -207,8 +204,8 @@ FORMULA = re.compile(r"\$\$([^$]{1,1000})\$\$")
 def with_formulas(
     text: str, layout: Callable[[str], str], marks: Iterable[Range] = ()
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return `text` with the `layout` of each LaTeX formula, and the new ranges of `marks`. A mark in a formula covers
-    the whole formula."""
+    """Return `text` with the `layout` of each LaTeX formula, and the new `marks`. A mark in a formula covers the
+    formula."""
     return _replace(FORMULA, lambda found: layout(found[1]), text, marks)
 
 
@@ -245,7 +242,7 @@ _LABEL = re.compile(r'"([^"\n]{1,300})"|[\[({|>]+([^][(){}|"\n]{1,300})[\])}|]+'
 _MESSAGE = re.compile(r"^[^:\n]{1,200}:[ \t]*([^\n]+)$")
 _TITLE_LINE = re.compile(r"^[ \t]*(?:title|section|subgraph|accTitle:?|accDescr:?)[ \t]+([^\n]+)$")
 _INVISIBLE_LINE = re.compile(r"^[ \t]*(?:%%|---|(?:style|classDef|class|linkStyle|click|direction)\b(?![ \t]*[:\[({]))")
-"""The beginning of a diagram line without visible text, such as a comment, a style or a click action."""
+"""The beginning of a diagram line without visible text, such as a comment."""
 
 
 def diagram_labels(line: str) -> str:

@@ -48,14 +48,14 @@ class Font(Model):
 
 
 class NewFace(Model):
-    """A file of a new font, by its storage key. Two files of the same weight are two formats of one face."""
+    """A file of a new font. Two files of the same weight are two formats of one face."""
 
     weight: Weight
     storage_key: FontKey
 
 
 class ChangedFace(Model):
-    """A replacement file for a weight of a font, by its storage key. A key of None removes the weight."""
+    """A replacement file for a weight of a font. A key of None removes the weight."""
 
     weight: Weight
     storage_key: FontKey | None

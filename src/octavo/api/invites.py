@@ -21,8 +21,8 @@ class Invited(Model):
 
 
 class InviteLink(Model):
-    """A link that gives access to everyone who has it. It gives a `role` in the organization, or a `level` in a space
-    or collection."""
+    """A link that gives access to everyone who has it. `role` is for the organization, `level` for a space or
+    collection."""
 
     object: Literal["invite"] = "invite"
     id: Id
@@ -56,7 +56,7 @@ class ListLinks(InOrganization, Listing[InviteLink], get="/link-invites"):
 
 
 class CreateLink(InOrganization, Operation[InviteLink], post="/link-invites", nullable=("role",)):
-    """Create an invite link to the organization with a role, or to a space or collection with a level."""
+    """Create an invite link to the organization, or to a space or collection."""
 
     role: Role | None = None
     """The role in the organization. Not for links to a space or collection."""

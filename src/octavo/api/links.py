@@ -21,8 +21,7 @@ _shared: dict[tuple[type, str], Any] = {}
 
 
 def _share(value: T) -> T:
-    """Return an earlier object that equals `value`, to save memory. A list of 200 links can name a space a thousand
-    times."""
+    """Return an earlier equal object, to save memory for lists of links."""
     key = (type(value), value.id)
     shared: T | None = _shared.get(key)
     if shared is None or shared != value:
@@ -68,7 +67,7 @@ class Location(Model):
 
 
 class Link(Model):
-    """A link target, with the places that link to it. `target_reference` is None for a broken target that is no URL."""
+    """A link target, with the places that link to it. `target_reference` is None for some broken targets."""
 
     status: Annotated[SafeLine, KnownValues("ok", "broken", "in-app")] = ""
     relation: Annotated[SafeLine, KnownValues("reference", "dependsOn")] = ""

@@ -23,7 +23,7 @@ _UNCHECKED = {"custom": "a custom rule", "require_agent_review": "a review by an
 
 @dataclass(frozen=True)
 class MergeRules:
-    """The merge rules of a space. If not `is_known`, the rules are not loaded or have an unknown form."""
+    """The merge rules of a space. If not `is_known`, they are not loaded or have an unknown form."""
 
     rules: tuple[Mapping[str, Any], ...] = ()
     source: Literal["space", "organization"] = "space"
@@ -85,8 +85,7 @@ class MergeCandidate:
     user_names: Mapping[str, str]
 
     def check(self, rule: Mapping[str, Any]) -> tuple[RuleState, str]:
-        """Return the state of a rule, and a phrase that says what it still requires. The phrase of a rule that is met is
-        empty."""
+        """Return the state of a rule, and a phrase that says what is missing. Empty for a rule that is met."""
         request, users, unmet = self.change_request, _users(rule), ""
         approving = [review.reviewer.id for review in self.reviews if review.status == "approved"]
         match rule.get("rule"):

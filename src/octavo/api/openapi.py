@@ -35,11 +35,7 @@ class ProcessingError(Model):
 
 
 class OpenApiSpec(Model):
-    """An OpenAPI specification with a unique slug.
-
-    Each new source is processed again. `processing_state` has no value for a failure, which sets
-    `last_process_error_code` instead.
-    """
+    """An OpenAPI specification with a unique slug. A failed processing sets `last_process_error_code`."""
 
     object: Literal["openapi-spec"] = "openapi-spec"
     id: Id

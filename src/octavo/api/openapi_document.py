@@ -67,8 +67,7 @@ _MAY_BE_MISSING = frozenset(
 
 @cache
 def document(only: Spec | None = None) -> Json:
-    """Return the OpenAPI document of all operations, or of the operation `only`. Its paths begin with `/v1`. The
-    result is cached, so do not modify it."""
+    """Return the OpenAPI document of all operations, or of `only`. The result is cached, so do not modify it."""
     found = [route for spec in ([only] if only else load().values()) for route in routes(spec)]
     schemas = _Schemas([route.spec for route in found])
     paths: dict[str, Json] = {}
@@ -91,7 +90,7 @@ def document(only: Spec | None = None) -> Json:
         "components": {
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
             "responses": {
-                _response(status): {"description": cause, **_ERROR_RESPONSE} for status, cause in _REFUSALS.items()
+                _response_name(status): {"description": cause, **_ERROR_RESPONSE} for status, cause in _REFUSALS.items()
             },
             "schemas": {"Error": _ERROR, **described},
         },
@@ -184,7 +183,9 @@ def _operation(route: Route, schemas: _Schemas) -> Json:
     success: Json = {"description": HTTPStatus(spec.success).phrase}
     if spec.response_type not in (None, type(None)):
         success["content"] = {"application/json": {"schema": schemas.response_schema(spec)}}
-    errors = {str(status): {"$ref": f"#/components/responses/{_response(status)}"} for status in error_statuses(route)}
+    errors = {
+        str(status): {"$ref": f"#/components/responses/{_response_name(status)}"} for status in error_statuses(route)
+    }
     described["responses"] = {str(spec.success): success, **errors}
     return described
 
@@ -222,13 +223,12 @@ def _body(spec: Spec, schemas: _Schemas) -> Json | None:
 
 
 def _operation_id(route: Route) -> str:
-    """Return the ID of a route: the operation name, such as `comments.Get`. For an operation with several types of `at`,
-    add the type: `comments.List.Space`."""
+    """Return a name such as `comments.Get`, or `comments.List.Space` for several targets."""
     suffix = f".{route.at_type.__name__.removesuffix('Ref')}" if route.at_type and len(route.spec.at_types) > 1 else ""
     return route.spec.name + suffix
 
 
-def _response(status: int) -> str:
+def _response_name(status: int) -> str:
     return HTTPStatus(status).phrase.title().replace(" ", "")
 
 
@@ -240,8 +240,8 @@ def _adapt_list_schema(schema: Json) -> None:
 
 
 def _require_sent_fields(paths: Json, described: Json) -> None:
-    """Mark as required the fields that the embedded server always sends, and remove their default values. In the
-    models, these fields are optional, because other servers may leave them out. Models of requests stay unchanged."""
+    """Mark fields that the embedded server always sends as required, without default values. In the models, they are
+    optional, because other servers may omit them."""
     operations = [operation for methods in paths.values() for operation in methods.values()]
     in_responses = _referenced_names([operation["responses"] for operation in operations], described)
     requested = _referenced_names([operation.get("requestBody") for operation in operations], described)

@@ -37,7 +37,7 @@ M = TypeVar("M", bound="Model")
 
 @cache
 def camel(name: str) -> str:
-    """Return a field name in camel case, as the API writes it. Used for fields that declare no alias."""
+    """Return a field name in camel case, as the API writes it."""
     return to_camel(name) if "_" in name else name
 
 
@@ -54,11 +54,8 @@ _SETTINGS = ConfigDict(
 
 
 class Model(BaseModel):
-    """A value in a request or response: camelCase on the wire, snake_case in Python, immutable.
-
-    Unknown fields are ignored, so that newer servers can be read. Schemas are built on first use. Modules with models
-    do not use postponed annotations, because evaluating these when a class is created is slow.
-    """
+    """A value in a request or response: camelCase on the wire, snake_case in Python, immutable. Unknown fields are
+    ignored. Modules with models must not use postponed annotations, which are slow here."""
 
     model_config = _SETTINGS
     unreadable: ClassVar[int] = 0
@@ -66,7 +63,7 @@ class Model(BaseModel):
 
 
 class Tagged(Model):
-    """A member of a union with a `Literal` field as tag. The tag is always sent, even if it was not set."""
+    """A member of a union with a `Literal` field as tag. The tag is always sent."""
 
     def model_post_init(self, context: Any, /) -> None:
         fields = type(self).model_fields.items()
@@ -82,7 +79,7 @@ class NextCursor(Model):
 
 
 def _parse_next(value: Any) -> Any:
-    """Return `value`, or an empty cursor if its cursor is unreadable. None would mean that the list has ended."""
+    """Return `value`, or an empty cursor instead of an unreadable one."""
     page = value.get("page") if isinstance(value, dict) else None
     readable = value is None or isinstance(value, NextCursor) or (isinstance(page, str) and len(page) <= 4096)
     return value if readable else NextCursor(page="")
@@ -149,13 +146,10 @@ class Operation(BaseModel, Generic[T]):
         repeats_request: bool = False,
         **options: Any,
     ) -> None:
-        """Declare the method and the path. `success` is the expected status, by default 201 for POST, 204 for DELETE, and
-        200 for the other methods.
-
-        `query` names fields that are sent in the query although the request has a body. `nullable` names body fields that
-        are sent as null if they are None. `repeats_request` marks an operation that sends the same request as another
-        operation, but reads the response differently.
-        """
+        """Declare the method and the path. The default of `success` is 201 for POST, 204 for DELETE, else 200. `query`
+        has the fields that are sent in the query instead of the body. `nullable` has the body fields that are sent as
+        null if they are None. `repeats_request` marks an operation with the request of another operation, but another
+        result."""
         super().__init_subclass__(**options)
 
     @classmethod
@@ -192,7 +186,7 @@ class Spec:
     query: tuple[str, ...]
     nullable: tuple[str, ...] = ()
     repeats_request: bool = False
-    """Whether another operation has the same request. Such an operation is not listed in the API, and never cached."""
+    """Whether another operation has the same request. If so, the operation is not listed or cached."""
 
     @property
     def name(self) -> str:
@@ -211,7 +205,7 @@ class Spec:
 
     @property
     def is_read(self) -> bool:
-        """Whether the operation changes nothing. A list is a read with any method, because sites are searched with POST."""
+        """Whether the operation changes nothing. Lists count even if they use POST."""
         return self.method == "GET" or issubclass(self.operation, Listing)
 
     @cached_property
@@ -286,7 +280,7 @@ AREAS = (
 
 
 def load() -> dict[type[Operation[Any]], Spec]:
-    """Return every operation of the API by its class."""
+    """Import all areas, and return the spec of each listed operation by its class."""
     for area in AREAS:
         import_module(f"octavo.api.{area}")
     return {kind: spec for kind, spec in SPECS.items() if not spec.repeats_request}
@@ -401,7 +395,7 @@ Item = TypeVar("Item")
 MAX_PAGES = 1000
 MAX_ITEMS = 100_000
 MAX_STALE_PAGES = 10
-"""Maximum number of successive pages without a new item. An empty page is not the end of a list."""
+"""Maximum number of successive pages without new items. An empty page does not end a list."""
 MAX_CURSOR_LENGTH = 4096
 
 
@@ -423,8 +417,8 @@ async def read_pages(
     after: ListPage[Item] | None = None,
     identity: Callable[[Item], str | None] = own_id,
 ) -> AsyncGenerator[ListPage[Item], None]:
-    """Yield the pages of a list, from the first or the one after `after`, without repeated items. Raises
-    PaginationError if the list does not end, and any error of `send`."""
+    """Yield the pages of a list without repeated items, from the one after `after`. Raises PaginationError if the list
+    does not end, and errors of `send`."""
     last = after
 
     async def fetch(cursor: str | None) -> tuple[Sequence[Item], object]:
@@ -448,15 +442,14 @@ async def walk_pages(
     max_pages: int = MAX_PAGES,
     max_items: int = MAX_ITEMS,
 ) -> AsyncGenerator[list[Item], None]:
-    """Yield the new items of each page, with earlier pages in `earlier_items`. `fetch(cursor)` returns the items and
-    the next cursor, None at the end. Items without identity are new. Raises PaginationError if the list does not
-    end."""
+    """Yield the new items of each page. `fetch(cursor)` returns items and the next cursor, None at the end. Items
+    without identity are new. Raises PaginationError if the list does not end."""
     cursors: set[object] = set()
     seen = {identity(item) for item in earlier_items}
     count, pages, stale = len(earlier_items), 0, 0
 
     def check_cursor(cursor: object) -> str:
-        if reason := _refusal(cursor, cursors) or _excess(stale, pages >= max_pages or count >= max_items):
+        if reason := _refusal(cursor, cursors) or _reason_to_stop(stale, pages >= max_pages or count >= max_items):
             items = "1 item" if count == 1 else f"{count} items"
             raise PaginationError(f"{reason}. Only {items} could be loaded.")
         cursors.add(cursor)
@@ -486,7 +479,7 @@ def _refusal(cursor: object, used: set[object]) -> str:
     return "The server sent the same part of the list twice" if cursor in used else ""
 
 
-def _excess(stale: int, is_long: bool) -> str:
+def _reason_to_stop(stale: int, is_long: bool) -> str:
     if stale >= MAX_STALE_PAGES:
         return "The server sent no new items"
     return "The list is too long" if is_long else ""

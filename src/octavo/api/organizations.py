@@ -21,14 +21,14 @@ from octavo.api.text import (
 from octavo.api.users import User
 
 Role = Literal["admin", "create", "edit", "review", "comment", "read"]
-"""A role in a request. In an organization, None makes the member a guest. In a space or collection, None removes
-the role."""
+"""A role in a request. None makes a member of an organization a guest. In a space or collection, None removes the
+role."""
 
 RoleName = Annotated[SafeLine, KnownValues("admin", "create", "edit", "review", "comment", "read")]
 """A role in a response."""
 
 DefaultLevel = Role | Literal["inherit"]
-"""The default access of a space or collection in a request. In fields that accept None, None means no access."""
+"""The default access of a space or collection in a request. If None is accepted, it means no access."""
 
 DefaultLevelName = Annotated[SafeLine, KnownValues("admin", "create", "edit", "review", "comment", "read", "inherit")]
 """The default access of a space or collection in a response."""

@@ -5,7 +5,7 @@ from octavo.api.text import Id, SafeAddress
 
 
 class Pdf(Model):
-    """The temporary download URL of a PDF. The URL itself gives access; requests to it must not contain a token."""
+    """The temporary download URL of a PDF. Requests to it must not contain a token."""
 
     url: SafeAddress = ""
 

@@ -46,7 +46,7 @@ class Grant(AtShared, Operation[None], post="/permissions", success=204, nullabl
 
 
 class ListUsers(AtShared, Listing[UserPermission], get="/permissions/users"):
-    """List the members with a role of their own in a space or collection, not through a team or a collection."""
+    """List the members with a role of their own in a space or collection."""
 
 
 class UpdateUser(AtShared, Operation[None], patch="/permissions/users/{user_id}", success=204, nullable=("role",)):

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class _Shape(NamedTuple):
-    """A step of an error path that is not in the JSON value, but names the union member that pydantic tried."""
+    """A step of an error path that names a member of a union."""
 
     name: int | str
 
@@ -33,14 +33,13 @@ class _UnreadablePart(NamedTuple):
 TOO_DEEP = f"(not shown: more than {MAX_DEPTH} nested levels)"
 """Replaces a list or object that is nested too deeply."""
 _PART = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{}]|-?\d{4000,}+(?:\.\d*+)?(?:[eE][-+]?\d++)?', re.DOTALL)
-"""Matches brackets, and numbers of 4000 digits or more. Also matches strings, so that brackets inside strings are
-skipped."""
+"""Matches brackets, long numbers, and strings, whose brackets must not count."""
 _REMOVED = object()
 
 
 def read_in_part(codec: TypeAdapter[T], body: bytes, invalid: ValidationError) -> T:
-    """Return the readable part of `body`, which failed validation with `invalid`. The attribute `unreadable` is the
-    number of removed parts. Raises ValueError if nothing is readable."""
+    """Return the readable part of an invalid `body`. `unreadable` counts the removed parts. Raises ValueError if
+    nothing is readable."""
     partial = _PartialValue(json_of(body))
     if invalid.error_count() > 1 or invalid.errors()[0]["type"] != "json_invalid":
         partial.remove(invalid)
@@ -54,8 +53,7 @@ def read_in_part(codec: TypeAdapter[T], body: bytes, invalid: ValidationError) -
 
 
 def json_of(body: bytes) -> Any:
-    """Return the JSON value of `body`, with U+FFFD for invalid characters, null for long numbers, and `TOO_DEEP` for
-    deep values. Raises ValueError."""
+    """Return the JSON value of `body`. Unreadable parts become U+FFFD, null or `TOO_DEEP`. Raises ValueError."""
     try:
         return from_json(body)
     except ValueError:
@@ -65,7 +63,7 @@ def json_of(body: bytes) -> Any:
 
 
 def _readable(body: bytes) -> bytes:
-    """Return `body` with `TOO_DEEP` for values that are nested too deeply, and null for numbers that are too long."""
+    """Replace deep values by `TOO_DEEP`, and long numbers by null."""
     pieces: list[bytes] = []
     depth = start = 0
     for match in _PART.finditer(body):
@@ -142,10 +140,9 @@ class _PartialValue:
 
 
 def _likely_errors(errors: Sequence[_UnreadablePart]) -> list[_UnreadablePart]:
-    """Return the errors that apply. Pydantic tries each possible shape of a value and reports its errors. Only errors
-    of the most similar shape apply."""
+    """Return the errors for the most likely shape of each value."""
     shapes: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
-    """Shapes that pydantic tried, by path of the value. True if the shape contradicts the tag of the value."""
+    """True for a shape that contradicts the tag of the value at a path."""
     for path, kind in errors:
         for end, step in enumerate(path):
             if isinstance(step, _Shape):

@@ -68,8 +68,7 @@ def _sanitize(part: str, table: Callable[[], Mapping[int, str | None]]) -> str:
 
 @cache
 def _text_replacements() -> Mapping[int, str | None]:
-    """Return the replacements of unsafe characters in text of several lines, for `str.translate`: a visible symbol,
-    U+FFFD, a line feed or nothing."""
+    """Return the replacements for unsafe characters, for `str.translate`."""
     table: dict[int, str | None] = {code: chr(0x2400 + code) for code in range(0x20)}
     table[0x7F] = "\u2421"
     table |= dict.fromkeys({*range(0x80, 0xA0), *_OVERRIDES, *range(0xD800, 0xE000)}, "\ufffd")
@@ -131,6 +130,6 @@ def is_public(address: str) -> bool:
 
 
 def request_target(parts: SplitResult) -> str:
-    """Return the path and query of a URL, encoded in ASCII for the first line of an HTTP request."""
+    """Return the path and query of a URL in ASCII, for an HTTP request."""
     path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
     return f"{path}?{quote(parts.query, safe='/%:@!$&()*+,;=~-._?')}" if parts.query else path

@@ -83,7 +83,7 @@ Part = Annotated[SiteSection | SectionGroup | SiteSpace | UnknownPart, Field(uni
 
 
 class SiteStructure(Model):
-    """The items of a site in order: sections and groups, or site spaces if the site has no sections."""
+    """The items of a site in order: sections and groups, else site spaces."""
 
     type: Annotated[SafeLine, KnownValues("sections", "siteSpaces")] = ""
     structure: tuple[Part, ...] = ()
@@ -143,7 +143,7 @@ class ListSiteSpaces(InSite, Listing[SiteSpace], get="/site-spaces"):
 
 
 class CreateSiteSpace(InSite, Operation[SiteSpace], post="/site-spaces"):
-    """Add a space to a site. If the site has sections, the space is added to one of them."""
+    """Add a space to a site, or to a section if the site has sections."""
 
     space_id: Id
     section_id: Id | None = None
@@ -175,7 +175,7 @@ class ListSections(InSite, Listing[SiteSection], get="/sections"):
 
 
 class CreateSection(InSite, Operation[SiteSection], post="/sections", nullable=("title", "icon")):
-    """Add a section with one space. If the site has no sections, its spaces are first moved to a new section."""
+    """Add a section with one space. If there were no sections, another new section gets the other spaces."""
 
     space_id: Id
     title: Title | None = None
@@ -228,7 +228,7 @@ class CreateGroup(InSite, Operation[SectionGroup], post="/section-groups", nulla
     sections: tuple[Id, ...] | None = None
     """Sections to move into the group."""
     parent: Id | None = Field(None, title="Parent group")
-    """The group to create this group in. If not set, the group is created at the top level of the site."""
+    """The group to create this group in. If not set, the group is at the top level."""
 
 
 class UpdateGroup(InSite, Operation[SectionGroup], patch="/section-groups/{site_section_group_id}", nullable=("icon",)):

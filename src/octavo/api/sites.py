@@ -58,8 +58,7 @@ class Feature(Model):
 
 
 class Site(Model):
-    """A site, which publishes spaces of an organization under one host or path. `site_spaces` is the number of its
-    spaces."""
+    """A site, which publishes spaces of an organization. `site_spaces` is their number."""
 
     object: Literal["site"] = "site"
     id: Id

@@ -146,7 +146,7 @@ class Update(InSpace, Operation[Space], patch="", nullable=("default_level", "em
     language: Language | None = None
     """The language that the space is written in."""
     merge_rules: RawJson | None = Field(None, examples=[MERGE_RULES_EXAMPLE])
-    """What a change request needs before it can be merged. With type inherit, the rules of the organization apply."""
+    """What a merge requires. With type inherit, the rules of the organization apply."""
 
 
 class Delete(InSpace, Operation[None], delete=""):

@@ -14,8 +14,8 @@ UploadKind = Literal["customization_font", "import_file"]
 
 @dataclass(frozen=True)
 class FromFile:
-    """Marks a field for which the user can choose a file. For the kind `text`, the value of the field is the text of the
-    file. For other kinds, the file is uploaded, and the value is its storage key or URL."""
+    """Marks a field for which the user can choose a file. For `text`, the value is the text of the file. For other
+    kinds, it is the storage key or URL of the uploaded file."""
 
     kind: Literal["customization_font", "import_file", "text"]
 

@@ -35,7 +35,7 @@ SafeJson = Annotated[Any, AfterValidator(safe_json)]
 Moment = Annotated[
     datetime, AfterValidator(lambda moment: moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
 ]
-"""A time with a zone, because times with and without a zone cannot be compared. UTC if the server sends no zone."""
+"""A time with a zone. The default zone is UTC."""
 
 Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 """A 64-bit integer. Larger numbers fit neither databases nor screens."""

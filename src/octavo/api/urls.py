@@ -12,7 +12,7 @@ from octavo.api.spaces import Space
 
 
 class Content(Model):
-    """The target of a URL: a collection, or a space with the change request and page in the URL."""
+    """The target of a URL: a collection, or a space with its change request and page."""
 
     collection: Collection | None = None
     space: Space | None = None

@@ -57,8 +57,7 @@ class Route:
 
     @property
     def key(self) -> str:
-        """Return the method and path. They are unique, but the operation name is not, because `comments.List` has two
-        routes."""
+        """Return the method and path, which are unique. The operation name is not."""
         return f"{self.spec.method} {self.path}"
 
 
@@ -70,8 +69,8 @@ class NothingChanged(ValueError):
 
 
 def encode(op: Operation[Any]) -> Request:
-    """Return the request for `op`. Raises NothingChanged for an update without fields, and ValueError for values that
-    cannot be encoded."""
+    """Return the request for `op`. Raises NothingChanged for an update without fields, and ValueError for an invalid
+    value."""
     spec = SPECS[type(op)]
     sent = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
     in_query = query_fields(spec)
@@ -161,8 +160,7 @@ def _decode_operation(route: Route, values: dict[str, str], query: str, body: di
 
 
 def _find_routes(path: str) -> list[tuple[Route, dict[str, str]]]:
-    """Return the imported routes that match a path, each with the values in the path. Fewer parameters come first:
-    /content/pages before /content/{anything}."""
+    """Return the matching routes with their values. Fewer parameters come first."""
     matching_routes = [
         (route, {name: unquote(value) for name, value in match.groupdict().items()})
         for spec in tuple(SPECS.values())  # a copy, because another thread may import an area
@@ -216,8 +214,7 @@ def _fill(path: str, values: Operation[Any] | Ref) -> str:
 
 
 def _encode_segment(value: str) -> str:
-    """Return `value` as an encoded path segment. Raises ValueError for an empty value, `.` and `..`: the path would
-    mean another resource."""
+    """Encode a path segment. Raises ValueError for an empty value, `.` and `..`."""
     if value in ("", ".", ".."):
         raise ValueError(f"{value!r} cannot be used in a path")
     return quote(value, safe="")
@@ -245,8 +242,7 @@ _VALUE_RULES = {
 
 
 def error_sentence(invalid: ValidationError, given: Any) -> str:
-    """Return the message about the first invalid value in the JSON object `given`. The message has the allowed values, but
-    never the value itself."""
+    """Return the message about the first invalid value. It has the allowed values, but never the invalid value."""
     details = invalid.errors(include_url=False, include_input=False)
     first = details[0]
     if first["type"] == "value_error" and not first["loc"]:
@@ -257,15 +253,14 @@ def error_sentence(invalid: ValidationError, given: Any) -> str:
 
 
 def null_error(spec: Spec, given: Mapping[str, Any]) -> str | None:
-    """Return the message about the first value that is null but must not be. None if there is no such value."""
+    """Return the message about the first value that must not be null. None if there is none."""
     in_body = body_fields(spec) - {camel(name) for name in spec.nullable}
     wrong = next((name for name, value in given.items() if value is None and name in in_body), None)
     return f"{wrong} cannot be null. Leave {wrong} out to keep its value." if wrong else None
 
 
 def value_rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
-    """Return the rule for a value, such as `must be a whole number`. `alike` has all errors of the same type and
-    field."""
+    """Return the rule for a value, such as `must be a whole number`. `alike` has all errors of this type and field."""
     limits: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
         case "missing":
@@ -304,8 +299,7 @@ def _plural(count: int, noun: str) -> str:
 
 
 def _field(error: ErrorDetails, given: Any) -> str:
-    """Return the wire path of a field, such as `position.before.space` or `changes[0].title`, without the types in
-    pydantic's error path."""
+    """Return the path of a field, such as `position.before.space` or `changes[0].title`."""
     steps, path, value = error["loc"], "", given
     for depth, step in enumerate(steps):
         is_in_body = isinstance(value, list) if isinstance(step, int) else isinstance(value, dict) and step in value
