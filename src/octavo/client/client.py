@@ -52,8 +52,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Item = TypeVar("Item")
 _Read: TypeAlias = Callable[[bytes | None, Exchange], Awaitable[T]]
-"""A function that returns the result of a request. Its parameter is the body of the response, or None if there is no
-body."""
+"""A function that returns the result for a response body, or for None."""
 DEFAULT_DEADLINE = 30.0
 MAX_ACTIVITIES = 200
 
@@ -76,9 +75,9 @@ class Client:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         rng: Callable[[], float] = random.random,
     ) -> None:
-        """`transport` replaces the network: an ASGI application, or a transport of httpx. `read_only` is a sentence
-        that says why changes are not allowed, or empty. `deadline` limits the seconds for all attempts of a request
-        together. Raises ValueError with a sentence if a token must not be sent to `origin`."""
+        """`transport` replaces the network. `read_only` is a sentence that says why changes are not allowed, or empty.
+        `deadline` is in seconds for all attempts together. Raises ValueError if a token must not be sent to
+        `origin`."""
         self.origin = origin if transport is not None else origin_of(origin)
         self.activity: deque[Activity] = deque(maxlen=MAX_ACTIVITIES)
         self.on_activity = on_activity
@@ -123,12 +122,12 @@ class Client:
         return await self._exchange(request.sent, request.route, MAX_PAGE_BYTES, self._raw_response)
 
     def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
-        """Yield the pages of a list. A page is requested when it is needed. An item that an earlier page had too is
-        left out. Raises ApiError, such as PaginationError if the list does not end."""
+        """Yield the pages of a list when they are needed, without repeated items. Raises ApiError, also if the list
+        does not end."""
         return read_pages(self, op, identity=identity)
 
     async def raw_each(self, request: RawRequest) -> AsyncIterator[Any]:
-        """Yield every item of a list as JSON. Raises ApiError, such as PaginationError if the list does not end."""
+        """Yield every item of a list as JSON. Raises ApiError, also if the list does not end."""
 
         async def fetch(cursor: str | None) -> tuple[list[Any], object]:
             page = await self.raw(request if cursor is None else request.for_page(cursor))
@@ -139,8 +138,7 @@ class Client:
                 yield item
 
     async def download(self, url: str, max_bytes: int) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of a file. The URL comes from a response. Raises ApiError, also if there are more than
-        `max_bytes`."""
+        """Yield the bytes of a file at a URL from a response. Raises ApiError, also for more than `max_bytes`."""
         own_carrier = await self._get_carrier()
         download = exchange.download(url, max_bytes, origin=self.origin, own_carrier=own_carrier, ca_file=self._ca_file)
         async with aclosing(download) as chunks:
@@ -207,7 +205,7 @@ class Client:
     def background_wait(self) -> float:
         """Seconds that background requests must wait, because the rate limit is nearly reached."""
         stored_at, seconds = self._limits_at
-        # `now` may be set back, and `clock` may stop while the computer sleeps. So the later time counts.
+        # `now` may be set back. `clock` may stop while the computer sleeps.
         now = max(self._context.now(), stored_at + timedelta(seconds=self._context.clock() - seconds))
         return background_wait(self.limits, now)
 
@@ -243,7 +241,8 @@ def raw_request(op: Operation[Any]) -> RawRequest:
 
 
 def outgoing_request(op: Operation[Any]) -> OutgoingRequest:
-    """Return the HTTP request for `op`, without the token. Raises Invalid if `op` changes nothing or cannot be sent."""
+    """Return the HTTP request for `op`, without the token. Raises Invalid for an update without changes or an invalid
+    value."""
     try:
         request = encode(op)
         content = (
@@ -258,7 +257,7 @@ def outgoing_request(op: Operation[Any]) -> OutgoingRequest:
 
 
 def outgoing_json(method: str, target: str, content: bytes | None) -> OutgoingRequest:
-    """Return an HTTP request with a JSON body, without the token. There is no body if `content` is None."""
+    """Return an HTTP request with the JSON body `content`, if any. It has no token."""
     headers = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": exchange.USER_AGENT}
     if content is not None:
         headers["content-type"] = "application/json"

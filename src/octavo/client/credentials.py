@@ -50,7 +50,7 @@ class StoreUnavailable(Exception):
 
 
 class StoreTimeout(StoreUnavailable):
-    """A token store did not respond in time. No other store is used instead, because a late response is possible."""
+    """A token store did not respond in time. Do not use another store: the response may still come."""
 
 
 class Keyring:
@@ -66,15 +66,15 @@ class Keyring:
         timeout: float = TIMEOUT,
         report: Callable[[str], object] | None = None,
     ) -> None:
-        """`trusted` are the modules of the backends that may be used. A call raises StoreTimeout after `timeout`
-        seconds. `report` gets a sentence for the user if a call takes longer than `TIMEOUT`."""
+        """`trusted` are the modules of allowed backends. Calls raise StoreTimeout after `timeout` seconds. `report`
+        gets a sentence for the user after `TIMEOUT`."""
         self._trusted = trusted
         self._timeout = timeout
         self._report = report
 
     def with_longer_timeout(self, report: Callable[[str], object] | None = None) -> Keyring:
-        """Return a keyring that waits for `LONG_TIMEOUT`, so that the user can enter its password. `report` gets a
-        sentence for the user if a call takes longer than `TIMEOUT`."""
+        """Return a keyring that waits for its password up to `LONG_TIMEOUT`. `report` gets a sentence for the user
+        after `TIMEOUT`."""
         return Keyring(trusted=self._trusted, timeout=LONG_TIMEOUT, report=report or self._report)
 
     def get(self, origin: str, profile: str) -> SecretStr | None:
@@ -153,8 +153,7 @@ class Keyring:
         import keyring  # lazy: slow to load, and many runs need no token
 
         chosen = keyring.get_keyring()
-        # keyring may choose a chain of backends, and write to the first backend, which may store plain text. So the
-        # first trusted backend is used directly.
+        # A chain of backends would write to its first backend, which may store plain text.
         for backend in getattr(chosen, "backends", None) or [chosen]:
             if type(backend).__module__ in self._trusted:
                 return backend  # type: ignore[no-any-return]  # the library has no types
@@ -217,7 +216,7 @@ def _unreachable_error() -> StoreUnavailable | None:
 
 
 class KeyFiles:
-    """A token store with a file for each profile. Tokens are not encrypted, but only the owner can read the files."""
+    """A token store with a file for each profile. Tokens are not encrypted. Only the owner can read the files."""
 
     name = "file"
 

@@ -78,8 +78,8 @@ class Exchange:
         max_bytes: int,
         turn: responses.LargeBodyTurn,
     ) -> None:
-        """`max_bytes` limits the response body. With 0, the body is ignored. The request waits for `turn` before it
-        reads a large body. The caller must give `turn` back at the end."""
+        """`max_bytes` limits the response body. 0 means that the body is ignored. The request takes `turn` for a large
+        body. The caller must give it back."""
         self.outgoing = outgoing
         self.headers: Mapping[str, str] = {}
         """Headers of the last response."""
@@ -214,8 +214,7 @@ class Exchange:
             raise _RetryNeeded(delay)
 
     def _redirect_target(self, response: StreamedResponse, outgoing: OutgoingRequest) -> str:
-        """Return the path and query of a redirect. Raises BadResponse if a write is redirected, or if the redirect
-        leads to another origin, which must not get the token."""
+        """Return the target of a redirect. Raises BadResponse for writes and other origins."""
         location = response.headers.get("location", "")
         other_host = "an invalid URL"
         try:
@@ -239,8 +238,8 @@ MAX_TRANSFER_REDIRECTS = 5
 async def download(
     url: str, max_bytes: int, *, origin: str, own_carrier: Carrier, ca_file: Path | None
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes of the file at `url`. `own_carrier` sends requests to `origin`. Raises ApiError, also if there
-    are more than `max_bytes`."""
+    """Yield the bytes of the file at `url`. `own_carrier` sends requests to `origin`. Raises ApiError, also for more
+    than `max_bytes`."""
     base = url
     for _ in range(MAX_TRANSFER_REDIRECTS + 1):
         parts = split_url(base, url)
@@ -303,8 +302,7 @@ def _split_origin_of(parts: SplitResult) -> tuple[str, str, int]:
 
 
 def split_url(base: str, url: str) -> SplitResult:
-    """Return the parts of `url`, which may be relative to `base`. Raises BadResponse if `url` is invalid or has a user
-    name."""
+    """Return the parts of a URL, relative to `base`. Raises BadResponse for an invalid URL or a user name."""
     try:
         parts = urlsplit(urljoin(base, url))
         _split_origin_of(parts)
@@ -346,8 +344,7 @@ async def open_carrier(
 
 
 def _resolve(host: str, port: int) -> str:
-    """Return the public IP address of a host. Raises NotSent if the name is unknown, and BadResponse if the address is
-    not public."""
+    """Return the IP address of a host. Raises NotSent, or BadResponse if private."""
     try:
         ip_addresses = [
             str(socket_address[0]) for *_, socket_address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -369,8 +366,8 @@ async def upload(
     own_carrier: Carrier,
     ca_file: Path | None,
 ) -> None:
-    """Upload `size` bytes to `url`, without a retry. `own_carrier` sends requests to `origin`, and must not have the
-    token. Raises ApiError."""
+    """Upload `size` bytes to `url`, without a retry. `own_carrier` for `origin` must not have the token. Raises
+    ApiError."""
     parts = split_url(url, url)
     is_own_origin = is_of_origin(parts, origin)
     chosen_carrier = own_carrier if is_own_origin else await connect_to(parts, ca_file)

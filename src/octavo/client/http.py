@@ -43,13 +43,12 @@ CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0
 _TIMEOUT = httpx.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS, write=READ_SECONDS, pool=CONNECT_SECONDS)
 _POOL_LIMITS = httpx.Limits(max_connections=8, max_keepalive_connections=4, keepalive_expiry=4.0)
-"""Limits of the connection pool. Servers usually close idle connections after 5 seconds, and a write on such a
-connection would be lost. So idle connections expire after 4 seconds."""
+"""Idle connections expire before servers close them, usually after 5 seconds. A write on a closed connection would be
+lost."""
 
 _LOCATION = "octavo.location"
 
-# httpcore tries to import sniffio several times for each request, which searches all module folders if it is not
-# installed. With None in `sys.modules`, the import fails at once.
+# httpcore would search all module folders for sniffio at each request.
 if "sniffio" not in sys.modules and find_spec("sniffio") is None:
     sys.modules["sniffio"] = None  # type: ignore[assignment]  # Python accepts None, although its type stubs do not
 
@@ -116,8 +115,8 @@ class HttpCarrier:
         ca_file: Path | None = None,
         ip_address: str = "",
     ) -> None:
-        """`ip_address` is the address to connect to. Empty to resolve the host name. Raises Unsendable if environment
-        variables prevent connections."""
+        """`ip_address` is empty to resolve the host name. Raises Unsendable if environment variables prevent
+        connections."""
         self._origin = origin
         self._ip_address = ip_address
         self._auth = OriginAuth(origin, token) if token else None
@@ -132,7 +131,7 @@ class HttpCarrier:
         self._open_requests: set[_OpenRequest] = set()
         self._closed = False
         self._is_untraced = transport is not None
-        """True if the transport does not report when a request is sent. Each request then counts as possibly sent."""
+        """True if requests always count as possibly sent."""
         self._connected_host = f"the proxy in {proxy}" if proxy else self._host
         try:
             self._http = httpx.AsyncClient(
@@ -234,8 +233,7 @@ async def _release(chunks: AsyncGenerator[bytes, None] | None, response: httpx.R
 
 
 async def _hide_location(response: httpx.Response) -> None:
-    """Move the location header to the extensions. With an invalid URL in this header, httpx fails even if it follows no
-    redirects."""
+    """Hide the location header, because httpx fails if its URL is invalid."""
     location = response.headers.pop("location", None)
     response.extensions[_LOCATION] = {} if location is None else {"location": location}
 
@@ -324,9 +322,9 @@ T = TypeVar("T")
 
 
 async def run_to_end(coroutine: Coroutine[Any, Any, T], give_up: Callable[[], None] = lambda: None) -> T:
-    """Run `coroutine` to its end, even if this task is canceled, and return its result. Each cancel calls `give_up`,
-    which must make `coroutine` end soon."""
-    # With the context of this task, an open connection would keep a closed dialog in memory.
+    """Run `coroutine` to its end, even if this task is canceled. Return its result. Each cancel calls `give_up`, which
+    must end `coroutine` soon."""
+    # An open connection keeps its context, which may keep a closed dialog in memory.
     task = asyncio.create_task(coroutine, context=Context())
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -347,8 +345,7 @@ class Canceled(Exception):
 
 
 async def run_in_scope(scope: CancelScope, coroutine: Coroutine[Any, Any, T]) -> T:
-    """Return the result of `coroutine`, which runs in `scope`. If `scope` is canceled, wait for `coroutine`, and raise
-    Canceled."""
+    """Return the result of `coroutine`. After a cancel of `scope`, wait for `coroutine` and raise Canceled."""
 
     async def run() -> T:
         with scope:

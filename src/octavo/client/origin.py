@@ -15,10 +15,8 @@ _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?")
 
 
 def origin_of(base_url: str) -> str:
-    """Return the origin of a base URL, such as `https://host:8080`. The base URL may end with `/v1` or `/`.
-
-    Raises ValueError with a sentence if the URL is invalid, or if it uses http and the host is not this machine.
-    """
+    """Return the origin of a base URL, such as `https://host:8080`. Raises ValueError if the URL is invalid, or if it
+    has no encryption and the host is not this machine."""
     parts, host, port = _parse_base_url(base_url.strip())
     if parts.username is not None or parts.password is not None:
         raise ValueError(
@@ -76,7 +74,7 @@ def _parse_base_url(url: str) -> tuple[SplitResult, str, int]:
 
 
 def _start_of_url(url: str) -> str:
-    """Return the beginning of a URL for a message. The part before an @ may be a password, so it is left out."""
+    """Return the beginning of a URL for messages, without a possible password."""
     after = url.rpartition("@")[2] if "@" in url else url
     return repr(after[:80])
 
@@ -89,8 +87,8 @@ NO_PROXY_PROBLEM = (
 
 
 def environment_problem(*, proxies: bool, certificates: bool) -> str:
-    """Return a sentence about an environment variable with an unusable value. Empty if there is none. `proxies` and
-    `certificates` say which variables are checked."""
+    """Return a sentence about an unusable environment variable, or an empty text. `proxies` and `certificates` choose
+    the checked variables."""
     return (_proxy_problem() if proxies else "") or (_certificate_problem() if certificates else "")
 
 

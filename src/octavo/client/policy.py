@@ -33,8 +33,7 @@ MAX_ATTEMPTS = 4
 FIRST_PAUSE = 0.5
 MAX_PAUSE = 8.0
 MAX_REQUESTED_WAIT = 60.0
-"""Maximum seconds that a request waits because the server asks for it. If the server asks for a longer wait, the
-request fails, and the message says when to try again."""
+"""Maximum seconds of a wait that the server asks for. If it asks for more, the request fails."""
 MAX_RETRY_SECONDS = 86400.0
 """Maximum seconds until the retry time in an error message, even if the server names a later time."""
 RESERVED_SHARE = 0.25
@@ -68,8 +67,7 @@ class RateLimit:
 
 
 class RetryBudget:
-    """Limits retries, so that they do not flood the server. There are ten retries, and one more every two seconds, but
-    never more than ten."""
+    """A budget of at most ten retries. It grows by one every two seconds."""
 
     SIZE = 10.0
     PER_SECOND = 0.5
@@ -93,8 +91,8 @@ class RetryBudget:
 def delay_after_error(
     error: ApiError, *, is_read: bool, attempt: int, elapsed: float, deadline: float, rng: Callable[[], float]
 ) -> float | None:
-    """Return the seconds until a retry after a request without a complete response. None for no retry. `attempt` is the
-    number of the last attempt, from 1. `elapsed` and `deadline` are in seconds."""
+    """Return the seconds until a retry after an incomplete response. None for no retry. `attempt` counts from 1.
+    `elapsed` and `deadline` are in seconds."""
     if attempt >= MAX_ATTEMPTS or not _may_be_temporary(error):
         return None
     if not is_read and error.outcome is not Outcome.NOT_SENT:
@@ -140,7 +138,7 @@ def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def background_wait(limits: RateLimit | None, now: datetime) -> float:
-    """Return the seconds that background requests must wait, to leave the rest of the rate limit to the user."""
+    """Return the seconds that background requests must wait near the rate limit."""
     if limits is None or limits.remaining is None or limits.reset is None:
         return 0.0
     reserved = max(MIN_RESERVED_REQUESTS, RESERVED_SHARE * (limits.limit or 0))
@@ -160,7 +158,7 @@ def read_limits(headers: Mapping[str, str], now: datetime) -> RateLimit | None:
 
 
 def clock_offset(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return how many seconds this machine's clock is ahead of the server's. None if `headers` have no valid date."""
+    """Return how many seconds this clock is ahead of the server. None without a valid date in `headers`."""
     moment = _date(headers.get("date", ""))
     return None if moment is None else (now - moment).total_seconds()
 
@@ -231,7 +229,7 @@ def timeout_message(host: str, seconds: float, is_read: bool) -> str:
 
 
 def redirect_message(host: str, other_host: str, status: int) -> str:
-    """Return the message for a redirect that is not followed. `other_host` is empty for a redirect to the same host."""
+    """Return the message for a refused redirect. `other_host` is empty for the same host."""
     if other_host:
         return f"{host} redirects API requests to {other_host} ({status}). Octavo does not send your API key there. Check the base URL."
     return f"{host} redirects API requests ({status}). Octavo does not follow the redirect. Check the base URL."
@@ -239,7 +237,7 @@ def redirect_message(host: str, other_host: str, status: int) -> str:
 
 def refusal_message(host: str, status: int, message: str, retry_hint: str = "", *, is_read: bool = True) -> str:
     """Return the message for an error status. `message` is the server's message, or empty. `retry_hint` is a sentence
-    that says when to try again after status 429, or empty."""
+    for status 429, or empty."""
     server_sentence = _with_full_stop(message)
     if status == 401:
         cause = f" The server says: {server_sentence}" if server_sentence else ""

@@ -35,8 +35,8 @@ ACCOUNTS_FILE = "accounts.json"
 
 
 class AccountNames:
-    """The storage names of all accounts, under which their data is stored. The names are in a private file, with salted
-    digests instead of tokens. If the file cannot be written, the names are valid for this run only."""
+    """The names under which the data of accounts is stored. The file of the names contains no tokens. If it cannot be
+    written, the names are valid for this run only."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / ACCOUNTS_FILE
@@ -136,10 +136,8 @@ _BEARER = re.compile(r"bearer\s+", re.IGNORECASE)
 
 
 def parse_token(text: str) -> SecretStr:
-    """Return the token in a pasted text, without white space and without `Bearer`. The token is redacted from then on.
-
-    Raises ValueError with a sentence that does not show the text.
-    """
+    """Return the token in a pasted text. The token is redacted from then on. Raises ValueError with a sentence without
+    the text."""
     token = _BEARER.sub("", text.strip(), count=1)
     if not token:
         raise ValueError("The API key is empty. Paste the whole API key that the server displayed.")
@@ -158,7 +156,7 @@ def fingerprint(token: SecretStr) -> str:
 
 
 def ending(token: SecretStr) -> str:
-    """Return the last four characters of a token, by which the user recognizes the token. Empty for a short token."""
+    """Return the last four characters of a token. Empty for a short token."""
     text = token.get_secret_value()
     return text[-4:] if len(text) >= 20 else ""
 
@@ -311,12 +309,9 @@ def write(path: Path, profiles: Profiles) -> None:
 def resolve(
     profiles: Profiles, environ: Mapping[str, str], *, profile: str | None = None, base_url: str | None = None
 ) -> Access:
-    """Return the server, the account and the source of the token for a session. `profile` and `base_url` are options of
-    the command line.
-
-    A token from the environment is sent only to the base URL of the option or the environment. Without a base URL, it
-    is sent only to the origin of the profile, or to the default origin. Raises ValueError with a sentence.
-    """
+    """Return the server, the account and the source of the token. `profile` and `base_url` are options. A token from
+    the environment is sent only to the chosen base URL. Without one, it is sent only to the origin of the profile, or
+    to the default origin. Raises ValueError."""
     named_profile = profile_named(profiles, profile) if profile else None
     chosen_url = base_url or environ.get(BASE_URL_VARIABLE) or ""
     if chosen_url:

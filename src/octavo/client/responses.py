@@ -26,7 +26,7 @@ from octavo.redaction import redact
 
 @dataclass(frozen=True)
 class OutgoingRequest:
-    """An HTTP request without the token. A carrier adds the token if the request goes to the token's origin."""
+    """An HTTP request without the token. A carrier adds its token only for the origin of the token."""
 
     method: str
     target: str
@@ -106,7 +106,7 @@ class InProcessCarrier:
 
     @asynccontextmanager
     async def send(self, outgoing: OutgoingRequest) -> AsyncIterator[StreamedResponse]:
-        """Send a request to the application. Raises Lost if there is no response, Unsendable if the target is no
+        """Send a request to the application. Raises Lost without a response, and Unsendable if the target is no
         path."""
         if not outgoing.target.startswith("/") or outgoing.target.startswith("//"):
             raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
@@ -180,8 +180,7 @@ MAX_LIST_BYTES = 8 * MIB
 MAX_PAGE_BYTES = 16 * MIB
 MAX_ERROR_BYTES = 64 * 1024
 LARGE_BODY_BYTES = 2 * MIB
-"""A body of more bytes is large. A client reads only one large body at a time, because parsing needs a multiple of its
-size in memory."""
+"""A body of more bytes is large. A client reads only one large body at a time."""
 _DECOMPRESSION_STEP = MIB
 """Number of bytes that are decompressed before other tasks may run."""
 _GZIP_WBITS = 31
@@ -190,14 +189,14 @@ THREAD_PARSING_BYTES = 256 * 1024
 
 
 class LargeBodyTurn:
-    """The turn of a request to have a large body in memory. Requests with the same `lock` take turns."""
+    """The turn of a request to have a large body in memory. Requests with the same `lock` wait."""
 
     def __init__(self, lock: asyncio.Lock) -> None:
         self._lock = lock
         self._has = False
 
     async def take(self) -> None:
-        """Wait until no other request has a turn."""
+        """Take the turn. Waits while another request has it."""
         if not self._has:
             await self._lock.acquire()
             self._has = True
@@ -210,8 +209,8 @@ class LargeBodyTurn:
 
 
 async def read_body(response: StreamedResponse, max_bytes: int, host: str, turn: LargeBodyTurn) -> bytes:
-    """Return the decompressed body. A large body takes `turn`, and the caller must give `turn` back. Raises BadResponse
-    if the body is damaged, has an unsupported encoding, or is larger than `max_bytes`."""
+    """Return the decompressed body. A large body takes `turn`, which the caller gives back. Raises BadResponse for a
+    damaged body, an unsupported encoding, or more than `max_bytes`."""
     chunks = limited_chunks(response, max_bytes, _too_large(host, max_bytes))
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding in ("identity", ""):
@@ -236,8 +235,8 @@ async def read_body(response: StreamedResponse, max_bytes: int, host: str, turn:
 async def limited_chunks(
     response: StreamedResponse, max_bytes: int, too_large: BadResponse
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the chunks of the body, not decompressed. Raises `too_large` if the body or its declared length exceeds
-    `max_bytes`."""
+    """Yield the chunks of the body, not decompressed. Raises `too_large` for more than `max_bytes`, even if only
+    declared."""
     declared = response.headers.get("content-length", "")
     if declared.isascii() and declared.isdecimal() and (len(declared) > 15 or int(declared) > max_bytes):
         raise too_large
@@ -250,7 +249,7 @@ async def limited_chunks(
 
 
 async def discard(response: StreamedResponse) -> None:
-    """Read and drop a body, so that the connection can be reused. Stop after `MAX_ERROR_BYTES`, and at an error."""
+    """Drop a body, so that the connection can be reused. Stop after `MAX_ERROR_BYTES`."""
     size = 0
     try:
         async for chunk in response.chunks:
@@ -272,8 +271,7 @@ async def error_message(response: StreamedResponse, host: str) -> str:
 
 
 def message_in(body: bytes, headers: Mapping[str, str]) -> str:
-    """Return the error message in a body such as `{"error": {"message": "Not found"}}`, sanitized. Some forms of other
-    servers are read too. Empty if there is no message."""
+    """Return the message in a body such as `{"error": {"message": "Not found"}}`, sanitized. Empty if there is none."""
     if "html" in headers.get("content-type", "").lower():
         return ""
     try:

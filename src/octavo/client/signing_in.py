@@ -77,10 +77,9 @@ class SignedIn:
     profile: Profile
     identity: Identity
     notice: str = ""
-    """Sentences that say why the token was not stored, and how to store it. Empty if the token was stored."""
+    """Sentences that say why the token was not stored, and what to do. Empty if it was stored."""
     deletion_problem: str = ""
-    """Sentences that say why the old token could not be deleted from another store, and how to delete it. Empty if
-    there was no problem."""
+    """Sentences that say why the old token was not deleted, and what to do. Empty without a problem."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class SignedOut:
     current_profile: str
     """Name of the profile that is current now. Empty if there is none."""
     deletion_problem: str = ""
-    """Sentences that say why the token could not be deleted, and how to delete it. Empty if there was no problem."""
+    """Sentences that say why the token was not deleted, and what to do. Empty without a problem."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +109,7 @@ class Status:
 
 
 async def check(client: Client) -> Identity:
-    """Load the user and the organizations of the client's token. Raises ApiError, for example because the server does
-    not accept the token."""
+    """Load the user and the organizations of a token. Raises ApiError, also for a wrong token."""
     user, loaded = await asyncio.gather(client(users.Me()), _organizations(client))
     accessible, problem = loaded
     name = f"{user.name}, {user.email}" if user.email and user.email != user.name else user.name
@@ -139,15 +137,10 @@ async def login(
     insecure_storage: bool = False,
     connect: Callable[[str, SecretStr], Client] = Client,
 ) -> SignedIn:
-    """Check a token, store it, and make its profile current.
-
-    The token is stored in the keyring, or with `insecure_storage` in a file without encryption. If the keyring cannot
-    store it, the token is valid for this session, and `SignedIn.notice` says how to store it.
-
-    Raises ApiError if the check fails, and ValueError if `name` is invalid or belongs to another account. Raises
-    StoreTimeout if the keyring does not respond, StoreUnavailable if the file cannot be written, and OSError if the
-    profiles cannot be written.
-    """
+    """Check a token, store it, and make its profile current. The token goes to the keyring, with `insecure_storage` to
+    a file without encryption. If the keyring cannot store it, it is valid for this session, and `SignedIn.notice` is
+    set. Raises ApiError, and ValueError for an unusable `name`. Raises StoreUnavailable, StoreTimeout or OSError if
+    storing fails."""
     redaction.remember_token(token.get_secret_value())
     client = connect(origin, token)
     try:
@@ -174,7 +167,7 @@ async def login(
         profiles.fingerprint(token),
         read_only=before is not None and before.read_only,
     )
-    # Another process may have changed the profiles while the keyring waited for its password, so they are read again.
+    # Another process may have changed the profiles while the keyring waited for its password.
     await run_in_thread(lambda: profile_store.write(profile_store.read().with_current(profile)))
     deletion_problem = ""
     if before is not None and before.store != store:
@@ -183,11 +176,8 @@ async def login(
 
 
 def logout(profile_store: ProfileStore, name: str | None = None) -> SignedOut:
-    """Remove a profile and delete its token. `name` is by default the current profile. `SignedOut.deletion_problem`
-    says why the token was not deleted.
-
-    Raises ValueError if there is no such profile, and OSError if the profiles cannot be written.
-    """
+    """Remove a profile, by default the current one, and delete its token. Raises ValueError without such a profile, and
+    OSError if the profiles cannot be written."""
     saved = profile_store.read()
     profile = _existing_profile(saved, name or saved.current)
     deletion_problem = _delete_token(profile_store, profile)
@@ -197,8 +187,8 @@ def logout(profile_store: ProfileStore, name: str | None = None) -> SignedOut:
 
 
 def switch(profile_store: ProfileStore, name: str) -> Profile:
-    """Make another profile current. Raises ValueError if there is no such profile, and OSError if the profiles cannot
-    be written."""
+    """Make another profile current. Raises ValueError without such a profile, and OSError if the profiles cannot be
+    written."""
     saved = profile_store.read()
     profile = _existing_profile(saved, name)
     profile_store.write(saved.with_current(profile))
@@ -215,8 +205,8 @@ def status(profile_store: ProfileStore, access: Access) -> list[Status]:
 
 
 def token_of(profile_store: ProfileStore, access: Access) -> SecretStr | None:
-    """Return the token for `access`. None if there is none. Raises StoreUnavailable if the token cannot be read, or if
-    it is not the token with which the user signed in."""
+    """Return the token for `access`. None if there is none. Raises StoreUnavailable if it cannot be read or was
+    replaced."""
     token = access.token
     if token is None and access.problem:
         raise StoreUnavailable(access.problem)
@@ -264,8 +254,7 @@ def _as_clause(sentence: str) -> str:
 
 
 async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]:
-    """Return the organizations that the token can read, and a sentence that says why they could not be loaded. The
-    sentence is empty if they were loaded."""
+    """Return the readable organizations, and a sentence if loading failed."""
     readable_organizations: list[Organization] = []
     try:
         async with aclosing(client.pages(organizations.List(limit=MAX_ORGANIZATIONS))) as pages:
@@ -293,7 +282,7 @@ def _free_name(saved: Profiles, origin: str, user: User) -> str:
 def _store_token(
     profile_store: ProfileStore, origin: str, name: str, token: SecretStr, *, insecure: bool
 ) -> tuple[profiles.StoreName, str]:
-    """Store a token, and return its store. Also return sentences that say why it was not stored, or an empty text."""
+    """Return the store of a token, and sentences if it was not stored."""
     if insecure:
         profile_store.files.put(origin, name, token)
         return "file", ""
@@ -312,7 +301,7 @@ def why_not_stored(error: StoreUnavailable) -> str:
 
 
 def _delete_token(profile_store: ProfileStore, profile: Profile) -> str:
-    """Delete the token of a profile. Return sentences that say why this failed and what to do, or an empty text."""
+    """Return sentences if the token could not be deleted, else an empty text."""
     store = profile_store.store_of(profile)
     try:
         if store is not None:
@@ -325,7 +314,7 @@ def _delete_token(profile_store: ProfileStore, profile: Profile) -> str:
 
 
 def _existing_profile(saved: Profiles, name: str) -> Profile:
-    """Return the profile `name`. Raises ValueError with a sentence if it does not exist, or if `name` is empty."""
+    """Return the profile `name`. Raises ValueError if it does not exist."""
     if name and (saved.entries or saved.problem):
         return profiles.profile_named(saved, name)
     names = ", ".join(saved.entries)

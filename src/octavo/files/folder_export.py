@@ -78,7 +78,7 @@ def _page_change(
         new_text = layout.page_file_text(page.id, markdown)
         return ExportChange("A", path, new_text.encode()) if markdown.strip() else None
     text = source.text(Path(path))
-    if text is None:  # the page in the space has an earlier text or a hint, which must not get into the file
+    if text is None:  # the old text or hint in the space must not get into the file
         return Problem(path, "Skipped a page: its file cannot be read.")
     new_text = layout.page_file_text(page.id, markdown, normalize(text))
     if text_digest(text) == text_digest(new_text):
@@ -94,8 +94,7 @@ def _page_change(
 def _summary_change(
     folder: PulledFolder, source: Folder, layout: FolderLayout, files: Collection[str]
 ) -> ExportChange | None:
-    """Return the change to `SUMMARY.md`. None if the structure is the same. `files` are the paths of the files after
-    the export."""
+    """Return the change to `SUMMARY.md`. None if the structure is the same."""
     path = source.summary.as_posix() if source.summary is not None else SUMMARY
     wanted = [entry for entry in layout.entries if entry.title != UNLISTED or entry.kind != "group"]
     now = [entry for entry in source.entries if entry.title != UNLISTED or entry.kind != "group"]
@@ -114,8 +113,7 @@ def _summary_change(
 
 
 def _comparable_structure(entries: list[Entry], layout: FolderLayout, files: Collection[str]) -> list[tuple[Any, ...]]:
-    """Return the structure of a table of contents, for comparisons. Entries without a file have no ID, so their title
-    counts."""
+    """Return a structure for comparisons. Pages without a file are compared by title."""
 
     def comparable_entry(entry: Entry) -> Entry:
         children = [comparable_entry(child) for child in entry.children]
@@ -132,7 +130,7 @@ def _comparable_structure(entries: list[Entry], layout: FolderLayout, files: Col
 
 
 def _make_relative_to(entries: list[Entry], start: str) -> None:
-    """Make the paths and targets of entries relative to the folder `start`, not to the root of the pages."""
+    """Make paths and targets relative to the folder `start`."""
     for entry in walk_entries(entries):
         if entry.path is not None:
             entry.path = Path(posixpath.relpath(entry.path.as_posix(), start))

@@ -57,7 +57,7 @@ class PullConflict:
 
 @dataclass
 class PullResult:
-    """The result of a pull: the paths of the files that the pull changed, kept, skipped or left in conflict."""
+    """The result of a pull: the paths of files by what happened to them."""
 
     revision_id: str
     is_current: bool = False
@@ -87,7 +87,7 @@ class WantedFile:
     id: str
     text: str = ""
     data: bytes | None = None
-    """Bytes of a file that is not text. None for a text file, or if the bytes have not changed since the last pull."""
+    """Bytes of a changed file that is not text. None for other files."""
     last_pulled: TrackedFile | None = None
     """None for a new file."""
 
@@ -176,8 +176,7 @@ class FolderMerge:
             )
 
     def _server_entries(self, base: Entries) -> Entries:
-        """Return the table of contents of the space. Entries keep the title and short title of the last pull unless the
-        space has new ones."""
+        """Return the new table of contents, with old titles where nothing changed."""
         base_by_id = {entry.id: entry for entry in walk_entries(base)}
         files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         for entry in walk_entries(self.layout.entries):
@@ -248,8 +247,7 @@ class FolderMerge:
             )
 
     def _merge_whole(self, wanted: WantedFile) -> None:
-        """Merge a file as a whole, such as an image. If both sides changed the file, keep yours, and store the other as
-        a copy."""
+        """Merge a file such as an image. Conflicts keep both files."""
         path, data = wanted.path, self._local_data(wanted)
         base = wanted.last_pulled.base_sha256 if wanted.last_pulled is not None else ""
         if wanted.kind == "variables":
@@ -275,8 +273,7 @@ class FolderMerge:
             self._conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
     def _local_data(self, wanted: WantedFile) -> bytes | None:
-        """Return the bytes of the file in the folder. None if there is no file. If the pull gives the file another
-        path, record that."""
+        """Return the bytes of the file in the folder, and record a rename."""
         if wanted.last_pulled is None:
             # This path may still have the file of another page, which this pull moves or deletes.
             is_own = all(self.local.current_path(file) != wanted.path for file in self.folder.files.values())
@@ -369,8 +366,8 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
 
 
 async def finish_proposal(folder: PulledFolder, send: Send) -> frozenset[str]:
-    """Clear the proposal of a folder if its change request is neither open nor a draft. After a merge, update
-    `folder.files`, and return the IDs of the merged pages. The caller stores the folder. Raises ApiError."""
+    """Clear the proposal of a folder if its change request is merged or archived. Return the IDs of merged pages. The
+    caller stores the folder. Raises ApiError."""
     name = folder.proposal.get("changeRequest")
     if not name:
         return frozenset()
@@ -396,8 +393,7 @@ async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revisio
 
 
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
-    """Return the layout of a revision in the folder, and the paths in a new folder. A file moves with its page if the
-    new path is free and you did not rename the file."""
+    """Return the layout of a revision in the folder, and paths for a new folder."""
     new_layout = FolderLayout.of(revision, folder.space_id)
     known_paths: dict[str, str] = {}
     files = {file.id for file in revision.files}
@@ -474,8 +470,7 @@ class _SpaceFiles:
         return wanted
 
     def _is_unchanged(self, page: Page, file: TrackedFile | None) -> bool:
-        """Return whether the text of a page and its links are surely unchanged since the last pull, so that the page is
-        not read again."""
+        """Return whether a page is certainly unchanged since the last pull."""
         if file is None or self.last_revision is None or page.document_id is None or page.id in self.proposed:
             return False
         if self._has_moved_files:
@@ -485,7 +480,7 @@ class _SpaceFiles:
 
     @cached_property
     def _has_moved_files(self) -> bool:
-        """True if the path of any file has changed since the last pull. Then links in other files have changed too."""
+        """True if any path differs since the last pull. Links then differ too."""
         return any(
             self.layout.paths.get(file.id, file.path) != file.path for file in self.folder.files.values() if file.id
         )

@@ -1,5 +1,4 @@
-"""Finds what changed in a pulled folder since the last pull: edited, new, deleted and renamed files. Also compares and
-merges tables of contents, whose entries get the IDs of pages."""
+"""Finds the edited, new, deleted and renamed files of a pulled folder. Also compares and merges tables of contents."""
 
 from __future__ import annotations
 
@@ -42,8 +41,7 @@ Entries = list[Entry]
 
 
 def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry]) -> None:
-    """Set the ID of each entry: for a page by its path in `ids`, for a group or link from `known`. Others get a new
-    ID."""
+    """Set the IDs of entries: of pages by path in `ids`, of others from `known`. Unmatched entries get a new ID."""
     unmatched_entries: dict[str, list[Entry]] = {"group": [], "link": []}
     for entry in walk_entries(list(known)):
         if entry.kind in unmatched_entries:
@@ -69,8 +67,7 @@ def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry])
 
 
 def set_server_ids(base: Entries, local: Entries, server: Entries) -> None:
-    """Give groups and links in `base` the IDs of the matching entries in `server`, and replace the old IDs in `local`
-    too."""
+    """Give groups and links in `base` the IDs of `server`. Replace the old IDs in `local` too."""
     before = [entry.id for entry in walk_entries(base)]
     pages = {entry.path.as_posix(): entry.id for entry in walk_entries(base) if entry.path is not None}
     assign_ids(base, pages, server)
@@ -80,7 +77,7 @@ def set_server_ids(base: Entries, local: Entries, server: Entries) -> None:
 
 
 def _take_id(entry: Entry, others: list[Entry], key_of: Callable[[Entry], object]) -> None:
-    """Move the ID of the first entry in `others` with the same `key_of` to `entry`. Remove that entry from `others`."""
+    """Move the ID of the first matching entry in `others` to `entry`."""
     found = next((each for each in others if key_of(each) and key_of(each) == key_of(entry)), None)
     if found is not None:
         entry.id = found.id
@@ -100,8 +97,7 @@ def _comparable_entries(entries: Iterable[Entry], depth: int = 0) -> Iterator[tu
 
 
 def structure_of(entries: Iterable[Entry]) -> list[tuple[Any, ...]]:
-    """Return the depth, kind, ID and URL of each entry, and the titles of groups and links. Titles of pages are in
-    their files."""
+    """Return the depth, kind, ID and URL of each entry, and the titles of groups and links."""
     return [
         (depth, kind, name, title if kind != "document" else "", target)
         for depth, kind, name, title, _, target, *_ in _comparable_entries(entries)
@@ -109,7 +105,7 @@ def structure_of(entries: Iterable[Entry]) -> list[tuple[Any, ...]]:
 
 
 def without_entries(entries: Iterable[Entry], ids: Collection[str]) -> Entries:
-    """Return a table of contents without the entries with these IDs. Children of a removed entry take its place."""
+    """Return a table of contents without these entries. Their children take their place."""
     result: Entries = []
     for entry in entries:
         children = without_entries(entry.children, ids)
@@ -132,8 +128,7 @@ def to_page_tree(entries: Iterable[Entry]) -> Pages:
 
 
 def merge_contents(base: Entries, local: Entries, server: Entries, *, edited: Collection[str]) -> Entries:
-    """Return `local` with the changes of `server` since `base`. Pages in `edited` are kept, even if one side deleted
-    them."""
+    """Return `local` with the changes of `server` since `base`. Deleted pages in `edited` are kept."""
     sides = [TreeVersion.of(to_page_tree(each)) for each in (base, local, server)]
     order = merge_page_order(*sides, edited=lambda before, after: after["id"] in edited)
     by_id = [{entry.id: entry for entry in walk_entries(each)} for each in (base, local, server)]
@@ -177,7 +172,7 @@ class TreeStep:
 
 
 def tree_steps(pages: Pages, order: PageOrder, new: Collection[str]) -> Iterator[TreeStep]:
-    """Yield the insertions and moves that turn a page tree into `order`, parents first. Other pages are not moved."""
+    """Yield the insertions and moves that turn a page tree into `order`, parents first."""
     children: dict[str | None, list[str]] = {None: []}
     parent_of = parent_ids(pages)
     for name, parent in parent_of.items():
@@ -212,7 +207,7 @@ def deleted_pages(pages: Pages, order: PageOrder) -> list[str]:
 
 
 MIN_SIMILARITY = 0.6
-"""Share of equal words, from 0 to 1, from which a missing file and a new file count as one renamed file."""
+"""Minimum similarity of a missing and a new file for a rename, from 0 to 1."""
 Status = Literal["M", "A", "D", "R", "!", "?"]
 STATUS_WORDS: dict[Status, str] = {
     "M": "edited",
@@ -349,8 +344,8 @@ _BULLET = re.compile(r"^([ \t]*)([*+-])(?= )", re.MULTILINE)
 
 
 def edited_summary(folder: PulledFolder, text: str, before: Entries, after: Entries) -> str | None:
-    """Return the text of `SUMMARY.md` with the entries `after` instead of `before`. Other lines of the user stay. None
-    if that is not possible."""
+    """Return `SUMMARY.md` with the entries `after` instead of `before`. Other lines stay. None if that is not
+    possible."""
     old, new = (_with_bullets_of(text, write_summary(each)) for each in (before, after))
     merged = page_merge.merge(old, text, new)
     if merged.conflicts:
@@ -361,7 +356,7 @@ def edited_summary(folder: PulledFolder, text: str, before: Entries, after: Entr
 
 
 def _with_bullets_of(text: str, summary: str) -> str:
-    """Return `summary` with the bullets and the indentation of `text`, so that a merge sees only differences in words."""
+    """Return `summary` with the bullets and the indentation of `text`."""
     items = _BULLET.findall(text)
     bullet = items[0][1] if items else "*"
     indentation = min((space for space, _ in items if space), key=len, default="  ")
@@ -395,8 +390,7 @@ def _regular_files(top: Path) -> Iterator[str]:
 
 
 def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new path of each renamed file, which has the same text, position or title, or similar
-    words."""
+    """Yield the old and the new path of each renamed file."""
     folder = files.folder
     missing = {
         file.path: file
@@ -439,7 +433,7 @@ def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class _TextTraits:
-    """The properties by which a text is recognized. They are cached, because a text is compared with many others."""
+    """Cached properties by which a text is recognized."""
 
     text: str
 
@@ -462,14 +456,13 @@ class _TextTraits:
 
     def is_similar(self, other: _TextTraits) -> bool:
         least = MIN_SIMILARITY * max(1, self.words.total(), other.words.total())
-        # Most texts differ much. The number of distinct shared words shows this ten times faster than the exact counts.
+        # Few different shared words rule out most texts, ten times faster than exact counts.
         shared = len(self.words.keys() & other.words.keys())
         return shared + min(self.repeats, other.repeats) >= least and (self.words & other.words).total() >= least
 
 
 def _positions(entries: Entries, parent_path: str = "") -> dict[str, tuple[str, str, str]]:
-    """Return the position of each page in the table of contents, by path: the title, the parent path and the previous
-    path."""
+    """Return titles, parent paths and previous paths of pages, by path."""
     positions: dict[str, tuple[str, str, str]] = {}
     previous_path = ""
     for entry in entries:

@@ -69,7 +69,7 @@ class Proposal:
     download: Download
     subject: str
     into: ChangeRequest | None = None
-    """The change request that receives the edits. None to use the change request of the last proposal, or a new one."""
+    """The change request that receives the edits. None for the change request of the last proposal, or a new one."""
     local: LocalFiles = field(init=False)
     _request: ChangeRequest | None = None
     _head: Revision | None = None
@@ -102,8 +102,7 @@ class Proposal:
         return self._request is not None and self.folder.proposal.get("changeRequest") == self._request.id
 
     async def _open_request(self) -> ChangeRequest | None:
-        """Return the change request of the last proposal, even if interrupted. None if there is none. Raises ApiError,
-        or ProposalFailed if the change request was edited since."""
+        """Return the change request of the last proposal. Raises ProposalFailed if edited since."""
         name = self.folder.proposal.get("changeRequest")
         if not name:
             return await self._request_without_stored_id()
@@ -156,8 +155,7 @@ class Proposal:
             entry.id = new_ids.get(entry.id, entry.id)
 
     def _find_by_title(self, base: Revision) -> dict[str, str]:
-        """Return the IDs of pages that the change request added to `base`, by the path of the new file with the same
-        title."""
+        """Return IDs of added pages by the path of the file with the title."""
         assert self._head is not None
         old = {page.id for page in base.walk()}
         added_pages: dict[str, list[str]] = {}
@@ -189,15 +187,14 @@ class Proposal:
 
     async def finish_interrupted(self, *, is_draft: bool) -> ChangeRequest | None:
         """Mark the draft of an interrupted proposal as ready for review, unless `is_draft`. Return the change request,
-        or None if there is none. Raises ApiError."""
+        or None. Raises ApiError."""
         is_interrupted = self._is_request_stored and not self.folder.proposal.get("isComplete")
         if self._request is None or not is_interrupted:
             return self._request
         return await self._mark_ready(self._request, is_draft=is_draft)
 
     async def _mark_ready(self, request: ChangeRequest, *, is_draft: bool) -> ChangeRequest:
-        """Mark the draft as ready for review, unless `is_draft`, or the user named the change request (`into`). Return
-        the change request."""
+        """Mark the draft as ready, unless `is_draft` or `into` is set."""
         if request.status != "draft" or is_draft or self.into is not None:
             return request
         at = request.ref(self._space)
@@ -247,7 +244,7 @@ class Proposal:
             if outcome.message == NO_CONTENT_EDITS:
                 raise ProposalFailed("Could not propose: this server takes no content through its API.")
             raise outcome.error or _failure(outcome.kind, f"Could not propose: {outcome.message}")
-        # Read the revision of this edit, not the newest, so that the next edit does not replace later edits of others.
+        # Read the revision of this edit, so that later edits of others are not replaced.
         edited = at.revision_ref(outcome.revision) if outcome.revision is not None else at
         self._head = await SpaceReader(self.live.send, self.download, edited).revision()
         if outcome.replaced_revision is not None:
@@ -269,8 +266,7 @@ class _Sender:
     _current_insertions: list[TreeStep] = field(default_factory=list)
     _size: int = 0
     _pending: dict[str, str] = field(default_factory=dict)
-    """Texts with links to pages that do not exist yet, by the ID of the page with the text. At the end, these texts are
-    sent again."""
+    """Texts with links to pages that did not exist yet, by page ID."""
 
     async def send(self) -> None:
         await self._send_files()
@@ -355,8 +351,7 @@ class _Sender:
         return self.ids.get(step.parent, step.parent) if step.parent is not None else None
 
     def _prepare_text(self, plan_id: str, path: str, markdown: str) -> str:
-        """Return a text in which links to new pages and files have their IDs on the server. Without these IDs, add the
-        text to `_pending`."""
+        """Return a text with server IDs in its links. Unresolved texts become pending."""
         targets = self.plan.targets
         targets.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
         targets.pending = set()

@@ -69,7 +69,7 @@ class ProposalPlan:
     blocked: list[str] = field(default_factory=list)
     """Conflicts with changes on main, and files with conflict markers, as sentences without a full stop."""
     unsupported: list[str] = field(default_factory=list)
-    """Changes that the API does not support. Each is the path of the file and the changed part, such as `a.md layout`."""
+    """Changes that the API does not support, such as `a.md layout`."""
     notes: list[str] = field(default_factory=list)
     """Files that are not proposed, and why, as sentences."""
 
@@ -100,7 +100,7 @@ class ProposalPlan:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The files of a folder at the last contact with the server: the last pull, or the last proposal."""
+    """The files of a folder at the last pull or proposal."""
 
     files: dict[str, TrackedFile]
     """Files by the path that they had in the last pull or proposal. Their texts are in `.octavo/base`."""
@@ -176,8 +176,7 @@ class ProposalPlanner:
         plan.deletions = deleted_pages(head_nodes, order)
 
     def _local_entries(self, plan: ProposalPlan) -> Entries:
-        """Return the table of contents of the folder without the changes that the API does not support. These changes are
-        added to `plan.unsupported`."""
+        """Return the supported entries. Changes that the API does not support are recorded."""
         old_entries_by_id = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
         entries_by_id = {entry.id: entry for entry in walk_entries(self.local.entries)}
         left_out = set()
@@ -272,8 +271,7 @@ class ProposalPlanner:
             plan.new_files[path] = data
 
     def _find_sent_file(self, plan: ProposalPlan, path: str, size: int) -> str | None:
-        """Return the ID of a file that an interrupted proposal has sent: same name as `path`, same size. None if there
-        is none."""
+        """Return the ID of a file that an interrupted proposal has sent."""
         others = {*(file.id for file in self.base.files), *(file.id for file in self.baseline.files.values())}
         others |= set(plan.sent_files.values())
         made = (file for file in self.head.files if file.id not in others)
@@ -381,12 +379,12 @@ class FolderLinkTargets:
     """IDs of new pages that the server has by now, by path."""
     new_files: Mapping[str, str] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
-    """Paths of new pages and files that a text links to, and that the server does not have yet."""
+    """Paths of linked new pages and files that the server does not have yet."""
     new_paths: frozenset[str] = frozenset()
 
     def server_text(self, path: str, markdown: str, page: Page | None, server_markdown: str) -> str:
-        """Return the text of the file `path` with links for the server: the URL in `server_markdown`, else the ID of
-        the target. Links to new pages and files stay for `with_new_targets`."""
+        """Return the text of a file with links for the server. Known URLs come from `server_markdown`. Links to new
+        pages and files stay."""
         new_urls: dict[str, str] = {}
         if page is not None:
             for url in link_urls(server_markdown):
@@ -401,7 +399,7 @@ class FolderLinkTargets:
         return _url_by_id("pages" if found in self.layout.pages else "files", found, url)
 
     def with_new_targets(self, path: str, markdown: str) -> str:
-        """Return `markdown` with IDs in its links to new pages and files. Adds targets without an ID to `pending`."""
+        """Return `markdown` with IDs of new pages and files in its links. Paths without an ID go to `pending`."""
         return rewrite_links(markdown, lambda url: self._new_url(url, path))
 
     def _new_url(self, url: str, path: str) -> str | None:
@@ -440,8 +438,8 @@ def joined_path(path: str, relative: str) -> str:
 def page_change(
     before: FileVersion, local: FileVersion, page: Page, server_text: str | None, targets: FolderLinkTargets
 ) -> PageChange:
-    """Return the changes from `before` to `local` that `page` does not have. `server_text` is the Markdown of `page`.
-    None if the text is unchanged."""
+    """Return the changes from `before` to `local` that `page` does not have. `server_text` is None if the text is
+    unchanged."""
     change = PageChange()
     old_file, new_file = PageFile(before.text), PageFile(local.text)
     if server_text is not None:
@@ -496,7 +494,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _keep_title(change: PageChange, page: Page, local: FileVersion) -> None:
-    """Add a title to a change, so that the first heading of its text does not become the title of the page."""
+    """Set a title if the first heading of the text would replace it."""
     if change.text is None or _TITLE in change.fields:
         return
     heading = page_trees.leading_heading(change.text)

@@ -55,9 +55,9 @@ class TrackedFile:
     id: str = ""
     """ID of the page, the file or the reusable content. Empty for `SUMMARY.md` and the variables."""
     base_sha256: str = ""
-    """Hash of the text that was pulled (`text_digest`), or of the bytes of a file that is not text."""
+    """Hash of the pulled text (`text_digest`), or of other bytes."""
     server_path: str = ""
-    """Path that a new pull gives the file. Differs from `path` after a rename, or if the path was taken."""
+    """Path that a new pull gives the file. It may differ from `path`, for example after a rename."""
 
     @property
     def is_text(self) -> bool:
@@ -190,8 +190,7 @@ class PulledFolder:
         return os.path.lexists(self.pages / path)
 
     def data(self, path: str) -> bytes | None:
-        """Return the bytes of a file. None if there is no regular file at `path`, or if the path contains a symbolic
-        link. Raises OSError."""
+        """Return the bytes of a file. None for a missing file, and through a symbolic link. Raises OSError."""
         place = self.pages / path
         if passes_link(self.pages, path) or not place.is_file():  # Reading a named pipe would wait for a writer.
             return None
@@ -201,8 +200,7 @@ class PulledFolder:
             return None
 
     def write(self, path: str, data: bytes) -> str:
-        """Write a complete temporary file, then replace the file. Return why the path is not safe, else an empty text.
-        Raises OSError."""
+        """Replace a file atomically. Return why the path is not safe, or an empty text. Raises OSError."""
         if reason := why_unsafe(path):
             return reason
         if passes_link(self.pages, path):
@@ -213,8 +211,7 @@ class PulledFolder:
         return ""
 
     def delete(self, path: str) -> None:
-        """Delete a file, and the folders that are then empty. Does nothing if the path leads through a symbolic link.
-        Raises OSError."""
+        """Delete a file and its empty folders. Does nothing through a symbolic link. Raises OSError."""
         if passes_link(self.pages, path):
             return
         (self.pages / path).unlink(missing_ok=True)
@@ -227,7 +224,7 @@ class PulledFolder:
                 break
 
     def keep_copy(self, path: str, data: bytes) -> str:
-        """Store a copy of a file that is about to be replaced. Returns the path of the copy. Raises OSError."""
+        """Store a copy of a file that will be replaced, and return its path. Raises OSError."""
         copy, number = f"{CONFLICTS_FOLDER}/{path}", 1
         while (self.top / copy).exists() and (self.top / copy).read_bytes() != data:
             number += 1
@@ -248,7 +245,7 @@ def text_of(data: bytes) -> str:
 
 
 def is_utf8(data: bytes) -> bool:
-    """Return whether `text_of` returns all characters of a file."""
+    """Return whether a file is UTF-8. If not, `text_of` loses characters."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -338,15 +335,15 @@ class SpaceReader:
         return await self.send(content.Get(at=self.at, computed=False))
 
     async def text(self, page: Page) -> str | None:
-        """Return the Markdown of a page as the server has it. None if the server returns none. Raises ApiError."""
+        """Return the Markdown of a page. None if the server returns none. Raises ApiError."""
         if page.type != "document":
             return ""
         raw = await self.send(content.GetRawPage(at=self.at, page_id=page.id))
         return raw.markdown.text if raw.markdown is not None else None
 
     async def texts(self, pages: Iterable[Page], report: Callable[[int], object] = lambda done: None) -> dict[str, str]:
-        """Return the Markdown of pages by ID, if the server returns it. `report` gets the number of texts read so far.
-        Raises ApiError."""
+        """Return the Markdown of pages by ID, without missing texts. `report` gets the number of texts read. Raises
+        ApiError."""
         texts: dict[str, str] = {}
 
         async def read(page: Page) -> None:
