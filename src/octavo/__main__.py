@@ -9,8 +9,8 @@ from octavo import __version__
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line and return its exit code (see `octavo help exit-codes`). Without `argv`, use the arguments
-    of the process, and then end the process."""
+    """Run the command line and return its exit code. Without `argv`, use the arguments of the process, and then end
+    it."""
     arguments = sys.argv[1:] if argv is None else argv
     if arguments == ["--version"]:
         # Scripts often ask for the version, so the command line is not imported for it.
@@ -20,8 +20,7 @@ def main(argv: list[str] | None = None) -> int:
             return 0
         except (AttributeError, OSError):
             pass  # standard output is missing or not writable: the command line reports the error
-    # Octavo uses no pydantic plugins. To search for plugins, pydantic would read the metadata of every installed
-    # package.
+    # Octavo uses no pydantic plugins: searching for them reads the metadata of every package.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         from octavo.cli import command_line, standard_streams
@@ -37,11 +36,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _exit(code: int) -> None:
-    """End the process with `code`, without freeing its objects.
-
-    At a normal exit, Python stops daemon threads at any point. A thread that is stopped inside pydantic crashes the
-    process (signal 6 or 11).
-    """
+    """End the process at once. At a normal exit, threads inside pydantic can crash."""
     import atexit
     from contextlib import suppress
 

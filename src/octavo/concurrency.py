@@ -18,8 +18,7 @@ class Tasks:
     """The background tasks of an object. The object must call `close` when it ends."""
 
     def __init__(self, subject: str, on_error: Callable[[BaseException], None] | None = None) -> None:
-        """`on_error` gets the error of a failed task. By default, the exception handler of the event loop gets the
-        error, with the message "SUBJECT failed"."""
+        """`on_error` gets the error of a failed task. By default, the event loop reports “SUBJECT failed”."""
         self._subject, self._on_error = subject, on_error
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -58,8 +57,7 @@ class Tasks:
 
 
 def report_error(task: asyncio.Task[Any], subject: str) -> None:
-    """Report a failed task to the exception handler of its event loop, with the message "SUBJECT failed". Do nothing if
-    the task succeeded or was canceled."""
+    """Report a failed task to the event loop with the message “SUBJECT failed”. Other tasks are ignored."""
     if not task.cancelled() and (error := task.exception()) is not None:
         context = {"message": f"{subject} failed", "exception": error, "task": task}
         task.get_loop().call_exception_handler(context)
@@ -68,8 +66,7 @@ def report_error(task: asyncio.Task[Any], subject: str) -> None:
 async def gather_bounded(
     function: Callable[[T], Awaitable[R]], items: Iterable[T], limit: int = MAX_REQUESTS
 ) -> list[R]:
-    """Call `function` for each item, at most `limit` calls at the same time. Return the results in the order of the
-    items. Raises the first error."""
+    """Call `function` for each item, at most `limit` at a time. Return the results in order. Raises the first error."""
     semaphore = asyncio.Semaphore(limit)
 
     async def run_one(item: T) -> R:
@@ -80,8 +77,7 @@ async def gather_bounded(
 
 
 class Overdue(Exception):
-    """A function did not return in time. The thread of the function still runs, but does not keep Python from
-    exiting."""
+    """A function did not return in time. Its thread still runs, but does not prevent the exit."""
 
 
 async def run_in_thread(function: Callable[[], T]) -> T:
@@ -92,10 +88,8 @@ async def run_in_thread(function: Callable[[], T]) -> T:
 def run_with_timeout(
     seconds: float, function: Callable[[], T], *, delay: float = 0, on_delay: Callable[[], object] | None = None
 ) -> T:
-    """Run `function` in a daemon thread, and return its result. Raises Overdue after `seconds`.
-
-    `on_delay` is called if there is no result after `delay` seconds.
-    """
+    """Return the result of `function`, which runs in a thread. Raises Overdue after `seconds`. `on_delay` is called
+    after `delay` seconds."""
     future = _start_in_thread(function)
     if on_delay is not None and delay < seconds and not wait((future,), delay).done:
         on_delay()

@@ -34,16 +34,15 @@ _TERMINAL_VARIABLES = (
     *("TERM", "COLORTERM", "TERM_PROGRAM", "NO_COLOR", "TEXTUAL_COLOR_SYSTEM"),
     *("LC_ALL", "LC_CTYPE", "LANG"),
 )
-"""Names of the environment variables that describe the terminal. The picture is shown only if their values have not
-changed."""
+"""Environment variables that describe the terminal. Changed values hide the picture."""
 
 
 class FirstPicture:
     """A picture of the first screen, saved for an account, a folder, or the demo."""
 
     def __init__(self, folder: Path, session_name: str, settings_text: str) -> None:
-        """`session_name` is the name of an account, a folder, or the demo. `folder` has one picture file for each
-        session. `settings_text` lists the settings that change the picture, such as the theme."""
+        """`folder` has one file for each `session_name`. `settings_text` lists the settings that change the picture,
+        such as the theme."""
         self._path = folder / f"{PREFIX}{zlib.crc32(session_name.encode('utf-8', 'surrogateescape')):08x}"
         # The environment is read now, because the app removes variables from it when it starts.
         terminal = {each: os.environ.get(each, "") for each in _TERMINAL_VARIABLES}
@@ -74,8 +73,8 @@ class FirstPicture:
                 termios.tcsetattr(0, termios.TCSANOW, self._terminal_settings)
 
     def hand_over(self) -> tuple[bool, list[Any] | None]:
-        """Return whether the picture is shown, and the terminal settings from before the picture. After this call, the
-        caller must restore the terminal."""
+        """Return whether the picture is shown, and the earlier terminal settings. The caller must then restore the
+        terminal."""
         is_shown, self._is_shown = self._is_shown, False
         return is_shown, self._terminal_settings if is_shown else None
 
@@ -85,7 +84,7 @@ class FirstPicture:
         return self._path.exists()
 
     def save(self, rows: Sequence[str]) -> None:
-        """Save a picture for the next start: rows of text with style sequences. If saving fails, delete the old picture."""
+        """Save a picture for the next start: styled rows. If that fails, delete the old one."""
         try:
             write_private(self._path, "\n".join([json.dumps(self._head()), *rows]))
         except OSError:
@@ -111,7 +110,7 @@ class FirstPicture:
         return {**self._required, "size": list(os.get_terminal_size(2))}
 
     def _disable_echo(self) -> None:
-        """Turn off echo, line editing and signals in the terminal, so that the app gets the typed keys unchanged."""
+        """Turn off echo, line editing and signals, so that the app gets all keys."""
         self._terminal_settings = termios.tcgetattr(0)
         quiet = termios.tcgetattr(0)
         quiet[0] &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR | termios.IXON | termios.IXOFF)

@@ -33,8 +33,8 @@ def lazy(path: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Extra:
-    """Libraries that add an optional feature, such as PDF export. `modules` are imported, `packages` are installed, and
-    `purpose` is a phrase without full stop."""
+    """Libraries for an optional feature. `modules` are imported, and `packages` are installed. `purpose` is a
+    phrase."""
 
     modules: tuple[str, ...]
     packages: tuple[str, ...]
@@ -61,8 +61,7 @@ def has_extra(name: str) -> bool:
 
 
 def missing_extra_phrase(name: str) -> str:
-    """Return the end of a sentence and the command that installs an extra, such as `needs octavo[pdf]. Run: pip install
-    'octavo[pdf]'`."""
+    """Return a phrase such as `needs octavo[pdf]. Run: pip install 'octavo[pdf]'`."""
     packages = " ".join(EXTRAS[name].packages)
     is_pipx = "pipx" in Path(sys.prefix).parts
     command = f"pipx inject octavo {packages}" if is_pipx else f"pip install 'octavo[{name}]'"

@@ -6,8 +6,8 @@ from datetime import datetime
 
 
 def localize(moment: datetime) -> datetime:
-    """Return `moment` in the time zone of the computer. A `moment` without a time zone counts as local time. A `moment`
-    that has no local date, such as the first hours of the year 1, is returned unchanged."""
+    """Return `moment` in the time zone of the computer. Without a time zone, it is local. A moment without a local date
+    stays unchanged."""
     try:
         return moment.astimezone()
     except (OverflowError, ValueError):

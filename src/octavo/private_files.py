@@ -10,7 +10,7 @@ MAX_BYTES = 1024 * 1024
 
 
 class NotPrivate(OSError):
-    """The file is not a private file of the user, so it was not read. The message is a sentence."""
+    """The file is not a private file of the user. The message is a sentence."""
 
 
 def create_private_folder(path: Path) -> None:
@@ -22,8 +22,7 @@ def create_private_folder(path: Path) -> None:
 
 
 def write_private(path: Path, text: str | bytes) -> None:
-    """Replace the whole file with `text`, with mode 0600. After a crash, the file has the old or the new text. Raises
-    OSError."""
+    """Replace the file atomically, with mode 0600. Raises OSError."""
     create_private_folder(path.parent)
     # The import of `tempfile` would delay the first picture by 4 ms.
     temporary_path = path.with_name(f".{path.name}.{os.urandom(6).hex()}")

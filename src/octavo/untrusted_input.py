@@ -24,11 +24,8 @@ class LimitExceededError(ValueError):
 
 
 def parse_strict_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text that Octavo sends or stores.
-
-    Raises ValueError if the text is not JSON, if it has NaN or a number that is too large, or if an object has the same
-    key twice. Raises LimitExceededError if a limit is exceeded.
-    """
+    """Return the value of JSON that Octavo sends or stores. Raises ValueError for NaN, too large numbers, repeated keys
+    and other invalid JSON. Raises LimitExceededError."""
     value = parse_json(text, object_pairs_hook=_object_without_duplicates)
     json.dumps(value, allow_nan=False)  # Python reads the JSON number 1e999 as infinity
     return value
@@ -50,8 +47,8 @@ def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def parse_json(
     text: str | bytes, object_pairs_hook: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None
 ) -> Any:
-    """Return the value of a JSON text. `object_pairs_hook` is passed to `json.loads`. Raises ValueError if the text is
-    not JSON, and LimitExceededError if a limit is exceeded."""
+    """Return the value of a JSON text. Raises ValueError if the text is not JSON, and LimitExceededError if a limit is
+    exceeded."""
     try:
         value = json.loads(text, object_pairs_hook=object_pairs_hook)
     except RecursionError:
@@ -77,7 +74,7 @@ def is_too_deep(value: Any) -> bool:
 
 
 def read_toml_text(path: Path) -> str:
-    """Return the text of a TOML file. Raises OSError if the file cannot be opened, ValueError if it is not text."""
+    """Return the text of a TOML file. Raises OSError, or ValueError if it is not text."""
     with path.open("rb") as file:
         if os.fstat(file.fileno()).st_size > MAX_TOML_BYTES:
             raise LimitExceededError(f"it is larger than {MAX_TOML_BYTES >> 20} MiB")
@@ -89,8 +86,7 @@ def read_toml_text(path: Path) -> str:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return the content of a TOML text. Raises ValueError if it is not TOML, and LimitExceededError if a limit is
-    exceeded."""
+    """Return the values in a TOML text. Raises ValueError, or LimitExceededError if a limit is exceeded."""
     import tomllib  # lazy: most users have no settings file
 
     try:

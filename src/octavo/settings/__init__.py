@@ -84,8 +84,8 @@ class Settings:
     problems: tuple[str, ...] = ()
     """A sentence for each invalid setting."""
     location: Callable[..., str] = field(default=lambda *names: ".".join(names), compare=False, repr=False)
-    """Returns where a setting is set, for messages: an environment variable, or the file, line and name. The arguments
-    are the name, and the names inside a section."""
+    """Returns where a setting is set, such as the file, line and name. The arguments are the names of the setting and
+    its parts."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,7 @@ class SetValue:
 
 
 def error_in_words(error: Exception, *, is_own: bool = True) -> str:
-    """Return the message of an error. For a file or folder, the message also says what to do. `is_own` is False for a
-    path from the user."""
+    """Return an error message. For a file or folder, it says what to do. `is_own` is False for a path from the user."""
     if not isinstance(error, OSError) or error.errno is None or not error.strerror:
         return str(error)
     subject = f"Could not use {error.filename}: " if error.filename else ""
@@ -242,8 +241,7 @@ def _is_left_to_right_terminal(environ: Mapping[str, str]) -> bool:
 
 
 def _folders(environ: Mapping[str, str]) -> tuple[dict[str, Path], list[str]]:
-    """Return the folders from variables such as `OCTAVO_CONFIG_DIR`, else from the system, and a sentence for each
-    invalid path."""
+    """Return the folders by name, and a sentence for each invalid path."""
     chosen = {name: environ.get(f"OCTAVO_{name.upper()}_DIR", "") for name in _FOLDERS}
     if all(chosen.values()):
         return {name: Path(folder) for name, folder in chosen.items()}, []

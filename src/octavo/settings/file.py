@@ -15,7 +15,7 @@ from octavo.untrusted_input import parse_toml, read_toml_text
 
 FILE = "config.toml"
 _MAX_LINES = 300
-"""Maximum number of lines of a statement. A longer file with syntax errors is not used at all."""
+"""Maximum lines of a statement, and of a file with syntax errors."""
 
 
 class _Statement(NamedTuple):
@@ -49,8 +49,7 @@ class SettingsFile:
         self.values: Mapping[str, Any] = self._parse() if self.text else {}
 
     def line_of(self, *names: str) -> int:
-        """Return the line of a setting, such as `line_of("keys", "app.quit")`, else of its innermost table. 0 if there
-        is neither."""
+        """Return the line of a setting, such as `line_of("keys", "app.quit")`, else of its table, else 0."""
         if self._statements is None:
             self._statements = list(_read_statements(_lines_of(self.text)))
         for length in range(len(names), 0, -1):
@@ -95,8 +94,8 @@ class SettingsFile:
 
 
 def with_value(text: str, name: str, value: str) -> str:
-    """Return the text of a settings file with the TOML `value` for a setting outside all tables. Raises ValueError for
-    invalid TOML."""
+    """Return the settings file `text` with a new TOML `value` for a top-level setting. Raises ValueError for invalid
+    TOML."""
     lines = _lines_of(text)
     if (found := _find_setting(lines, name)) is not None:
         first, end = found
@@ -131,8 +130,7 @@ def _lines_of(text: str) -> list[str]:
 
 
 def _join_checked(lines: list[str], text: str, expected: Mapping[str, Any]) -> str:
-    """Return the changed lines as one text with the line ends of `text`. Raises ValueError if the result does not have
-    the `expected` values."""
+    """Return the changed text. Raises ValueError if its values are not `expected`."""
     changed = ("\r\n" if "\r\n" in text else "\n").join(lines)
     if parse_toml(changed) != expected:
         raise ValueError("the file is too complex for this command")
@@ -140,8 +138,7 @@ def _join_checked(lines: list[str], text: str, expected: Mapping[str, Any]) -> s
 
 
 def _find_setting(lines: list[str], name: str) -> tuple[int, int] | None:
-    """Return the index of the first line of a setting outside all tables, and the index after its last line. None
-    without the setting."""
+    """Return the start and end of a top-level setting."""
     return next(
         (
             (each.start, each.end)
@@ -220,8 +217,7 @@ def _names_in(parsed: Any) -> Iterator[str]:
 
 
 def _remove_statement(lines: list[str], number: int, statements: list[_Statement]) -> None:
-    """Replace the lines of the statement at index `number` by empty lines. For the header of a table, replace the whole
-    table."""
+    """Empty the lines of a statement, or of a whole table."""
     is_header, is_inside = _is_header(lines[number]), False
     for first, end, _ in statements:
         if first == number or (is_inside and not _is_header(lines[first])):
@@ -232,12 +228,11 @@ def _remove_statement(lines: list[str], number: int, statements: list[_Statement
 
 
 MAX_NAME_LENGTH = 40
-"""Maximum number of characters in a name that the user chooses, and in a value that a message quotes."""
+"""Maximum number of characters in a name from the user, and in a quoted value."""
 
 
 class InvalidValueError(ValueError):
-    """A value is invalid. The message is the rest of a sentence that starts with the setting, such as `must be a
-    number`."""
+    """A value is invalid. The message is a phrase such as `must be a number`."""
 
     def __init__(self, why: str, suggestion: str = "") -> None:
         """`suggestion` is a sentence with the most similar valid value, or empty."""
@@ -246,8 +241,7 @@ class InvalidValueError(ValueError):
 
 
 ReportIgnored = Callable[..., None]
-"""Reports an ignored part of a setting. Called with the reason and the names of the part. `result` says what Octavo
-does instead."""
+"""Reports an ignored part of a setting, with the reason and its names. `result` says what Octavo does instead."""
 
 
 def did_you_mean(word: str, names: Collection[str]) -> str:
@@ -292,7 +286,7 @@ _KEYS = (
 
 
 def why_not_keys(keys: object) -> str:
-    """Return why `keys` is not a text such as `d,ctrl+d`, as the end of a sentence. Empty if `keys` is valid."""
+    """Return why `keys` is not a text such as `d,ctrl+d`, as a phrase. Empty if `keys` is valid."""
     if not (isinstance(keys, str) and keys.strip() and keys.isprintable() and len(keys) < 100):
         return f"must be a key, such as d or ctrl+d, not {quoted(keys)}"
     unknown = next((key for key in map(str.strip, keys.split(",")) if not is_key(key)), None)

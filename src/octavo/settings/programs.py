@@ -14,8 +14,7 @@ from octavo.settings.file import MAX_NAME_LENGTH, InvalidValueError, ReportIgnor
 HookEvent = Literal["inbox-row", "review-requested", "new-reply", "changes-requested", "outdated", "merged"]
 EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
 HOOK_PLACEHOLDERS = ("{ref}", "{url}", "{kind}", "{space}")
-"""Placeholders that Octavo replaces in the command of a hook. A placeholder must be a whole argument, or the part of
-an argument after `=`."""
+"""Placeholders in the command of a hook. A placeholder is an argument, or its part after `=`."""
 _CODE_OPTIONS = ("-c", "-e", "--eval")
 """Options after which many programs run their argument as code."""
 _HOOK_FIELDS = ("on", "command")
@@ -37,8 +36,7 @@ LINTER_PLACEHOLDERS = ("{file}", "{path}", "{folder}", "{output}")
 _MAX_LINTERS = 20
 _MAX_ARGUMENTS, _MAX_ARGUMENT_LENGTH = 50, 1000
 _MASKED_BY_DEFAULT = ("vale", "lines", "checkstyle")
-"""Formats of linters for prose. Without the setting `mask`, these linters get spaces in place of tags, which other
-linters would report."""
+"""Formats of linters for prose, which by default do not get tags."""
 _LINTER_FIELDS = ("name", "command", "format", "columns", "folder", "mask", "spaces", "auto", "env", "blocks")
 _OWN_PREFIX = re.compile(r"OCTAVO_", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -55,8 +53,7 @@ def _valid_sections(
     problems_in: Callable[[Section], Iterator[tuple[str, str]]],
     id_of_name: Callable[[str], str] = str,
 ) -> Iterator[Section]:
-    """Yield the valid sections, and report the others. `problems_in` yields each invalid field and why. Names need
-    different ids. Raises InvalidValueError."""
+    """Yield up to `max_count` valid sections, and report the others. Raises InvalidValueError."""
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise InvalidValueError(f"must be written as [[{kind}]], with two brackets")
     names: dict[str, str] = {}
@@ -296,6 +293,5 @@ def _is_line(value: object) -> bool:
 
 
 def _is_allowed(variable: str) -> bool:
-    """Return whether a linter can get an environment variable. A linter gets no variables of Octavo, because one of
-    them has the API key."""
+    """Linters get no variables of Octavo, because one has the API key."""
     return bool(_VARIABLE.fullmatch(variable)) and not _OWN_PREFIX.match(variable)

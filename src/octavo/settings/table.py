@@ -85,8 +85,7 @@ class Setting(Generic[V]):
     about: str
     """The effect of the setting, without full stop."""
     validate: Callable[[Any, ReportIgnored], V]
-    """Returns the value to use. Raises InvalidValueError for an invalid value, and reports each invalid part of a
-    section."""
+    """Returns the value to use. Raises InvalidValueError. Reports each invalid part of a section."""
     example: str
     """A valid value, as in TOML."""
     choices: tuple[str, ...] = ()
@@ -161,8 +160,7 @@ def _replies(value: Any, report_ignored: ReportIgnored) -> tuple[str, ...]:
 
 
 def _certificates(value: Any, report_ignored: ReportIgnored) -> Path:
-    """Return the path even if the file is missing, so that Octavo refuses to connect instead of connecting without the
-    certificates."""
+    """Return the path even if the file is missing. Octavo then refuses to connect."""
     if not isinstance(value, str):
         raise InvalidValueError(f"must be the path to a certificate file, not {quoted(value)}")
     path, is_there = Path(value), False
@@ -197,7 +195,7 @@ def _inbox(value: Any, report_ignored: ReportIgnored) -> tuple[InboxFilter, ...]
 
 
 def _filter_problems(section: object) -> Iterator[tuple[str, str]]:
-    """Yield the name of each invalid condition of an inbox filter, and why. The name is empty for the whole filter."""
+    """Yield each invalid condition and why. Its name is empty for the filter."""
     condition_names = "reasons, space, and words"
     if not isinstance(section, dict):
         yield "", f"must be a section with one or more of the conditions {condition_names}"
