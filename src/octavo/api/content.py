@@ -386,8 +386,10 @@ ContentEdit = Annotated[
 
 
 class Edit(Operation[SafeJson], post="{content}", success=200, query=("compat",)):
-    """Edit a change request with up to 50 changes in one new revision: all or none. Servers without this operation
-    respond with 404. With `compat=False`, the response is `{changeRequest, changes, insertedFiles}`."""
+    """Edit a change request with up to 50 changes, all or none, in one new revision.
+
+    Servers without this operation respond with 404. With `compat=False`, the response is
+    `{changeRequest, changes, insertedFiles}`."""
 
     at: ChangeRequestRef
     changes: tuple[ContentEdit, ...] = Field(min_length=1, max_length=50)
