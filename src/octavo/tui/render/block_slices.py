@@ -51,8 +51,7 @@ def cells_by_column(rows: Sequence[Block]) -> list[list[Block | None]]:
 
 
 SLICE_COST = 6000
-"""Approximate cost of rendering a slice. One ASCII character of a paragraph costs 1. A block that costs more than twice
-this is split."""
+"""Approximate cost of rendering a slice. An ASCII character of a paragraph costs 1."""
 _BLOCK_COST, _ROW_COST, _NON_ASCII_COST = 60, 90, 4
 _NESTING_FACTOR = 9 / 8
 """Factor for the cost of children, because each slice renders their container again."""
@@ -62,7 +61,7 @@ _LONGEST_WORD = 3000
 """A word with fewer characters is never split."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _CELL_GROUP_SIZE = 6
-"""The number of cards or images in a slice is a multiple of this, so that rows of 1, 2 or 3 of them are whole."""
+"""Slices have a multiple of this number of cells. Divisible by 2 and 3, so that rows are whole."""
 _LINE_BREAK = re.compile(r"\\\\(?:\[[^\]]*\])?")
 LONGEST_DIAGRAM = 6000
 """Maximum number of characters of a diagram source that is drawn."""
@@ -75,7 +74,7 @@ class SliceBounds(NamedTuple):
     start: int
     """Index of the first child or row in the slice."""
     previous: Block | None = None
-    """Child just above the slice. None at the start of the block, or if the slice begins inside a child."""
+    """Child just above the slice. None if the slice begins inside a child, or at the start of the block."""
     is_first: bool = False
     is_last: bool = False
     is_partial_row: bool = False
@@ -109,13 +108,13 @@ def has_end(block: Block) -> bool:
 
 
 def first_index(block: Block) -> int:
-    """Return the index of the first child or row of a slice in its whole block. 0 if `block` is not a slice."""
+    """Return the index of the first child of a slice in its whole block. 0 for other blocks."""
     bounds = slice_bounds(block)
     return 0 if bounds is None else bounds.start
 
 
 def child_above(block: Block) -> Block | None:
-    """Return the child just above a slice. None at the start of the block, or if `block` is not a slice."""
+    """Return the child just above a slice. None if there is none."""
     bounds = slice_bounds(block)
     return None if bounds is None else bounds.previous
 
@@ -145,8 +144,7 @@ def text_cost(runs: Sequence[Run]) -> int:
 
 
 def split_block(block: Block, limit: float = SLICE_COST) -> Iterator[Block]:
-    """Yield slices of a block that cost about `limit` each, or the block itself if it is not long. A slice is a block
-    with some of the children, rows or words of the whole block."""
+    """Yield slices of a block that cost about `limit` each. Yield the whole block if it is short or cannot be split."""
     if not is_long(block, limit):
         yield block
         return
@@ -204,8 +202,7 @@ def _split_cells(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_tabs(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of a block with tabs. Slice number n has slice number n of each tab, because only the selected tab
-    is visible."""
+    """Yield slices of a block with tabs. Each slice has a part of each tab."""
     empty_tabs = [tab._replace(children=()) for tab in block.children]
     for tab_slices in zip_longest(*(split_block(tab, limit / _NESTING_FACTOR) for tab in block.children)):
         tabs = [tab_slice or empty for tab_slice, empty in zip(tab_slices, empty_tabs, strict=True)]
@@ -213,8 +210,7 @@ def _split_tabs(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_rows(table: Block, limit: float) -> Iterator[Block]:
-    """Yield slices with some rows of a table. Merged cells are split first, because a cell may begin in an earlier
-    slice."""
+    """Yield slices with some rows of a table, without merged cells."""
     for piece in _split_children(unmerge_cells(table), limit):
         bounds = slice_bounds(piece)
         assert bounds is not None, "the block must be a slice of another block"
@@ -224,8 +220,7 @@ def _split_rows(table: Block, limit: float) -> Iterator[Block]:
 
 
 def unmerge_cells(table: Block) -> Block:
-    """Return a table in which no cell spans several rows. If any cell does, all merged cells are split: the first part
-    keeps the content, and the other parts are empty."""
+    """Return a table without cells that span several rows. Only the first part of a split cell has content."""
     if not any("rowspan" in cell.attrs for row in table.children for cell in row.children if cell.attrs):
         return table
     lines = zip(table.children, cells_by_column(table.children), strict=True)
@@ -286,8 +281,7 @@ def _split_captioned(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
-    """Yield inline text in parts that cost about `limit` to render. A part ends at a space, or inside a very long
-    word."""
+    """Yield inline text in parts that cost about `limit` to render."""
     part: list[Run] = []
     room = int(limit)
     for run in runs:
@@ -306,16 +300,13 @@ def _split_runs(runs: Sequence[Run], limit: float) -> Iterator[tuple[Run, ...]]:
 
 
 def split_text(text: str) -> Iterator[str]:
-    """Yield a long text in parts that cost about as much to render as a slice of a paragraph."""
+    """Yield a long text in parts that cost about `SLICE_COST` each."""
     for runs in _split_runs([Run(text)], SLICE_COST):
         yield runs[0].text
 
 
 def _part_end(text: str, limit: int, longest_word: int) -> tuple[int, int] | None:
-    """Return the end of the first part of `text` and the start of the next part. None if the text is too short to
-    split.
-
-    The part ends at the first space among the `longest_word` characters after index `limit`, else at `limit`."""
+    """Return the end of a part and the start of the next. None if `text` is too short."""
     end = text.find(" ", limit, limit + longest_word)
     if end >= 0:
         return end, end + 1
@@ -425,8 +416,7 @@ _log = logging.getLogger(__name__)
 
 
 def run_guarded(compute: Callable[[], T], fallback: Callable[[], T]) -> T:
-    """Return the result of `compute`. If it raises an exception other than `MemoryError`, log the exception and return
-    the result of `fallback`."""
+    """Return the result of `compute`, or of `fallback` if `compute` raises. `MemoryError` is not caught."""
     try:
         return compute()
     except MemoryError:
@@ -442,7 +432,7 @@ def block_source(source: str, block: Block) -> str:
 
 
 def render_failed_block(block: Block, source_of: Callable[[Block], str], styles: Styles, width: int) -> list[Line]:
-    """Render a box with the kind of a block and its source. Without a source, the box has the text of the block."""
+    """Render a box with the kind and the source of a block. Without a source, the box has its text."""
     text = run_guarded(lambda: source_of(block) or block.plain(), lambda: "")[:_LONGEST_SOURCE]
     rows = flatten_emoji(text).expandtabs(4).split("\n")
     lines = [Line(part) for row in rows[:_MOST_SOURCE_LINES] for part in wrap([Piece(row, styles.text)], width - 4)]

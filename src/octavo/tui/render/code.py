@@ -43,7 +43,7 @@ class CodeSize(NamedTuple):
     longest: int
     """Width in cells of the longest row."""
     note_widths: Mapping[int, int]
-    """Width in cells of each row that has a note, without the mark of the note, by row number."""
+    """Width in cells of each row with a note, by row number. The mark of the note is not included."""
 
 
 _sizes: RecentResults[Block, CodeSize] = RecentResults()
@@ -134,8 +134,7 @@ def is_code_collapsed(block: Block, row_count: int, folds: Folds) -> bool:
 
 
 def code_size(block: Block) -> CodeSize:
-    """Return the size of a long code block. Only rows that have notes or seem widest are measured. Cached, because
-    measuring 100,000 rows takes as long as painting a frame."""
+    """Return the size of a long code block. The result is cached."""
     if (cached := _sizes.get(block)) is not None:
         return cached
     rows = block.text.expandtabs(4).split("\n")
@@ -174,8 +173,7 @@ def wrap_code(pieces: list[Piece], width: int, styles: Styles) -> list[list[Piec
 
 
 def code_tokens(context: LayoutContext, block: Block) -> Tokens | None:
-    """Return the tokens of each row of a code block. None if the styles have no colors, or if the tokens are not loaded
-    yet."""
+    """Return the tokens of each row of a code block. None if they are not loaded, or without colors."""
     if context.styles.is_monochrome or context.deferred is None or context.deferred.tokens is None:
         return None
     code = code_query(str(block.attrs.get("language") or ""), whole_block(block).text)
@@ -245,8 +243,7 @@ def _without_tabs(tokens: Tokens) -> Tokens:
 
 
 def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a prompt: its description, and its text if it is expanded. A partly expanded prompt has at most
-    `COLLAPSED_LINES` lines of text."""
+    """Render the description of a prompt, and its text if it is expanded."""
     styles, glyphs = context.styles, context.styles.glyphs
     description = flatten_emoji(" ".join(str(block.attrs.get("description") or "Prompt").split()))
     is_open = context.folds.opened.get(block.key, block.attrs.get("expanded", "partial") != "hidden")

@@ -42,8 +42,7 @@ from octavo.tui.widgets.short_texts import plural
 
 @dataclass(frozen=True)
 class PageComparison:
-    """Two versions of a page and their differences. `compare` and the first use of `hunks` are slow, so call them in a
-    thread."""
+    """Two versions of a page and their differences. `compare` and `hunks` are slow: call them in a thread."""
 
     diff: Diff
     old: Document
@@ -65,7 +64,7 @@ class PageComparison:
         return max(len(self.old.source), len(self.new.source))
 
     def find(self, key: str) -> Block | None:
-        """Return the block with `key` in the new version, else in the old one. None if there is no such block."""
+        """Return the block with `key` in the new version, else in the old one. None if there is none."""
         return self._blocks_by_key.get(key)
 
     def has_same_texts(self, other: PageComparison) -> bool:
@@ -153,7 +152,7 @@ def source_units(lines: Sequence[LineChange], change_number: int) -> Iterator[Di
 
 
 def _entry_slices(block: Block) -> Iterator[Block]:
-    """Return the slices of an added or removed block. Each tab is split alone, because a diff shows all tabs."""
+    """Return the slices of an added or removed block. Each tab is split alone."""
     if block.kind != "tabs" or not is_long(block):
         return cached_slices(block)
     return (piece for tab in block.children for piece in cached_slices(block._replace(children=(tab,))))
@@ -207,8 +206,7 @@ def _slice_entry(entry: ChangedBlock | MovedBlock, old: Block | None, new: Block
 
 
 def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterator[Entry]:
-    """Yield a table change in parts with at most `_MOST_TABLE_ROWS` rows. A long row becomes a removal and an
-    addition."""
+    """Yield a table change in parts of at most `_MOST_TABLE_ROWS` rows."""
     rows: list[Entry] = []
 
     def part() -> Entry:
@@ -234,8 +232,7 @@ def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterat
 
 
 def _versions_of(row: Entry) -> tuple[Block | None, Block | None]:
-    """Return the old and the new version of a row at its position in a changed table. None for a version that does not
-    have the row there."""
+    """Return the old and the new version of a row. None where it is missing."""
     match row:
         case ChangedBlock(old=old, new=new):
             return old, new
@@ -278,8 +275,8 @@ def _split_equal_part(word: TextPart) -> Iterator[TextPart]:
 
 
 def changes_with_context(lines: Sequence[LineChange]) -> Iterator[LineChange]:
-    """Yield the changed lines and `CONTEXT_LINES` unchanged lines around each change. A `LineChange` with a number in
-    `omitted` replaces that many lines."""
+    """Yield changed lines and `CONTEXT_LINES` unchanged lines around them. `LineChange.omitted` counts the lines that
+    it replaces."""
     last_unchanged: deque[LineChange] = deque()
     omitted, unchanged_count = 0, CONTEXT_LINES
     for line in lines:
@@ -342,7 +339,7 @@ def cached_slices(block: Block) -> Iterator[Block]:
 
 
 _CLIPPED_LINES = 3
-"""Number of visible lines of an unchanged block next to a change. A block with one more line is shown whole."""
+"""Number of visible lines of an unchanged block next to a change."""
 _PROSE_KINDS = frozenset({"paragraph", "heading", "item", "task", "list", "quote"})
 """Kinds of blocks that are clipped to a few lines next to a change."""
 _UNNAMED_KINDS = UNMARKED_CONTAINERS | {"document", "column", "figure", "footnotes"}
@@ -387,8 +384,7 @@ class UnchangedRange(NamedTuple):
         return PlacedUnit(unit, self.section_paths[bisect_right(self.starts, position) - 1], self.container, True)
 
     def visible_units(self, context_size: ContextSize) -> Iterator[PlacedUnit | CollapsedBlocks]:
-        """Yield units for expanded blocks and for the blocks near both ends of the range. `CollapsedBlocks` replace the
-        others."""
+        """Yield units for expanded blocks and blocks near both ends. `CollapsedBlocks` replace the others."""
         count = len(self.new_blocks)
         # `collapse_unchanged` needs two more blocks: it never collapses a single block of prose.
         edge = context_size.blocks + 2
@@ -416,8 +412,7 @@ class CollapsedBlocks(NamedTuple):
 
 
 def container_name(block: Block) -> str:
-    """Return the display name of a container. Empty for kinds without a useful name, such as list items, columns and
-    figures."""
+    """Return the display name of a container. Empty for kinds such as list items and columns."""
     if block.kind in _UNNAMED_KINDS:
         return ""
     attribute_names = _NAME_ATTRIBUTES.get(block.kind, ("title", "date"))
@@ -433,8 +428,7 @@ def container_name(block: Block) -> str:
 
 
 def block_summary(block: Block) -> str:
-    """Return a line that identifies a block: the method and path of an operation, else the text of the block, else the
-    name of its first file, else its own name or kind."""
+    """Return a line that identifies a block, such as `GET /pets`, its text, its file or its name."""
     if text := _operation_name(block) or " ".join(block.plain().split()):
         return text
     files = (file_name(str(each.attrs["src"])) for each in block.walk() if each.attrs.get("src"))
@@ -442,8 +436,7 @@ def block_summary(block: Block) -> str:
 
 
 def _operation_name(block: Block) -> str:
-    """Return the method and path of an operation, such as `GET /pets`, or the names of a webhook or of schemas. Empty
-    for other blocks."""
+    """Return the name of an API block, such as `GET /pets`. Empty for other blocks."""
     attrs = block.attrs
     if block.kind not in ("openapi", "api-method"):
         return ""
@@ -453,15 +446,15 @@ def _operation_name(block: Block) -> str:
 
 
 def title_heading(block: Block) -> Block | None:
-    """Return the heading with which a container begins, such as the title of a step. None if there is none."""
+    """Return the heading with which a container begins. None if there is none."""
     return block.children[0] if block.children and block.children[0].kind == "heading" else None
 
 
 def collapse_unchanged(
     items: Iterable[PlacedUnit | UnchangedRange], context_size: ContextSize, title: str = ""
 ) -> Iterator[DiffUnit]:
-    """Yield the units that are shown for a page. A `fold` unit replaces collapsed blocks. A `label` unit names each new
-    container. `title` is the name of the top level."""
+    """Yield the units shown for a page. A `fold` replaces collapsed blocks. A `label` names each new container. `title`
+    names the top level."""
     placed: list[PlacedUnit | CollapsedBlocks] = []
     for item in items:
         if isinstance(item, PlacedUnit):
@@ -520,8 +513,7 @@ def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: C
 
 
 def _distances_below_changes(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
-    """Return how many blocks each unit is below the last change. 0 for a change, and very many before the first
-    change."""
+    """Return how many blocks each unit is below the last change."""
     distances: list[int] = []
     distance = 1 << 30
     for each in placed:
@@ -536,8 +528,7 @@ def _distances_below_changes(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> 
 
 
 def _show_single_blocks(placed: Sequence[PlacedUnit | CollapsedBlocks], limits: list[int | None]) -> list[int | None]:
-    """Return `limits`, with `_CLIPPED_LINES` for each single collapsed block of prose. A line that replaces it would
-    take as much space."""
+    """Return `limits` with `_CLIPPED_LINES` for each single collapsed block of prose."""
     shown_limits = list(limits)
     for index, each in enumerate(placed):
         is_single = limits[index] is None and None not in (

@@ -36,8 +36,7 @@ class ConflictView:
 
     name: str
     key: str
-    """Key of the conflict at this place. Moved text has its conflict at two places, with different keys and the same
-    `name`."""
+    """Key of the conflict at this place. Moved text has two places with different keys."""
     kind: str
     base: Document | None
     """Common base of both sides. None if it is unknown."""
@@ -48,12 +47,11 @@ class ConflictView:
     heading: str = ""
     """Title of the section that the conflict is in."""
     side_at_place: int | None = None
-    """For moved text, the version that has the text at this place: base (0), main (1) or change request (2). None for
-    other conflicts."""
+    """Version that has moved text here: base (0), main (1) or change request (2). Else None."""
     is_merged_by_default: bool = False
     """True if the merge by words is used until the user chooses a side."""
     moved_to_title: str = ""
-    """Title of the page that main moved the text to. Empty if main did not move the text to another page."""
+    """Title of the page to which main moved the text. Empty if there is none."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +63,7 @@ class PageConflict:
     description: str
     """Sentences that say what each side changed."""
     effects: tuple[str, str] = ("", "")
-    """Sentences that say what choosing main does, and what choosing the change request does. Empty if there is no
-    choice."""
+    """What choosing main does, and what choosing the change request does. Empty without a choice."""
     is_merged_by_default = False
     kind = "page"
 
@@ -92,10 +89,8 @@ def prepare_conflicts(
     stored_name: Callable[[str], str] = str,
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[ConflictView | UnconflictedText, ...]:
-    """Return the conflicts of a page and the text between them, sanitized for display. Slow: call it in a thread.
-
-    `main` is the text of the page in main, if it is known. `stored_name` returns the key in `choices` for the name of a
-    conflict. `titles` has the titles of pages to which main moved text, by id."""
+    """Return the conflicts of a page and the text between them. Slow: call it in a thread. `stored_name` returns the
+    key in `choices` of a conflict. `titles` has page titles by ID."""
     text_with_main, lines = _text_with_main(page)
     comparison = compare(safe_text(text_with_main if main is None else main), safe_text(text_with_main))
     headings = [(block.lines[0], plain_text(block.runs)) for block in comparison.new.blocks if block.kind == "heading"]
@@ -141,7 +136,7 @@ def parse_safely(text: str) -> Document:
 
 
 def _text_with_main(page: MergedPage) -> tuple[str, list[int]]:
-    """Return the page with the text of main in all conflicts, and the line at which each conflict begins."""
+    """Return the page with the text of main in all conflicts, and their first lines."""
     text, line = "", 0
     line_of: dict[Conflict, int] = {}
     for text_part, conflict in page.fragments_of_main():
@@ -188,8 +183,7 @@ def _unconflicted_text(units: Sequence[DiffUnit]) -> Iterator[UnconflictedText]:
 
 
 def _first_line(unit: DiffUnit) -> int | None:
-    """Return the line of the new text at which a unit begins. None if only the old text has the unit, and for later
-    slices of a block."""
+    """Return the line of the new text at which a unit begins, or None."""
     if unit.slice_number > 1:
         return None
     match unit.entry:
@@ -217,7 +211,7 @@ _NUMBER_WIDTH = 5
 
 
 _SIDE_LINES = 160
-"""Maximum number of lines of each side and of the result, because all of them are rendered in one step."""
+"""Maximum number of lines of each side and of the result."""
 _KINDS = {
     "row": "table row",
     "cell": "table cell",
@@ -272,8 +266,7 @@ def labelled_rule(
 def render_conflict(
     context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, numbering: tuple[int, int], width: int
 ) -> list[Line]:
-    """Render a conflict: its result, then its sides. `numbering` is the number of the conflict and the count, such as
-    `(2, 5)`."""
+    """Render the result and the sides of a conflict. `numbering` is its number and the count, such as `(2, 5)`."""
     subject = [_KINDS[conflict.kind]] if conflict.kind in _KINDS else []
     if conflict.side_at_place is not None:
         subject.append(f"position in {('base', *decision.side_names)[conflict.side_at_place]}")
@@ -426,8 +419,7 @@ def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list
 
 
 def _against_base(piece: Piece) -> Piece:
-    """Return a decoration such as `3 unchanged lines` as `3 lines unchanged from the base`. Other pieces stay the
-    same."""
+    """Return `3 unchanged lines` as `3 lines unchanged from the base`."""
     return (
         piece._replace(text=_UNCHANGED_COUNT.sub(r"\1 \2 unchanged from the base", piece.text))
         if piece.is_decoration
@@ -436,8 +428,7 @@ def _against_base(piece: Piece) -> Piece:
 
 
 def _result_lines(context: LayoutContext, conflict: ConflictView, decision: ConflictDecision, width: int) -> list[Line]:
-    """Return the text that will be saved, with its differences from main marked. Before a choice, return the keys to
-    choose with, and the suggested merge if there is one."""
+    """Return the text to save with its changes, or the keys to choose with."""
     styles, choice = context.styles, decision.choice
     lines: list[Line] = []
     edit = [("e", "edit")] if conflict.kind != FIELDS else []

@@ -37,8 +37,7 @@ _CAPACITY = 12
 
 
 class RecentResults(Generic[Owner, Result]):
-    """Cache of results for recent objects, compared by identity: comparing two pages by value takes as long as reading
-    them."""
+    """Cache of results for recent objects. Objects are compared by identity."""
 
     def __init__(self) -> None:
         self._results: dict[int, tuple[Owner, Result]] = {}
@@ -81,10 +80,8 @@ BATCH_SECONDS = 0.05
 
 
 class AsyncCache(Generic[K, V]):
-    """Cache of results that are loaded in the background.
-
-    `get` records the keys that have no result yet. When their block is visible, the pane passes these keys to `request`
-    and calls `load_requested`."""
+    """Cache of results that load in the background. `get` records missing keys. Pass these to `request`, then call
+    `load_requested`."""
 
     def __init__(self, load: Callable[[K], Awaitable[V | None]], capacity: int = 200) -> None:
         self._load = load
@@ -96,7 +93,7 @@ class AsyncCache(Generic[K, V]):
         self.missing: list[K] = []
         """Keys that `get` did not find since the last `DeferredContent.take_missing`."""
         self.original: AsyncCache[K, V] | None = None
-        """The cache of which this cache is a copy. It loads the missing keys. None if this is no copy."""
+        """The cache from which this one was copied. It loads the missing keys. None if this is no copy."""
 
     @property
     def has_requests(self) -> bool:
@@ -104,8 +101,7 @@ class AsyncCache(Generic[K, V]):
         return bool(self._requested)
 
     def get(self, key: K) -> V | None:
-        """Return the result for `key`. None if there is no result. If the key is not loaded yet, add it to
-        `missing`."""
+        """Return the result for `key`, or None. If `key` is not loaded yet, add it to `missing`."""
         with suppress(KeyError):
             value = self._results[key]
             self._results.move_to_end(key)
@@ -114,7 +110,7 @@ class AsyncCache(Generic[K, V]):
         return None
 
     def for_background_thread(self) -> AsyncCache[K, V]:
-        """Return a copy for use in the background thread. It has the same results, but its own list of missing keys."""
+        """Return a copy with the same results, but its own list of missing keys."""
         other = copy(self)
         other.missing, other.original = [], self
         return other
@@ -155,8 +151,7 @@ def _result_or_raise(result: V | BaseException | None) -> V | None:
 
 
 Tokens = list[list[tuple[str, str]]]
-"""Kind and text of the tokens of each line. Kinds: keyword, string, number, comment, name, heading, removed, added, and
-the empty string."""
+"""Kind and text of the tokens of each line. Kinds are words such as `keyword`, or empty."""
 
 LONGEST_LINE, LONGEST_CODE = 2_000, 60_000
 _ALIASES = {
@@ -242,7 +237,7 @@ def tokenize(language: str, code: str) -> Tokens | None:
 
 
 class ThumbnailQuery(NamedTuple):
-    """Thumbnail to load: the link to its image, the space that the link is in, and the maximum size in cells."""
+    """The image of the link `target` in `page`, with its maximum size in cells."""
 
     page: ContentRef
     target: links.Target
@@ -293,8 +288,7 @@ class OperationLayout(NamedTuple):
 
 @dataclass
 class DeferredContent:
-    """Content of a page that is loaded after the first paint, with one cache for each kind. None for kinds that are
-    never loaded."""
+    """Content of a page that is loaded after the first paint. A cache that is None loads nothing."""
 
     tokens: AsyncCache[CodeQuery, Tokens] | None = field(default_factory=lambda: AsyncCache(highlight_code))
     """Tokens of code blocks, for syntax highlighting."""
@@ -313,14 +307,13 @@ class DeferredContent:
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
     """Titles of link targets that are not in the page tree."""
     targets: LinkTargets | None = None
-    """Targets of the links of the page, with the titles from the page tree. Other titles come from `titles`."""
+    """Targets of the links of the page. `titles` has the titles that are not in the page tree."""
 
     def __iter__(self) -> Iterator[AsyncCache[Any, Any]]:
         return (cache for cache in vars(self).values() if isinstance(cache, AsyncCache))
 
     def for_background_thread(self) -> DeferredContent:
-        """Return a copy for use in the background thread. It has the same content, but its own lists of missing
-        keys."""
+        """Return a copy with the same content, but its own lists of missing keys."""
         other = copy(self)
         for name, cache in vars(self).items():
             if isinstance(cache, AsyncCache):
@@ -397,8 +390,7 @@ class LinkTitle(NamedTuple):
 
 
 class TitleQuery(NamedTuple):
-    """A query for the title of a link target. `page_ref` is the space, change request or revision that contains the
-    link."""
+    """A query for the title of a link target. `page_ref` contains the link."""
 
     page_ref: ContentRef
     target: links.Target
@@ -413,7 +405,7 @@ class LinkContext:
     page_ref: ContentRef
     origins: tuple[str, ...] = ()
     is_folder: bool = False
-    """True for a local folder. Links to targets outside a folder are shown as not available, not as broken."""
+    """True for a local folder. Targets outside are then shown as not available, not as broken."""
 
     @cached_property
     def pages(self) -> dict[str, Page]:
@@ -429,8 +421,7 @@ class LinkContext:
         return links.SpaceIndex(pages, frozenset(self.pages), None, self.page_ref.space_id, self.origins)
 
     def page_path(self, page_id: str) -> str:
-        """Return the path from which the relative links of a page are resolved. Empty if the page is not in the
-        tree."""
+        """Return the path for resolving the relative links of a page. Empty if the page is not in the tree."""
         page = self.pages.get(page_id)
         if page is None:
             return ""
@@ -456,7 +447,7 @@ class LinkTargets:
         self._resolved: dict[str, links.Target] = {}
 
     def with_titles(self, titles: AsyncCache[TitleQuery, LinkTitle] | None) -> LinkTargets:
-        """Return a copy that takes titles from another cache. If this object loads no titles, the copy loads none."""
+        """Return a copy with another title cache. If this object loads no titles, neither does the copy."""
         return LinkTargets(self.context, self.page_id, titles if self._titles is not None else None, self._space_title)
 
     def resolve(self, href: str) -> links.Target:
@@ -466,7 +457,7 @@ class LinkTargets:
         return self._resolved[href]
 
     def title_of(self, href: str) -> LinkTitle | None:
-        """Return the title of the target of `href`. None if it has none, or if it is not loaded yet."""
+        """Return the title of the target of `href`. None if there is none, or not loaded yet."""
         match self.resolve(href):
             case links.BrokenLink(is_outside_tree=True) if self.context.is_folder:
                 return LinkTitle(location=NOT_AVAILABLE_OFFLINE)
@@ -502,13 +493,12 @@ class LinkTargets:
         return LinkDestination.BROKEN if title.problem else LinkDestination.PAGE
 
     def text_of(self, runs: tuple[Run, ...]) -> str:
-        """Return the text of runs. A link that only shows its URL has the title of its target instead."""
+        """Return the text of runs. A link that only shows its URL has the title of its target."""
         return "".join([run.text if run.link is None else self.replacement_text(run) or run.text for run in runs])
 
     def replacement_text(self, run: Run, *, is_whole_link: bool = True) -> str | None:
-        """Return the title of the target in place of a link text that only repeats the URL. None to keep the text.
-
-        For a broken link without a text, return the problem. `is_whole_link` is False if the link has other text."""
+        """Return the title or problem that replaces a link text. None to keep the text. `is_whole_link` is False for a
+        part of a link."""
         address = run.link or ""
         if (
             run.kind not in ("text", "mention", "code")
@@ -525,15 +515,14 @@ class LinkTargets:
 
 
 def app_origins(page: Page | None) -> tuple[str, ...]:
-    """Return the origin of the platform's app, such as `https://app.gitbook.com`, from the URL of a page. Empty if the
-    page has no URL in the app."""
+    """Return the origin of the platform, such as `https://app.gitbook.com`. Empty if the page has no URL there."""
     app = page.urls.app if page is not None else None
     scheme, found, rest = (app or "").partition("://")
     return (f"{scheme}://{rest.partition('/')[0]}",) if found else ()
 
 
 def repeats_address(run: Run) -> bool:
-    """Return True if a link text is only the URL, path or file name of the link, or says nothing, such as `mention`."""
+    """Return True if a link text only repeats its URL, path or file name. Also True for texts such as `mention`."""
     text, address = run.text.strip(), run.link or ""
     if not text or text in _MEANINGLESS_TEXTS:
         return bool(address)

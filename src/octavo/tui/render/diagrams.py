@@ -21,7 +21,7 @@ from octavo.untrusted_input import parse_json
 MOST_SECONDS, MOST_MEMORY_BYTES, MOST_OUTPUT_BYTES = 3.0, 512 << 20, 1 << 20
 TALLEST, WIDEST = 400, 2_000
 _HEAD_ROWS = 3
-"""Number of rows at the top of a drawing that are searched for its first box. Blank rows do not count."""
+"""How many rows are searched for the first box, without blank rows."""
 
 _SIDEWAYS = re.compile(r"(?:graph|flowchart)\s+(?:LR|RL)\b")
 _STROKES = re.compile(r"([\u2190-\u21ff\u2500-\u25ff]+(?: *[\u2190-\u21ff\u2500-\u25ff]+)*)")
@@ -66,8 +66,8 @@ async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
 
 
 def parse_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
-    """Yield the lines of each drawing in the output of the child process. Stops at malformed output. Drawings that are
-    too large are left out."""
+    """Yield the lines of each drawing in `output`. Drawings that are too large are left out. Stops at malformed
+    output."""
     for row in output.split(b"\n")[:-1]:
         try:
             drawing = parse_json(row)
@@ -98,7 +98,7 @@ def _render_drawing(
     styles = context.styles
     sizes = [max(map(cells, lines)) for lines in drawings]
     room = context.max_width(width) - 4
-    # The widest drawing is first. If none fits, the third is shown: it is narrow but breaks no words.
+    # The widest is first. If none fits, the narrow third breaks no words.
     best = next((index for index, size in enumerate(sizes) if size <= room), min(2, len(sizes) - 1))
     lines, drawing_width = drawings[best], sizes[best]
     box_width = max(width, min(room, drawing_width) + 4)
@@ -160,7 +160,7 @@ _LONG_ARROW = re.compile(
 )
 """Pattern for labels, and for arrows that are longer than necessary."""
 _GROUP = re.compile(r'^([ \t]*subgraph[ \t]+(?:[^\s\["]+(?=\[))?)(.*)$', re.MULTILINE)
-"""Pattern for the first line of a group, such as `subgraph id[title]`. Captures the id only before a bracket."""
+"""First line of a group, such as `subgraph id[title]`."""
 _QUOTED_LABEL = re.compile(r'(--|==|-(?=\.))\.?[ \t]*("[^"|\n]*")[ \t]*(-{2,}[>xo-]|={2,}[>=]|\.+->?)')
 """Pattern for an arrow such as `-- "label" -->`."""
 _NAMED_SERIES = re.compile(r"""^([ \t]*(?:line|bar))[ \t]+("[^"\n]*"|[^\s"\[]+)[ \t]*(?=\[)""", re.MULTILINE)
@@ -172,8 +172,7 @@ _MESSAGES = [
     re.compile(rf"([^:]+?)\s*({arrow})\s*([+-]?)\s*([^:]+?)\s*(?::\s*(.*))?")
     for arrow in (r"<<-+>>|-+>>?", r"-+[x)](?![\w-]*-)")
 ]
-"""Patterns of messages in sequence diagrams. Arrows with `x` and `)` are tried last, because names may contain these
-characters."""
+"""Messages in sequence diagrams. `x` and `)` come last: names may contain them."""
 _NOTE = re.compile(r"(note\s+(?:right\s+of|left\s+of|over))\s+([^:]+?)\s*:\s*(.*)", re.IGNORECASE)
 _LIFELINE = re.compile(r"(activate|deactivate|destroy)\s+(.+)", re.IGNORECASE)
 _BACKGROUND = re.compile(r"(?:box|rect)(?:\s.*)?", re.IGNORECASE)
@@ -187,8 +186,7 @@ _SETTINGS = re.compile(r"@\{.*\}\s*$")
 
 
 def normalize_diagram(text: str) -> tuple[str, str]:
-    """Return the title of a diagram, and its source in the syntax that the drawing program supports, without settings
-    and comments."""
+    """Return the title of a diagram, and its source in the syntax of the drawing program."""
     title = ""
     if len(text) > 4 * LONGEST_DIAGRAM:
         return title, text
@@ -208,7 +206,7 @@ def normalize_diagram(text: str) -> tuple[str, str]:
         title = title or ", ".join(name.strip('"') for _, name in _NAMED_SERIES.findall(text))
         text = _NAMED_SERIES.sub(r"\1 ", text)
     if text.startswith(("graph", "flowchart")):
-        # The drawing program needs a space before the title of a group, and supports no line breaks in it.
+        # The drawing program needs a space before the title of a group, without line breaks.
         text = _GROUP.sub(lambda group: f"{group[1]} {_BREAK.sub(' ', group[2])}", text)
         # The drawing program supports a quoted label of an arrow only between bars, as in `-->|"label"|`.
         text = _QUOTED_LABEL.sub(lambda arrow: f"{'-' if arrow[1] == '-' else ''}{arrow[3]}|{arrow[2]}|", text)
@@ -218,8 +216,7 @@ def normalize_diagram(text: str) -> tuple[str, str]:
 
 
 def _shorten_arrow(regex_match: re.Match[str]) -> str:
-    """Return an arrow in its shortest form, because the drawing program may fail on longer arrows. Return a label as it
-    is, but without line breaks if it is between bars."""
+    """Return the shortest form of an arrow. The drawing program may fail on longer arrows."""
     arrow = regex_match["arrow"]
     if arrow is None:
         return regex_match[0].replace(r"\n", " ") if regex_match[0][0] == "|" else regex_match[0]
@@ -241,14 +238,14 @@ def drawing_problem(source: str) -> str:
 
 
 class _SequenceDiagram:
-    """Rewrites a sequence diagram for the drawing program: names have no spaces, and arrows have at most two dashes."""
+    """Rewrites a sequence diagram in the syntax of the drawing program."""
 
     def __init__(self) -> None:
         self.title = ""
         self._declared_names: set[str] = set()
         """Ids of the participants that were declared so far, as `_id` returns them."""
         self._frames: list[bool] = []
-        """For each open frame, True if it is drawn. A frame that only colors the background is not drawn."""
+        """For each open frame, True if it is drawn."""
 
     def normalize(self, text: str) -> Iterator[str]:
         """Yield the rewritten lines of a sequence diagram."""

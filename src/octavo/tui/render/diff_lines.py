@@ -188,8 +188,7 @@ def _render_side(
     *,
     is_old_side: bool = False,
 ) -> list[Line]:
-    """Render a block as on a page, with a sign in the gutter. With any sign but a space, collapsed content is shown
-    too."""
+    """Render a block as on a page, with a sign in the gutter."""
     path = unit.old_ancestors if is_old_side else unit.ancestors
     shown_blocks, prefix = [_within_parent(block, path)], _list_prefix(block, path, context.styles)
     if sign != " ":
@@ -218,8 +217,7 @@ def _render_side(
 
 
 def _list_prefix(block: Block, path: Sequence[Block], styles: Styles) -> str:
-    """Return the bullet or number of a list item for its first block. For its other blocks, return as many spaces.
-    Empty outside lists."""
+    """Return the marker of a list item, or spaces for its later blocks."""
     prefix = ""
     level = 0
     for list_block, item in pairwise(path):
@@ -294,8 +292,7 @@ def _render_replacement(context: LayoutContext, unit: DiffUnit, side_widths: Sid
 
 
 def _within_parent(block: Block, path: Sequence[Block]) -> Block:
-    """Return a list item, step or tab in a copy of its parent without the other children. Other blocks are returned as
-    they are."""
+    """Return a list item, step or tab alone in a copy of its parent."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block
@@ -357,8 +354,7 @@ def _render_entry(
 
 
 def _is_visible(change: model.AttributeChange, block: Block, sides: Sequence[SidePair]) -> bool:
-    """Return True if the change of an image setting is visible: the old value on the old side, the new value on the new
-    side."""
+    """Return True if the sides show both values of a changed image setting."""
     if (
         block.kind not in ("image", "figure")
         or change.name not in ("src", "alt")
@@ -447,9 +443,8 @@ _MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
 
 
 def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles, width: int, indent: int) -> list[Line]:
-    """Render threads at the right of a dotted line at cell `indent`. Each comes with its number, such as `thread 1/2`.
-
-    The lines of a thread have a block of kind `thread`, whose key is the id of the thread."""
+    """Render threads right of a dotted line at cell `indent`. The strings are numbers such as `thread 1/2`. The keys of
+    the blocks are thread IDs."""
     glyphs = styles.glyphs
     rail = [Piece(" " * indent + glyphs.dotted_vertical + " ", styles.note, None, True)]
     inner = width - indent - 2
@@ -544,8 +539,8 @@ def _comment_blocks(text: str) -> tuple[Block, ...]:
 def lines_with_suggestions(
     text: str, comparisons: Sequence[PageComparison], width: int, styles: Styles, notes: Sequence[Sequence[Line]] = ()
 ) -> list[Line]:
-    """Return the lines of a comment with its suggestions as diffs. `comparisons` has the comparison of each suggestion,
-    and `notes` the lines below the label of each suggestion."""
+    """Return the lines of a comment with its suggestions as diffs. For each suggestion, `notes` are the lines below its
+    label."""
     lines: list[Line] = []
     text_lines, start = text.split("\n"), 0
 

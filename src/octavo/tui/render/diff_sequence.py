@@ -69,12 +69,8 @@ def build_diff(
     kinds: ChangeKinds = _UNKNOWN_KINDS,
     only_meaning: bool = False,
 ) -> DiffUnits:
-    """Return the units of a diff of blocks. `DiffUnits.build` makes them one by one, because a page may have tens of
-    thousands.
-
-    `threads` has the threads by block key, and the threads on the page under "". `side_by_side` pairs removed blocks
-    with the blocks that replace them. `only_meaning` hides the changes whose `kinds` cannot affect the meaning of the
-    page."""
+    """Return the units of a diff of blocks. `threads` is by block key, with "" for the page. `only_meaning` hides
+    changes that cannot affect the meaning."""
     if diff.is_empty and not diff.unseen_lines and not threads:
         return DiffUnits()
     builder = _UnitBuilder(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)
@@ -84,8 +80,8 @@ def build_diff(
 def build_side(
     comparison: PageComparison, side: str, threads: Mapping[str, Sequence[ThreadSummary]], title: str = ""
 ) -> DiffUnits:
-    """Return a note and one side of a rewritten page, `new` or `old`, as units. Threads on blocks of the other side are
-    at the end."""
+    """Return one side of a rewritten page, `new` or `old`, below a note. Threads on blocks of the other side are at the
+    end."""
     shown, other = (comparison.new, comparison.old) if side == "new" else (comparison.old, comparison.new)
     return _UnitBuilder(ContextSize(), threads, title, comparison.kinds).build_side(
         comparison.diff, shown, other, _rewrite_note(comparison.diff.size, side)
@@ -148,8 +144,7 @@ def _old_block(unit: DiffUnit) -> Block | None:
 
 
 def _block_paths(blocks: Sequence[Block], ancestors: tuple[Block, ...]) -> Iterator[tuple[int, tuple[Block, ...]]]:
-    """Yield the `id()` of each block at any depth in `blocks`, with the containers around it. `ancestors` are the
-    containers around `blocks`."""
+    """Yield the `id()` of each block at any depth, with its containers."""
     for block in blocks:
         yield id(block), ancestors
         yield from _block_paths(block.children, (*ancestors, block)) if block.children else ()
@@ -368,8 +363,7 @@ class _UnitBuilder:
             self._remember_heading(move.new)
 
     def _add_replaced_section(self, section: RestructuredBlocks) -> None:
-        """Add a section whose blocks were all replaced. Its units have no change numbers, because the caller counts the
-        section as one change."""
+        """Add replaced blocks. They have no change numbers: the section is one change."""
         removed, added = list(section.old), list(section.new)
         is_short = not any(map(is_long, (*removed, *added)))
         while self._side_by_side and is_short and removed and added:

@@ -56,7 +56,7 @@ class SidePair:
 
 @dataclass(slots=True)
 class SideBySideLine(Line):
-    """A line with two sides. `old_block` is the block of the left side, `block` the block of the right side."""
+    """A line with two sides: `old_block` on the left, `block` on the right."""
 
     old_block: Block | None = None
     right_start: int = 0
@@ -64,7 +64,7 @@ class SideBySideLine(Line):
 
 
 def join_sides(parts: Iterable[SidePair], side_widths: SideWidths, styles: Styles) -> list[Line]:
-    """Return the lines of all pairs: side by side in a split diff, else the old side above the new side."""
+    """Return the lines of all pairs, side by side if the diff is split."""
     lines: list[Line] = []
     for pair in parts:
         if side_widths.is_split:
@@ -75,8 +75,7 @@ def join_sides(parts: Iterable[SidePair], side_widths: SideWidths, styles: Style
 
 
 def merge_replacements(parts: Iterable[SidePair], side_widths: SideWidths) -> list[SidePair]:
-    """Merge consecutive changes, so that all removed lines are above all added lines. A split diff begins a new pair
-    where removed lines are below added lines."""
+    """Join consecutive changed pairs, to show their removed lines before their added lines."""
     pairs: list[SidePair] = []
     for pair in parts:
         last = pairs[-1] if pairs else None
@@ -99,7 +98,7 @@ def _side_by_side(pair: SidePair, side_widths: SideWidths, styles: Styles) -> li
     lines: list[Line] = []
     for old, new in zip_longest(pair.old, pair.new):
         left = pad(old.pieces if old is not None else [], side_widths.side)
-        # If both sides are the same, only the right side has a block, so that the cursor visits it once.
+        # Equal sides have one block, on the right, so the cursor visits it once.
         old_block = old.block if old is not None and not pair.is_same else None
         pieces = [*left, rule, *(new.pieces if new is not None else [Piece("", PLAIN)])]
         lines.append(
@@ -109,24 +108,21 @@ def _side_by_side(pair: SidePair, side_widths: SideWidths, styles: Styles) -> li
 
 
 def diff_block_at(line: Line, cell: int) -> Block | None:
-    """Return the block at a cell of a line: of the old side left of the gap, else of the new side. None if that side
-    has no block."""
+    """Return the block of the side at a cell of a line. None if there is none."""
     return line.old_block if isinstance(line, SideBySideLine) and cell < line.right_start - 1 else line.block
 
 
 def diff_cursor_bar(line: Line, selected_ids: Container[int]) -> int | None:
-    """Return the cell of the cursor bar, left of the side that has the selected block. None if the line does not have
-    it.
-
-    `selected_ids` has the `id()` of the selected block and of the blocks in it."""
+    """Return the cell of the cursor bar, None for other lines. `selected_ids` has the `id()` of the selected block and
+    its children."""
     if isinstance(line, SideBySideLine) and id(line.old_block) not in selected_ids and id(line.block) in selected_ids:
         return line.right_start - 1
     return -2 if id(line.old_block if isinstance(line, SideBySideLine) else line.block) in selected_ids else None
 
 
 def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return each range of lines that have the same block, as first line, last line and block. At the same line, the
-    old side comes first."""
+    """Return each range of lines of one block as first line, last line and block. At the same line, the old side is
+    first."""
     if not any(isinstance(line, SideBySideLine) for line in lines):
         return block_ranges(lines)
     old = block_ranges([Line([], line.old_block if isinstance(line, SideBySideLine) else None) for line in lines])
@@ -154,10 +150,8 @@ _DISPLAY_NAMES = {
 def add_gutter(
     lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int, unchanged: Style = PLAIN
 ) -> list[Line]:
-    """Return lines with a line number and a sign before them. The background of a change is as wide as the side.
-
-    Signs: `+`, `-`, `~` for a change in place, `>` for a move, and a space. `unchanged` is the background for all signs
-    but `+` and `-`."""
+    """Put a line number and a sign before lines: `+`, `-`, `~` (changed), `>` (moved) or space. `unchanged` is the
+    background of the last three."""
     background = {"+": styles.add_line, "-": styles.remove_line}.get(sign) or unchanged
     glyph = {"-": styles.glyphs.minus, " ": styles.glyphs.vertical, ">": styles.glyphs.arrow}.get(sign, sign)
     sign_styles = {"+": styles.success, "-": styles.error, "~": styles.warning, ">": styles.warning}
@@ -222,8 +216,7 @@ _VISIBLE_SPACE = str.maketrans({"\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\
 def render_setting_changes(
     changed: Iterable[model.AttributeChange], kind: str, styles: Styles, side_widths: SideWidths, block: Block | None
 ) -> list[SidePair]:
-    """Render each changed setting on one line, or on both sides if that line is too long. Changed settings of code
-    share a line."""
+    """Render each changed setting on one line if it fits, else on both sides."""
     pairs: list[SidePair] = []
     line = ""
     for setting in changed:

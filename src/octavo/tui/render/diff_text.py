@@ -47,8 +47,8 @@ def render_word_changes(
     side_widths: SideWidths,
     prefixes: tuple[str, str] = ("", ""),
 ) -> list[SidePair]:
-    """Render the old and the new text of a changed block, and its changed settings. `prefixes` has the text before the
-    first line of each side, such as a bullet."""
+    """Render a changed text and its changed settings. `prefixes` begin the first line of each side, such as a
+    bullet."""
     sides: list[list[Line]] = []
     for block, prefix, op in ((old, prefixes[0], "delete"), (new, prefixes[1], "insert")):
         base = styles.heading(int(block.attrs.get("level", 2))) if block.kind == "heading" else None
@@ -77,8 +77,8 @@ def render_word_changes(
 
 
 def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
-    """Return the invisible characters that were removed and added, as a changed setting. Words of a link to a page are
-    invisible too: the link shows the name of the page."""
+    """Return removed and added invisible characters as a changed setting. The words of a link to a page are invisible
+    too."""
     changed = [word for word in words if word.op != "equal" and (word.old is None or word.old.text != word.run.text)]
     texts = ("".join(run.text for _, run in _words_of_side(changed, op)) for op in ("delete", "insert"))
     is_link = {word.run.kind for word in changed} == {"mention"}
@@ -89,8 +89,7 @@ def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
 
 
 def _words_of_side(words: Iterable[model.TextPart], op: str) -> Iterator[tuple[model.TextPart, Run]]:
-    """Yield the words of the old side (`op` is `delete`) or of the new side (`insert`), each with its run on this
-    side."""
+    """Yield the words of one side, `delete` or `insert`, with their runs."""
     for word in words:
         if word.op == op or word.op not in ("insert", "delete"):
             yield word, word.old or word.run if op == "delete" else word.run
@@ -102,8 +101,7 @@ def _word_styles(styles: Styles) -> dict[str, Style]:
 
 
 def _mark_words(words: Iterable[model.TextPart], op: str, styles: Styles, base: Style | None = None) -> list[Piece]:
-    """Return the old side (`op` is `delete`) or the new side (`insert`) of a changed text, with the changed words
-    marked."""
+    """Return one side, `delete` or `insert`, with its changed words marked."""
     pieces: list[Piece] = []
     by_op = _word_styles(styles)
     side = list(_words_of_side(words, op))
@@ -121,8 +119,7 @@ def render_code_change(
     side_widths: SideWidths,
     slice_number: int = 0,
 ) -> list[SidePair]:
-    """Render the changed lines of code and the lines around them. For a slice of a long change, `slice_number` begins
-    at 1, and `lines` are the lines of the slice."""
+    """Render changed code with the lines around it. `slice_number` counts from 1. 0 means the whole change."""
     styles, tokens = context.styles, [code_tokens(context, block) or [] for block in (old, new)]
     old_lines, new_lines = (
         _muted_line(_code_title(block), block, block.lines[0] + 1, styles, side_widths) for block in (old, new)
@@ -251,8 +248,8 @@ def render_table_change(
     side_widths: SideWidths,
     slice_number: int = 0,
 ) -> list[SidePair]:
-    """Render the header and the changed rows of a table, with the number of unchanged rows between them. For a slice of
-    a long change, `slice_number` begins at 1. Only slice 1 has a header."""
+    """Render the changed rows of a table. `slice_number` counts from 1, and 0 means the whole change. Later slices have
+    no header."""
     styles, text_width = context.styles, side_widths.text_width
     pairs = table.columns[:_MOST_COLUMNS]
     titles = [diff_runs(_column_title(pair.old), _column_title(pair.new)).words for pair in pairs]
@@ -335,7 +332,7 @@ def _table_notes(
         new,
     )
     moves = [entry for entry in table.rows if isinstance(entry, model.MovedBlock)]
-    # Count a moved row at its new position. The new position may be in another table or slice: then count the old one.
+    # Count a moved row at its new position, else at its old one.
     moved = sum(entry.is_arrival for entry in moves) or len(moves)
     rows_moved, places = ("1 row", "position") if moved == 1 else (f"{moved} rows", "positions")
     text = f"{rows_moved} moved. {styles.glyphs.arrow} marks the old {places} (faint) and the new {places}."
@@ -345,8 +342,7 @@ def _table_notes(
 def _changed_rows(
     table: model.TableChange, pairs: Sequence[model.ColumnPair], styles: Styles
 ) -> tuple[list[_ChangedRow | int], list[model.AttributeChange]]:
-    """Return the changed rows with the number of unchanged rows between them, and the changed settings that the rows do
-    not show."""
+    """Return the changed rows, counts of unchanged rows, and setting changes not shown."""
     rows: list[_ChangedRow | int] = []
     unshown_settings: list[model.AttributeChange] = []
     old_indexes, new_indexes = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
@@ -388,12 +384,11 @@ def _changed_rows(
 def _row_setting_changes(
     entry: model.ChangedBlock | model.MovedBlock, cells: Sequence[model.CellChange], *, is_same: bool
 ) -> Iterator[model.AttributeChange]:
-    """Yield the changes in a row that its cells do not show. `is_same` is True if both sides of the row look the
-    same."""
+    """Yield the changes in a row that its cells do not show."""
     title = shorten(next((child.plain() for child in entry.new.children if child.plain()), ""))
     name = f"{entry.new.kind} “{title}” " if title else f"{entry.new.kind} "
     for each in (*entry.settings, *(setting for cell in cells for setting in cell.settings)):
-        # The `value` of a checkbox or rating is already visible in its cell, unless both sides look the same.
+        # A cell shows its `value`, such as a rating, unless both sides look the same.
         if is_same or each.name != "value":
             yield replace(each, name=name + each.name)
     # A cell may link to the target of its card. The change of the card is yielded above.

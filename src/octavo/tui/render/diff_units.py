@@ -46,15 +46,11 @@ class PageHeading:
 
 
 class DiffUnit(NamedTuple):
-    """A part of a diff that is rendered in one step.
-
-    Kinds: `title`, `block` (unchanged), `fold` (collapsed blocks), `entry` (a change), `exchange` (removed blocks, and
-    the blocks that replaced them), `label` (names of the section and containers of the next block), `note` (a
-    sentence), `setting` (of the page), `lines` (of source), `threads`, and `page` (the row above a page, in a diff of
-    several pages).
-    """
+    """A part of a diff that is rendered in one step."""
 
     kind: str
+    """`block` (unchanged), `fold` (collapsed blocks), `entry` (a change), `exchange` (replaced blocks), `label` (names of
+    containers), `setting`, `lines`, `threads`, `note`, `title` or `page`."""
     block: Block | None = None
     old: Block | None = None
     """The same block in the old version."""
@@ -67,7 +63,7 @@ class DiffUnit(NamedTuple):
     section_path: tuple[str, ...] = ()
     """Names of the section and containers of the next block, outermost first."""
     change_number: int = -1
-    """Number of the change that begins with the unit, counted from 0. -1 if no change begins with the unit."""
+    """Number of the change that begins with the unit, counted from 0, else -1."""
     lines: tuple[LineChange, ...] = ()
     threads: tuple[tuple[ThreadSummary, str], ...] = ()
     is_tight: bool = False
@@ -77,8 +73,7 @@ class DiffUnit(NamedTuple):
     setting: AttributeChange | None = None
     removed: tuple[Block, ...] = ()
     added: tuple[Block, ...] = ()
-    """Blocks that replace `removed`. For blocks that moved together, `removed` has the old versions and `added` the new
-    versions."""
+    """Blocks that replace `removed`, or the new versions of blocks that moved together."""
     follows_move: bool = False
     """True if the unit moved together with the unit above."""
     hidden_blocks: tuple[Block, ...] = ()
@@ -95,7 +90,7 @@ class DiffUnit(NamedTuple):
         return isinstance(self.entry, (AddedBlock, RemovedBlock)) and bool(self.entry.entries)
 
     def hides(self, block: Block) -> bool:
-        """Return True if a block of the new version is among the collapsed blocks. Blocks are compared by key."""
+        """Return True if a block of the new version is collapsed here. Blocks are compared by key."""
         line = block.lines[0]
         near = [
             each for each in self.hidden_blocks if each.lines[0] <= line < each.lines[1] or each.kind == _SCATTERED_KIND
@@ -184,8 +179,8 @@ class Replacement:
 
 
 def pair_replacements(entries: Sequence[Entry]) -> Iterator[Entry | Replacement]:
-    """Yield the entries. Consecutive removals and additions are joined to a `Replacement` with at most `MOST_PAIRED`
-    blocks on each side, which is rendered quickly."""
+    """Yield the entries. Consecutive removals and additions become a `Replacement` with up to `MOST_PAIRED` blocks on
+    each side."""
     removed: list[RemovedBlock] = []
     added: list[AddedBlock] = []
     for entry in (*entries, None):

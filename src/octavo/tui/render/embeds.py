@@ -59,8 +59,7 @@ def _url_after_host(address: str) -> str:
 
 
 def render_bar(context: LayoutContext, left: Sequence[Piece], right: Sequence[Piece], width: int) -> list[Line]:
-    """Render a bar with a background. `left` begins with a sign. `right` is at the end of the line, or below `left` if
-    it does not fit."""
+    """Render a bar with a background. `left` begins with a sign. `right` is below `left` if it does not fit."""
     styles, room = context.styles, width - 2
     left, right = ([piece._replace(text=flatten_emoji(piece.text)) for piece in side] for side in (left, right))
     sign, words = left[:1], left[1:]
@@ -161,13 +160,13 @@ def render_content_ref(context: LayoutContext, block: Block, width: int) -> list
 
 
 def content_ref_text(block: Block) -> str:
-    """Return the text of a link block, or the file name in its URL if it has no text."""
+    """Return the text of a link block, else the file name in its URL."""
     words = " ".join("".join(run.text for run in block.runs).split()).removesuffix(".md")
     return words or file_name(str(block.attrs.get("url") or ""))
 
 
 def render_include(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render reusable content below the name of its file. If the server sent no content, render only the name."""
+    """Render reusable content below the name of its file. Without content, render only the name."""
     styles, target = context.styles, str(block.attrs.get("target") or "")
     is_elsewhere = target.startswith(("https://", "/s/"))
     clickable = Clickable("link", target) if is_elsewhere or ".gitbook/includes/" in target else None
@@ -266,11 +265,7 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _card_text(
     card: Block, columns: list[tuple[int, TableColumn]], has_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[Piece]], range]:
-    """Return the lines of a card, and the range of the lines that are its title: the first cell with text, else the
-    title of the link target.
-
-    `has_titles` adds the title of its column above each cell. An icon or emoji without a column title is joined with
-    the next cell."""
+    """Return the lines of a card, and the range of its title."""
     styles = context.styles
     lines: list[list[Piece]] = []
     icons: list[Piece] = []
@@ -418,8 +413,7 @@ def _alternative_text(block: Block) -> str:
 
 
 def _shown_name(src: str, width: int) -> str:
-    """Return the file name of an image, without copy numbers such as `(1) (1)` if it is too long. Empty if it does not
-    fit the border."""
+    """Return a file name that fits `width` cells, or an empty text."""
     name = file_name(src)
     if cells(name) > width - 8:
         name = _COPIES.sub("", name)
@@ -449,7 +443,7 @@ def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Cl
 
 
 def _image_facts(context: LayoutContext, src: str) -> tuple[str, str]:
-    """Return the reason why an image cannot be shown, and its host or its type and size. Either may be empty."""
+    """Return why an image cannot be shown, and its host, or type and size."""
     destination = link_destination(src)
     if destination is LinkDestination.OUTSIDE:
         return "", host_of(src)
@@ -529,8 +523,7 @@ def _line(value: object) -> str:
 
 
 def render_half_blocks(image: ScaledPicture) -> list[list[Piece]]:
-    """Render an image with two pixels in each cell: the foreground color for the upper one, the background color for
-    the lower one."""
+    """Render an image with two pixels in each cell: foreground above, background below."""
     rows: list[list[Piece]] = []
     row_bytes, data = image.columns * 3, image.pixels
     for top in range(0, image.rows, 2):

@@ -43,7 +43,7 @@ _SEPARATORS = " ()[]{}|,.;:!"
 
 
 class FormulaBox(NamedTuple):
-    """Part of a formula: rows of characters. Boxes side by side are aligned at the row with index `baseline`."""
+    """Part of a formula. Boxes side by side are aligned at the row `baseline`."""
 
     rows: tuple[str, ...]
     baseline: int = 0
@@ -66,7 +66,7 @@ class FormulaBox(NamedTuple):
         return self if self.is_tall else FormulaBox((self.baseline_row.strip(),))
 
     def pad(self, width: int, *, right: bool = False) -> FormulaBox:
-        """Return the box with each row padded with spaces to `width` cells. `right` aligns the rows at the right."""
+        """Return the box with its rows padded to `width` cells. `right` aligns them at the right."""
         return FormulaBox(
             tuple(" " * (width - cells(row)) + row if right else row + " " * (width - cells(row)) for row in self.rows),
             self.baseline,
@@ -77,8 +77,7 @@ EMPTY_BOX = FormulaBox(("",))
 
 
 def join_boxes(boxes: Iterable[FormulaBox], *, fixes_spaces: bool = True) -> FormulaBox:
-    """Return boxes side by side on one baseline. `fixes_spaces` adds spaces between boxes that would otherwise look
-    like one, and removes double spaces."""
+    """Return boxes side by side on one baseline. `fixes_spaces` adds missing spaces and removes double spaces."""
     spaced_boxes: list[FormulaBox] = []
     for box in boxes:
         if spaced_boxes and fixes_spaces:
@@ -103,7 +102,7 @@ def join_boxes(boxes: Iterable[FormulaBox], *, fixes_spaces: bool = True) -> For
 
 
 def _spaces_between(left: FormulaBox, right: FormulaBox) -> str:
-    """Return the spaces that keep the fraction lines and scripts of two neighbors apart. Empty if none are needed."""
+    """Return the spaces that keep two neighbors apart. Empty if none are needed."""
     last, first = left.baseline_row[-1:], right.baseline_row[:1]
     if _BAR in (last, first) and last not in _SEPARATORS and first not in _SEPARATORS:
         return " "
@@ -161,8 +160,8 @@ def _tall_bracket(sign: str, inside: FormulaBox) -> FormulaBox:
 
 
 def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, is_equations: bool = False) -> FormulaBox:
-    """Return rows of cells in columns with `gap` between them. `is_equations` aligns columns 1, 3, … at the right.
-    Without a gap, a blank line is above each later row of several lines."""
+    """Return one box with rows of cells in aligned columns. `is_equations` aligns columns 1, 3, … at the right if there
+    are several."""
     column_count = max(map(len, rows), default=0)
     widths = [max((row[index].width for row in rows if index < len(row)), default=0) for index in range(column_count)]
     lines = [
@@ -192,8 +191,7 @@ def align_columns(rows: Sequence[Sequence[FormulaBox]], gap: str = "", *, is_equ
 
 
 def add_scripts(base: FormulaBox, subscript: FormulaBox | None, superscript: FormulaBox | None) -> FormulaBox:
-    """Return a box with a subscript and a superscript, as small characters if possible, else as rows below and
-    above."""
+    """Return a box with a subscript and a superscript. They are small characters if possible."""
     small = [
         None if script.is_tall or base.is_tall else to_script(script.baseline_row, table)
         for script, table in ((subscript, SUBSCRIPTS), (superscript, SUPERSCRIPTS))
@@ -313,7 +311,7 @@ LatexParts: TypeAlias = "tuple[LatexPart, ...]"
 
 @lru_cache(64)
 def parse_latex(source: str) -> LatexParts | None:
-    """Return the parts of a formula as it is written in Markdown. None if it is too long, too deep or invalid."""
+    """Return the parts of LaTeX with Markdown escapes. None if it is too long, too deep or invalid."""
     source = _unescape_markdown(source) if len(source) <= LONGEST else source
     if len(source) > LONGEST or _nesting_depth(source) > DEEPEST:
         return None
@@ -325,8 +323,7 @@ def parse_latex(source: str) -> LatexParts | None:
 
 
 def _unescape_markdown(source: str) -> str:
-    """Return LaTeX without the backslashes of Markdown, except before underscores inside words. Percent signs on the
-    last line are escaped, because they begin no comment there."""
+    """Return LaTeX without Markdown's backslashes. Escape `%` in the last line: no comment begins there."""
     source = _ESCAPED.sub("_", source.replace("\\\\_", "_")).replace("\\*", "*")
     above, line, last = source.rpartition("\n")
     return above + line + re.sub(r"(?<!\\)%", r"\\%", last)
@@ -341,8 +338,7 @@ def command_text(name: str) -> str:
 
 
 def _nesting_depth(source: str) -> int:
-    """Return the deepest nesting of a formula. Each kind of bracket is counted alone, because brackets may be
-    unbalanced."""
+    """Return the deepest nesting of a formula. Brackets may be unbalanced."""
     open_now, deepest = [0] * len(_OPENS), 0
     for match in _OPENING.finditer(source):
         sign = next((each for each in match.groups() if each), "")

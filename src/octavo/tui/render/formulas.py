@@ -66,8 +66,7 @@ _MOST_STACKED_ROWS, _MOST_MATRIX_CELLS = 40, 400
 
 
 def format_inline(source: str, *, ascii: bool = False) -> str:
-    """Return a formula in one line. If only ASCII is allowed, or if the formula cannot be laid out, return its
-    source."""
+    """Return a formula in one line. Returns the source if `ascii`, or if there is no layout."""
     box = None if ascii or len(source) > LONGEST else _layout_formula(source, False)
     return " ".join((source if box is None else box.baseline_row).split())
 

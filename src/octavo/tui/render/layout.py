@@ -61,7 +61,7 @@ class LinkFollowed(Message):
     """The user opened a link, image, file or note, or pressed a button."""
 
     href: str
-    """URL or path of a link, label of a note, or query of a button. Empty for the page itself."""
+    """URL or path of a link, label of a note, or query of a button. Empty for the page."""
     in_browser: bool
     """True if the target is opened in the browser, not in Octavo."""
     kind: str
@@ -71,17 +71,14 @@ class LinkFollowed(Message):
 
 @dataclass
 class CopyUrlRequested(Message):
-    """The user wants to copy the URL of a link, or of the page itself if `kind` is `page`."""
+    """Request to copy the URL of a link, or of the page if `kind` is `page`."""
 
     href: str
     kind: str
 
 
 def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | None = None) -> list[Block]:
-    """Return the source of a page as blocks of lines. Long lines are split.
-
-    A source block begins at each block in `blocks` and at `selected`. It has the key of this block, so that the cursor
-    can move there."""
+    """Return the source of a page as blocks of lines. One that begins at a block or at `selected` has its key."""
     out: list[Block] = []
     all_blocks = [*blocks]
     # If there are very many blocks, source blocks begin only at every n-th block.
@@ -108,8 +105,7 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | N
 
 
 def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]:
-    """Yield the parts of a source between the lines in `edges`: the text, its first line, and the line after its last.
-    Long parts are split."""
+    """Yield the parts between lines in `edges`: text, first line, end line."""
     start = line = 0
     for edge in (*edges, None):
         end = len(source)
@@ -135,7 +131,7 @@ def _split_source(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int,
 
 
 def _end_of_line(source: str, start: int, number: int) -> int:
-    """Return the index of the end of the `number`-th line after index `start`. -1 if there are fewer lines."""
+    """Return the index of the end of the `number`-th line, or -1."""
     end = start - 1
     for _ in range(number):
         if (end := source.find("\n", end + 1)) < 0:
@@ -144,8 +140,7 @@ def _end_of_line(source: str, start: int, number: int) -> int:
 
 
 def split_oversized(block: Block) -> list[Block] | None:
-    """Return a hint and small blocks of source in place of a block of source that is too long to render. None for other
-    blocks."""
+    """Return a hint and small source blocks for a huge source block. None for other blocks."""
     if not block.attrs.get("source") or len(block.text) <= 4 * _LONGEST_LINE:
         return None
     text = Block("paragraph", runs=(Run("This page is too large to format, so it is shown as source."),))
@@ -159,7 +154,7 @@ def repeats_title(heading: str, title: str) -> bool:
 
 
 def anchors_above(document: Document) -> dict[str, str]:
-    """Return the anchor of the last heading at or above each block, by block key. Empty before the first heading."""
+    """Return the anchor of the last heading for each block, by block key. Empty before the first heading."""
     anchors = {heading.block.key: heading.anchor for heading in document.headings}
     anchor_by_key: dict[str, str] = {}
     anchor = ""
@@ -170,10 +165,7 @@ def anchors_above(document: Document) -> dict[str, str]:
 
 
 class ThreadMarks:
-    """Open threads on the blocks of a page. `counts` has their number by block key.
-
-    The mark of a thread is on its block, or on the innermost visible block around it. For a thread on a list, the mark
-    is on the first item."""
+    """Open threads on the blocks of a page. `counts` has their number by block key."""
 
     def __init__(self, blocks: Iterable[Block] = (), counts: Mapping[str, int] | None = None) -> None:
         self.counts = {key: count for key, count in (counts or {}).items() if key and count}
@@ -200,10 +192,8 @@ class ThreadMarks:
     def paths_at(
         self, visible_keys: set[str], top_block: Block, top_slice: Block | None
     ) -> dict[str, list[tuple[Block, ...]]]:
-        """Return the paths to blocks with threads in `top_block`, or in its slice `top_slice`, by the key of the block
-        that shows the mark.
-
-        The mark is on the innermost visible block of the path, else on the first visible block inside."""
+        """Return paths to blocks with threads, by key of the marked block. All are in `top_block`, or in its slice
+        `top_slice`."""
         result: dict[str, list[tuple[Block, ...]]] = {}
         for path in self._paths:
             if path[0].key != top_block.key or (top_slice is not None and not _begins_in(top_slice, path)):
@@ -216,9 +206,9 @@ class ThreadMarks:
 
 
 def _begins_in(slice_block: Block, path: Sequence[Block]) -> bool:
-    """Return True if the last block of `path` begins in `slice_block`, a slice of the first block of `path`."""
+    """Return True if the last block of `path` begins in `slice_block`."""
     if whole_block(slice_block).key != path[0].key:
-        return False  # The slice is the rest of a long row of a table: its whole block is the row, not the table.
+        return False  # The slice is the rest of a long table row.
     for block in path[1:]:
         child = next((child for child in slice_block.children if child.key == block.key), None)
         if child is None:
@@ -269,7 +259,7 @@ _SQUEEZED_WIDTH = 2 * NARROWEST
 
 
 class PageUnit(NamedTuple):
-    """A part of a page that is rendered in one step: a top-level block, or a slice of one."""
+    """A part of a page that is rendered in one step."""
 
     block: Block
     blank_lines_above: int = 0
@@ -322,8 +312,7 @@ def _render(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def split_into_units(blocks: Iterable[Block], block_above: Block | None = None) -> Iterator[PageUnit]:
-    """Yield the top-level blocks of a page as units. `block_above` is above the first block. If a block cannot be
-    split, it is one unit."""
+    """Yield the top-level blocks of a page as units. `block_above` is above the first block."""
     for block in blocks:
         units = _block_units(block, block_above)
         while (unit := run_guarded(partial(next, units, None), partial(PageUnit, block))) is not None:
@@ -355,8 +344,7 @@ def estimate_height(unit: PageUnit, width: int) -> int:
 
 
 def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:
-    """Return the approximate number of lines of a block without wrapped text, and the number of letters of wrapped
-    text."""
+    """Return estimates: lines without wrapped text, and letters of wrapped text."""
     if block.runs and not block.children:
         return 1 + (block.kind == "heading" and block.attrs.get("level", 2) <= 2), sum(
             len(run.text) for run in block.runs
@@ -398,8 +386,8 @@ def lay_out(
     available_width: int = 0,
     source: str = "",
 ) -> list[Line]:
-    """Return the lines of blocks in `width` cells. Wide tables and code at the top level may take `available_width`
-    cells. A unit that cannot be rendered is shown as its part of `source`, the text of the page."""
+    """Return the lines of blocks in `width` cells. Wide top-level tables and code may take `available_width`. Units
+    that fail are shown as `source`."""
     context = LayoutContext(
         styles,
         folds or Folds(),
@@ -433,8 +421,7 @@ async def load_operation(query: OperationQuery) -> FoundOperation:
 
 
 async def load_operation_lines(layout: OperationLayout) -> list[Line]:
-    """Render the details of an operation in a worker thread. If they contain code, load its highlighting and render
-    them again."""
+    """Render the details of an operation in a worker thread, with highlighted code."""
     tokens: AsyncCache[CodeQuery, Tokens] = AsyncCache(highlight_code)
     context = LayoutContext(layout.styles, Folds(), render_block, deferred=DeferredContent(tokens=tokens))
 

@@ -40,8 +40,8 @@ _MARKS = {
 
 
 def icon_text(name: str, text: str, styles: Styles) -> str:
-    """Return the character for an icon, or its name in brackets. Empty if the adjacent `text` contains the name. A
-    diamond if the name is not valid."""
+    """Return the character or `[name]` of an icon. Empty if `text` contains the name. A diamond if the name is
+    invalid."""
     if sign := icon_sign(name, ascii=styles.ascii):
         return sign
     words = icon_words(name)
@@ -61,7 +61,7 @@ def file_name(address: str) -> str:
     if address[:5].lower() == "data:":
         return ""
     path = address.split("?")[0].split("#")[0].rstrip("/")
-    # Split again after decoding: for an uploaded file, the last part of the URL is a path with escaped slashes.
+    # The last part of the URL of an upload is a path with escaped slashes.
     return flatten_emoji(safe_line(unquote(path.rsplit("/", 1)[-1]).rsplit("/", 1)[-1]) or address)
 
 
@@ -73,8 +73,7 @@ def render_runs(
 
 
 def _collapse_blanks(runs: Iterable[Run]) -> list[Run]:
-    """Return runs with repeated spaces collapsed, as in a browser. Spaces at the start of a line stay, because they are
-    an indent."""
+    """Return runs with repeated spaces collapsed, except at the start of lines."""
     collapsed: list[Run] = []
     before = "\n"
     for run in runs:
@@ -139,7 +138,7 @@ def _render_run(
     ends: tuple[bool, bool],
     targets: LinkTargets | None,
 ) -> list[Piece]:
-    """Return the styled text of one run. `ends` says whether the run is the first of its link, and the last."""
+    """Return the styled text of a run. `ends`: first and last of its link."""
     text = flatten_emoji(run.text.replace("\t", " "))
     if styles.ascii:
         text = text.replace("•", styles.glyphs.bullets[0])
@@ -163,7 +162,7 @@ def _render_run(
 def _render_special_run(
     run: Run, text: str, styles: Styles, background: Style, clickable: Clickable | None, targets: LinkTargets | None
 ) -> list[Piece] | None:
-    """Return the styled text of an image, a button or another run that is not only text. None for text."""
+    """Return the styled text of a run that is not only text, or None."""
     attrs, glyphs = run.attrs, styles.glyphs
     match run.kind:
         case "emoji" if styles.ascii and (name := str(attrs.get("code", ""))) and not text.isascii():
@@ -213,8 +212,7 @@ def _run_style(run: Run, styles: Styles, background: Style) -> Style:
 
 
 def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> tuple[str, Style]:
-    """Return the text and the style of a run, with small characters for superscript and subscript. A long text with
-    letters is only muted."""
+    """Return text and style of a superscript or subscript. Other runs stay the same."""
     if "sup" in run.marks or "sub" in run.marks:
         if len(text) > _LONGEST_SCRIPT and any(char.isalpha() for char in text):
             style += styles.muted  # Words in superscript letters are hard to read.
@@ -255,8 +253,7 @@ def _render_link(
     clickable: Clickable | None,
     ends: tuple[bool, bool],
 ) -> list[Piece]:
-    """Return the text of a link, and the sign for its destination. As in a browser, spaces at its ends do not belong to
-    the link."""
+    """Return the text of a link with the sign of its destination."""
     first, last = ends
     words = text.lstrip() if first else text
     before, words = text[: len(text) - len(words)], words.rstrip() if last else words
@@ -301,8 +298,7 @@ NARROWEST = 16
 
 @dataclass
 class Folds:
-    """What the user changed on a page: expanded blocks, selected tabs and scrolled blocks. Blocks are identified by
-    their keys, so a reload keeps the changes."""
+    """What the user expanded, selected and scrolled on a page. A reload keeps it."""
 
     opened: dict[str, bool] = field(default_factory=dict)
     tabs: dict[str, int] = field(default_factory=dict)
@@ -322,8 +318,7 @@ class Folds:
         return Folds(self.opened.copy(), self.tabs.copy(), self.pan_offsets.copy(), self.hidden.copy())
 
     def pan_offset(self, key: str, hidden: int, start: int = 0) -> int:
-        """Remember that `hidden` cells of a block do not fit, and return by how many cells it is scrolled. `start` is
-        the offset before the user scrolls."""
+        """Return by how many cells a block is scrolled. `hidden` cells do not fit. `start` is the initial offset."""
         self.hidden[key] = hidden
         if start:
             self.pan_offsets.setdefault(key, start)
@@ -342,8 +337,7 @@ class Folds:
         )
 
     def toggle(self, block: Block, *, is_whole: bool = False) -> None:
-        """Expand a collapsed block, or collapse an expanded block. With `is_whole`, collapse it, because all its text
-        is visible."""
+        """Expand or collapse a block. With `is_whole`, collapse it: all its text is visible."""
         self.opened[block.key] = not (is_whole or self.is_open(block))
 
     def choose_tab(self, tab: Block) -> None:
@@ -364,12 +358,11 @@ class Folds:
         return parent.kind == "tabs" and parent.children[self.chosen_tab(parent)] is not child
 
     def hides(self, path: Sequence[Block]) -> bool:
-        """Return True if a block on the path hides the next block. The path begins with the outermost block."""
+        """Return True if a block on `path` hides the next. The outermost block is first."""
         return any(self.is_closed(parent, child) for parent, child in pairwise(path))
 
     def expand_path(self, path: Sequence[Block]) -> bool:
-        """Expand the blocks and select the tabs that hide the last block of a path. Return False if the last block was
-        visible."""
+        """Expand the blocks and select the tabs that hide the end of `path`. Return False if it was visible."""
         changed = False
         for parent, child in pairwise(path):
             if self.is_closed(parent, child):
@@ -414,7 +407,7 @@ class LayoutContext:
     available_width: int = 0
     """Number of cells that a wide block at the top level may take."""
     spare_width: int = 0
-    """Number of cells by which a wide block may exceed its width. 0 in a container with a border at its right."""
+    """Number of cells by which a wide block may exceed its width. 0 in a box."""
     never_wraps_code: bool = False
     """True if code is never wrapped, even if its block asks for it."""
     source_of: Callable[[Block], str] = field(default=lambda block: "")
@@ -440,13 +433,11 @@ class LayoutContext:
         above: Block | None = None,
         may_be_wide: bool = False,
     ) -> list[Line]:
-        """Render blocks one below the other. `is_tight` leaves out the blank lines between them.
-
-        `above` is the block above, if it is in another slice. `may_be_wide` lets wide blocks take the spare cells,
-        because nothing is at their right."""
+        """Render blocks below each other. `is_tight` leaves out blank lines. `above` is the previous block.
+        `may_be_wide` lets blocks use the spare cells."""
         width = max(width, NARROWEST)
         spare = self.spare_width
-        # The text of the page is centered in the pane, so half of the spare cells are at its left.
+        # The text is centered, so half of the spare cells are at its left.
         self.spare_width = 0 if not may_be_wide else spare // 2 if self.depth == 0 else spare
         self.depth += 1
         all_lines: list[Line] = []
@@ -473,7 +464,7 @@ class LayoutContext:
         return [Line(pieces) for pieces in wrap(self.styled_runs(runs, style), width)]
 
     def styled_runs(self, runs: Iterable[Run], style: Style | None = None) -> list[Piece]:
-        """Return runs as styled text. A link whose text only repeats its URL gets the title of its target."""
+        """Return runs as styled text. A link that only repeats its URL gets the title of its target."""
         return render_runs(runs, self.styles, style, self.link_targets)
 
     def shared_by_slices(self, name: str, whole: Block, compute: Callable[[Block], T], available_width: int = 0) -> T:

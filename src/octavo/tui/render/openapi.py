@@ -39,8 +39,7 @@ _MOST_LINES = 1200
 
 
 def method_style(method: str, styles: Styles) -> Style:
-    """Return the style of an HTTP method. Its color depends on whether the method reads, creates, changes or
-    deletes."""
+    """Return the style of an HTTP method, such as a warning color for `PUT`."""
     style = {
         "POST": styles.success,
         "PUT": styles.warning,
@@ -129,8 +128,7 @@ def render_operation_details(
 
 
 def _known_operation(deferred: DeferredContent | None, query: OperationQuery | None) -> tuple[Operation | None, bool]:
-    """Return the operation of a query, and whether the operation is loaded. None if it is not loaded or does not
-    exist."""
+    """Return the operation of a query or None, and whether loading is complete."""
     if query is None or query.variant in ("schemas", "file"):
         return None, True
     cache = deferred.operations if deferred is not None else None
@@ -153,7 +151,7 @@ def _loaded_details(
 
 
 def curl_command(deferred: DeferredContent, block: Block) -> str:
-    """Return the curl command of an OpenAPI block. Empty if the block has none, or if it is not loaded yet."""
+    """Return the curl command of an OpenAPI block. Empty if there is none, or not loaded yet."""
     if block.kind != "openapi":
         return ""
     specification, _ = _loaded_specification(deferred, block)
@@ -164,8 +162,7 @@ def curl_command(deferred: DeferredContent, block: Block) -> str:
 
 
 def _loaded_specification(deferred: DeferredContent | None, block: Block) -> tuple[Specification | None, str]:
-    """Return the specification that a block refers to. If there is none, return None and the reason. Without a reason,
-    the pane never loads specifications."""
+    """Return the specification of a block, or None and the reason, if known."""
     spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
     name = spec or source
     if not name:
@@ -419,8 +416,8 @@ def render_operation_part(context: LayoutContext, block: Block, width: int) -> l
 
 
 def render_operation_parts(context: LayoutContext, block: Block, width: int, shown_group: str = "") -> list[Line]:
-    """Render sections, parameters and responses, with a heading above each group. `shown_group` gets no heading,
-    because the caller shows its name."""
+    """Render sections, parameters and responses with a heading above each group. The group `shown_group` gets no
+    heading."""
     styles, is_continued = context.styles, not has_start(block)
     lines: list[Line] = []
     above = (child_above(block) or block.children[0]) if is_continued else None

@@ -21,8 +21,7 @@ from octavo.tui.render.styles import Styles
 
 
 def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
-    """Return a line as a strip of `width` cells on the background `base`. The strip begins with `margin` blank
-    cells."""
+    """Return a line as a strip of `width` cells, after `margin` blank cells."""
     if not line.pieces:
         return Strip.blank(width, base)
     used = margin + line.width
@@ -32,8 +31,7 @@ def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
 
 
 def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
-    """Return a strip with `text` over its cells from `position` on. A negative position counts as 0. Text that does not
-    fit the strip is cut."""
+    """Return a strip with `text` over its cells from `position`. Text that does not fit is cut."""
     width = strip.cell_length
     position = max(0, position)
     room = width - position
@@ -47,7 +45,7 @@ def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
 
 
 def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
-    """Return a strip with styles added to ranges of cells. A range is `(start, end, style)`, without the cell `end`."""
+    """Return a strip with styles added to ranges of cells. A range is `(start, end, style)`, without `end`."""
     width = strip.cell_length
     clipped_spans = [
         (max(0, start), min(end, width), style) for start, end, style in spans if max(0, start) < min(end, width)
@@ -64,8 +62,8 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
 
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
-    """Return the text of lines between two positions, without decorations. A position is a line number and a column of
-    the pane. None stands for the start or the end of all lines."""
+    """Return the text between two positions, without decorations. A position is a line number and column. None is the
+    start or the end."""
     texts: list[str] = []
     for number, line in enumerate(lines):
         low = start[1] - margin if start is not None and start[0] == number else 0
@@ -84,8 +82,8 @@ def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | No
 def bottom_line(
     styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, is_typing: bool = False
 ) -> Strip:
-    """Return a row with `text` at the left and `parts` at the right. `is_typing` adds a text cursor. If space is short,
-    parts are left out. The last part is left out last."""
+    """Return a row with `text` at the left and `parts` at the right. `is_typing` adds a cursor. The last part is left
+    out last."""
     between = f" {styles.glyphs.separator} "
     style = base_style + styles.panel
     sign = f" {sign} " if sign else " "
@@ -161,8 +159,8 @@ class BlockTextFinder:
         text_of: Callable[[tuple[Run, ...]], str] = plain_text,
         letters_per_section: int = _LETTERS_PER_SECTION,
     ) -> None:
-        """`blocks` yields each top-level block or slice with the index of its unit. `text_of` returns the visible text
-        of runs. `letters_per_section` is the size of a section: small if iterating `blocks` is slow."""
+        """`blocks` yields blocks or slices with the index of their unit. `text_of` returns visible text. Use short
+        sections if iterating `blocks` is slow."""
         self._blocks, self._text_of, self._letters_per_section = iter(blocks), text_of, letters_per_section
         self._sections: list[_Section] = []
 
@@ -250,12 +248,11 @@ class _TextPiece(NamedTuple):
     cell: int
     text: str
     distance: int | None
-    """Distance of hidden text from the edge of the visible text, as in `HiddenPieces`. None if the text is visible."""
+    """Distance of hidden text from the visible text, as in `HiddenPieces`. None if it is visible."""
 
 
 def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
-    """Return the ranges of cells in which rendered lines show `needle`. For text that is scrolled out of view, the
-    range is empty."""
+    """Return the ranges of cells that show `needle`. For text that is scrolled out of view, the range is empty."""
     if not fold(needle).strip():
         return []
     texts: list[str] = []

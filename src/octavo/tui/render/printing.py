@@ -27,16 +27,16 @@ WIDEST = 110
 def document_as_text(
     document: Document, columns: int, *, colors: bool, ascii: bool = False, has_escapes: bool = True
 ) -> str:
-    """Return a page as text for a terminal with `columns` columns. Without `colors`, words are only bold or underlined.
-    Without `has_escapes`, words have no style."""
+    """Return a page as text for a terminal. Without `colors`, words are only bold or underlined. Without `has_escapes`,
+    they have no style."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
     lines = lay_out(document.blocks, min(columns - 2 * MARGIN, WIDEST), styles, source=document.source)
     return _text_of([Line([]), *lines, Line([])], has_escapes=has_escapes)
 
 
 def diff_as_text(comparison: PageComparison, columns: int, context: int, *, colors: bool, ascii: bool = False) -> str:
-    """Return the changes of a page as text for a terminal with `columns` columns. `context` is the number of unchanged
-    blocks on each side of a change. Empty if nothing changed."""
+    """Return the changes of a page as text for a terminal, with `context` blocks around each. Empty if nothing
+    changed."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
     side_widths = SideWidths.for_width(min(columns - MARGIN, WIDEST), split=False)
     layout = LayoutContext(styles, Folds(), render_block)

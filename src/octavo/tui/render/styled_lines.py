@@ -28,8 +28,7 @@ _JOINER, _LAST_LETTER = "\u200d", "\u218f"
 
 
 def flatten_emoji(text: str) -> str:
-    """Return a text without the modifiers of emoji, whose width differs between terminals. Joined emoji become
-    separate, and flags become letters."""
+    """Return a text without emoji modifiers. Joined emoji become separate, and flags become letters."""
     return text if text.isascii() else _EMOJI_MODIFIERS.sub(_replace_modifier, text).translate(FLAG_LETTERS)
 
 
@@ -42,20 +41,14 @@ def _replace_modifier(regex_match: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clickable:
-    """Target of a click. All pieces of a link share one `Clickable`, also on several lines.
-
-    Kinds:
-    - `link`, `image`, `file`: the target is the URL.
-    - `fold`: the target is the key of the block, or `page KEY` for a page in a diff. The index is 1 for a prompt that
-      is shown whole.
-    - `tab`: the target is the key of the tabs, and the index is the number of the tab.
-    - `note`: the target is the label.
-    - `ask`, `search`, `select`: a button. The target is its query, or its label if it has no query.
-    """
+    """Target of a click. Its pieces share it, also on several lines."""
 
     kind: str
+    """`link`, `image`, `file`, `fold`, `tab`, `note`, or for a button `ask`, `search` or `select`."""
     target: str
+    """URL, key of the block (`page KEY` to fold a page), label of a note, or query or label of a button."""
     index: int = 0
+    """Number of the tab, or 1 to fold a prompt that is shown whole."""
 
 
 class Piece(NamedTuple):
@@ -65,7 +58,7 @@ class Piece(NamedTuple):
     style: Style = PLAIN
     clickable: Clickable | None = None
     is_decoration: bool = False
-    """True if the text does not belong to the page, such as a border or a bullet. It is not searched or copied."""
+    """True for borders, bullets and other text outside the page. It is not searched or copied."""
     hidden: HiddenPieces | None = None
     """Pieces scrolled out of view that this piece replaces. None for other pieces."""
 
@@ -75,8 +68,7 @@ class HiddenPieces(NamedTuple):
 
     pieces: Sequence[Piece]
     start: int
-    """Distance in cells from the edge of the visible text to the first piece. Negative at the left edge, 0 at the
-    right."""
+    """Distance in cells from the visible text to the first piece. Negative at the left edge, 0 at the right."""
 
 
 _LONGEST_CACHED = 60
@@ -101,7 +93,7 @@ class Line:
         return width_of(self.pieces)
 
     def with_pieces(self, pieces: list[Piece], offset: int = 0) -> Line:
-        """Return the line with other pieces. `offset` is the number of cells by which its text moves to the right."""
+        """Return the line with other pieces. Its text moves `offset` cells to the right."""
         return Line(pieces, self.block)
 
     def prepend(self, prefix: list[Piece]) -> Line:
@@ -134,8 +126,7 @@ def width_of(pieces: Iterable[Piece]) -> int:
 
 
 def crop(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
-    """Return the styled text in the cells from `start` up to, but not including, `end`. If an edge cuts a wide
-    character, a space takes its place."""
+    """Return the styled text in the cells from `start` to before `end`. A cut wide character becomes a space."""
     line_pieces: list[Piece] = []
     column = 0
     for piece in pieces:
@@ -159,7 +150,7 @@ def crop(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
 
 
 def truncate(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Piece]:
-    """Return styled text in at most `width` cells. If text is left out, the sign `more` is at the end."""
+    """Return styled text in at most `width` cells. If text is left out, `more` is at the end."""
     if width_of(pieces) <= width:
         return list(pieces)
     if width < 1:
@@ -177,8 +168,8 @@ def truncate(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Pie
 
 
 def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at_words: bool = False) -> list[Piece]:
-    """Return the visible `width` cells of a line that is scrolled by `start` cells. The sign `more` replaces the hidden
-    text at either end. `at_words` cuts the text at spaces."""
+    """Return `width` cells of a line that is scrolled by `start`. `more` replaces hidden text. `at_words` cuts at
+    spaces."""
     end, total_width = start + width, width_of(pieces)
     before, after = (_has_text(crop(pieces, *edge)) for edge in ((0, start), (end, total_width)))
     low = _uncut_column(pieces, start + cells(more), 1) if before else start
@@ -206,7 +197,7 @@ def _hidden_text_sign(text: str, hidden: Sequence[Piece], start: int) -> Piece:
 
 
 def _uncut_column(pieces: Iterable[Piece], column: int, step: int) -> int:
-    """Return the column, or the next column in the direction of `step` if the column would cut a wide character."""
+    """Return `column`, or the next column if it cuts a wide character."""
     text = "".join([piece.text for piece in pieces])
     is_cut = column < cells(text) and not text.startswith(set_cell_size(text, column))
     return column + step if is_cut else column
@@ -228,9 +219,8 @@ def pad(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | None
 
 
 def searched_texts(line: Line) -> Iterator[tuple[int, str, int | None]]:
-    """Yield the texts of a line that a search finds, each with its first cell and its distance.
-
-    The distance is None for visible text. For text that is scrolled out of view, it is as in `HiddenPieces.start`."""
+    """Yield the searchable texts of a line with first cell and distance. The distance is None if visible, else as in
+    `HiddenPieces.start`."""
     cell = 0
     for piece in line.pieces:
         if piece.hidden is not None:
@@ -268,8 +258,7 @@ def wrap_text(text: str, style: Style, width: int) -> list[Line]:
 
 
 def squeeze(line: Line, width: int) -> Line:
-    """Return a line in at most `width` cells. Decorations such as spaces and borders are cut first, beginning at the
-    left."""
+    """Return a line in at most `width` cells. Spaces and borders are cut first."""
     overflow = width_of(line.pieces) - width
     if overflow <= 0:
         return line
@@ -299,10 +288,8 @@ def box(
     background: Style = PLAIN,
     edges: tuple[bool, bool] = (True, True),
 ) -> list[Line]:
-    """Return lines in a rounded box of `width` cells. The lines must fit into `width` - 4 cells.
-
-    `title` and `right` are in the upper border, `foot` in the lower border. `edges` says whether there is an upper and
-    a lower border, because a slice may lack either."""
+    """Return lines in a rounded box. They must fit into `width` - 4 cells. `edges`: whether the box has an upper and a
+    lower border."""
     glyphs = styles.glyphs
     edge = background + styles.line
     inner = width - 4
@@ -332,7 +319,7 @@ def box(
 
 
 def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
-    """Return the note below a wide table or code block: how many columns are hidden at the left and at the right."""
+    """Return the number of columns that are hidden at the left and at the right, as text."""
     if not left:
         return f"{plural(right, 'more column')} {glyphs.right}"
     if not right:
@@ -402,8 +389,8 @@ def cells_of_blocks(line: Line, width: int) -> list[BlockCells]:
 
 
 def side_by_side(columns: Sequence[Sequence[Line]], widths: Sequence[int], gap: Piece) -> list[SplitLine]:
-    """Return lines with columns beside each other, and `gap` between them. All but the last column are padded to their
-    widths."""
+    """Return lines with columns beside each other and `gap` between them. Columns are padded to their widths, except
+    the last."""
     rows: list[SplitLine] = []
     for lines in zip_longest(*columns):
         pieces: list[Piece] = []
@@ -424,16 +411,15 @@ def line_blocks(line: Line) -> list[Block]:
 
 
 def block_at_cell(line: Line, cell: int) -> Block | None:
-    """Return the block at a cell of a line. For a cell between the blocks of a `SplitLine`, return their container.
-    None if the line has no block."""
+    """Return the block at a cell of a line. Between the blocks of a `SplitLine`, return their container. None if there
+    is none."""
     parts = line.block_cells if isinstance(line, SplitLine) else ()
     return next((part.block for part in parts if part.start - 1 <= cell < part.end), line.block)
 
 
 def cursor_bar(line: Line, selected_ids: Container[int]) -> int | None:
-    """Return the cell of the cursor bar, left of the selected block. None if the line does not have this block.
-
-    `selected_ids` has the `id()` of the selected block and of the blocks in it."""
+    """Return the cell of the cursor bar, None for other lines. `selected_ids` has the `id()` of the selected block and
+    its children."""
     before: int | None = None
     for start, end, block in line.block_cells if isinstance(line, SplitLine) else ():
         if id(block) in selected_ids:
@@ -469,13 +455,12 @@ _SIGN_BREAK = re.compile(_BREAK_SIGNS)
 _INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(\[{{])")
 _LETTER = re.compile(r"[^\W_]")
 _MOST_SIGNS = 3
-"""Maximum number of signs after a URL, such as the arrow of a link, that never are alone on a line."""
+"""Maximum number of signs after a URL that are never alone on a line."""
 _LOOKAHEAD = 3
 """Number of characters after a possible break that decide whether it is one."""
 _NO_BREAK = re.compile(r"(?!)")
 _OPAQUE_ID = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
-"""Pattern for an identifier of letters and digits. Its parts have no meaning, so it is broken where the line is
-full."""
+"""An identifier of letters and digits. It may be broken anywhere."""
 
 
 def wrap(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
@@ -522,7 +507,7 @@ def item_lines(text: str) -> Iterator[tuple[str, int]]:
 
 
 def breakable_parts(word: str) -> Iterator[str]:
-    """Yield the parts of a word between which a line may end if the word is longer than the line."""
+    """Yield the parts of a word between which a long word may be broken."""
     start = 0
     for place in () if _OPAQUE_ID.fullmatch(word) else _INNER_BREAK.finditer(word):
         yield word[start : place.end()]
@@ -531,8 +516,7 @@ def breakable_parts(word: str) -> Iterator[str]:
 
 
 def fit_title(title: Sequence[Piece], lines: list[Line], width: int) -> tuple[Sequence[Piece], list[Line]]:
-    """Return the title and the lines of a box of `width` cells. A title that does not fit the border becomes the first
-    lines."""
+    """Return title and lines of a box of `width` cells. A title that is too wide becomes the first lines."""
     title = [piece._replace(text=flatten_emoji(piece.text)) for piece in title]
     if width_of(title) <= width - 6:
         return title, lines
@@ -589,8 +573,7 @@ def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
 
 
 def _hyphenated_head(word: str, available_width: int) -> int:
-    """Return the length of the longest start of a compound word that ends with a hyphen and fits `available_width`
-    cells. 0 if there is none."""
+    """Return the length of the longest fitting start that ends with a hyphen."""
     if not _WORD_HYPHEN.search(word) or not _HYPHENATED.fullmatch(word):
         return 0
     return max(
@@ -600,14 +583,12 @@ def _hyphenated_head(word: str, available_width: int) -> int:
 
 
 def _split_long_word(word: str, width: int) -> list[int]:
-    """Return the indexes at which to break a word that is longer than a line. A break is after punctuation or before a
-    capital letter if possible, else where the line is full."""
+    """Return where to break a long word, preferably after punctuation or before capitals."""
     if word.isascii():
         edges: Sequence[int] = range(len(word) + 1)
         ends = edges
     else:
-        # Skip joiners at the start in pairs. Otherwise Rich joins the second joiner of a pair with the letter after it.
-        # This letter then has no width, although `cell_len` measures it.
+        # Rich joins an unpaired joiner with the next letter, which then has no width.
         skipped = (len(word) - len(word.lstrip(_JOINER))) // 2 * 2
         graphemes, _ = split_graphemes(word[skipped:])
         ends = [0, *(skipped + end for _, end, _ in graphemes)]
@@ -636,7 +617,7 @@ def _split_long_word(word: str, width: int) -> list[int]:
 
 
 def _last_break(breaks: re.Pattern[str], word: str, start: int, end: int) -> int:
-    """Return the distance from `start` to the last break of a word up to `end`. 0 if there is none."""
+    """Return the distance from `start` to the last break up to `end`, or 0."""
     length = end - start
     breaks_found = breaks.finditer(word[start : end + _LOOKAHEAD])
     return max(

@@ -137,11 +137,8 @@ class _StyleFields(NamedTuple):
 
 
 class Styles(_StyleFields):
-    """Styles by meaning.
-
-    `surface`, `panel`, `cursor` and the `add_` and `remove_` styles set only the background. Most others set only the
-    foreground, so they can be put on any background.
-    """
+    """Styles by meaning. `surface`, `panel`, `cursor`, `add_` and `remove_` styles set only the background. Others can
+    be put on any background."""
 
     @property
     def ascii(self) -> bool:
@@ -237,8 +234,7 @@ class Styles(_StyleFields):
         return self._headings[min(max(level, 1), 6) - 1]
 
     def hint(self, style: str) -> tuple[Style, str, str]:
-        """Return the color, the sign and the name of a hint with a style such as `warning`. An unknown style is shown
-        as info."""
+        """Return the color, sign and name of a hint with a style such as `warning`. An unknown style counts as info."""
         glyphs = self.glyphs
         return {
             "success": (self.success, glyphs.yes, "Success"),
@@ -422,23 +418,21 @@ _LONGEST = 50
 
 
 def icon_sign(name: str, *, ascii: bool = False) -> str | None:
-    """Return the character for an icon, of one or two cells. None for brands and other icons without a character."""
+    """Return the character of an icon, of one or two cells. None if it has no character."""
     sign = _find_sign(name.removeprefix("fa-"))
     sign = sign.translate(ASCII_SYMBOLS) if sign is not None and ascii else sign
     return sign if sign is None or not ascii or sign.isascii() else None
 
 
 def icon_words(name: str) -> str | None:
-    """Return the words in the name of an icon, without its prefix. None if the name is too long or has other
-    characters."""
+    """Return the words in the name of an icon. None if it is too long or has invalid characters."""
     name = name.removeprefix("fa-")
     return " ".join(_name_parts(name)) if len(name) <= _LONGEST and _NAME.fullmatch(name) else None
 
 
 @lru_cache(512)
 def _find_sign(name: str) -> str | None:
-    """Return the character for a name, or for the longest beginning of it, such as `file` of `file-medical`. None if
-    there is none."""
+    """Return the character for a name or its longest known beginning, such as `file`."""
     if sign := _signs().get(name):
         return sign
     parts = _name_parts(name[:_LONGEST])
@@ -462,8 +456,7 @@ def _name_parts(name: str) -> list[str]:
 
 
 def _emoji(name: str) -> str | None:
-    """Return the emoji with a name of at least 3 letters. None if there is none, or if it has several characters,
-    because its width then differs between terminals."""
+    """Return the emoji of a name. None if it has several characters."""
     found = (from_editor_name(name) or "").replace("\ufe0f", "") if len(name) > 2 else ""
     return found if len(found) == 1 else None
 
@@ -483,8 +476,8 @@ SUBSCRIPTS = str.maketrans(_SUBSCRIPT_SIGNS)
 
 
 def to_script(text: str, table: dict[int, str]) -> str | None:
-    """Return a text in the small characters of `table`. None if it is empty, has four letters in a row, or has a
-    character that `table` lacks."""
+    """Return a text in the small characters of `table`. None if it is empty, has words or characters outside
+    `table`."""
     text = text.strip().replace(" = ", "=")
     if not text or re.search("[A-Za-z]{4}", text) or not all(ord(char) in table for char in text):
         return None

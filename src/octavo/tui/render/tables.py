@@ -61,7 +61,7 @@ _SHORT_COLUMN = 20
 """Maximum natural width in cells of a column that may be narrower than `_NARROW_COLUMN`."""
 _NARROWEST_COLUMN = 6
 _HINTED_PROSE = 24
-"""Width in cells to which columns of prose shrink before words are broken in columns with a width from the author."""
+"""Width to which prose shrinks before words break in columns with author widths."""
 _NARROW_PROSE = 16
 """Like `_HINTED_PROSE`, for tables without words longer than `_LONG_LABEL`."""
 _WIDEST_COLUMN = 100
@@ -69,8 +69,7 @@ _WIDEST_COLUMN = 100
 _ITEM_INDENT = 2
 """Hanging indent in cells of a list item in a table."""
 _LONG_WORD = 16
-"""Parts of words up to this width in cells are never broken. Longer parts are broken if the table then needs no
-scrolling."""
+"""Parts of words up to this width in cells are never broken."""
 _ANY_LENGTH, _LONG_LABEL = 2000, 32
 _LINES_PER_ADDED_LINE = 4
 """Number of lines of a table for which one more line is accepted to keep words whole."""
@@ -115,11 +114,9 @@ _COLUMN_LIMITS = (
     _Limits(12, 18, 16, True),
     _Limits(8, 14, 16, True),
 )
-"""Limits that are tried in turn until the table fits. Those with `_ANY_LENGTH` that ignore URLs are tried only if a
-word is longer than `_LONG_LABEL`."""
+"""Limits that are tried in turn until the table fits."""
 _BETWEEN_WORDS = "[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+"
-"""Pattern for the places where a line may break: blanks, and characters of scripts without spaces. Compiled on first
-use, which takes a millisecond."""
+"""Blanks and characters of scripts without spaces. Compiled on first use: that is slow."""
 _WITHIN_WORDS = re.compile(r"[/\-_]|[.,](?!\d)")
 _HALVINGS = 24
 
@@ -143,8 +140,7 @@ class TableGrid:
         return sum(self.widths) + COLUMN_GAP * (len(self.widths) - 1)
 
     def hidden_columns(self, pan: int, available_width: int) -> tuple[int, int]:
-        """Return how many columns are hidden or cut at the left, and how many at the right, if the table is scrolled by
-        `pan` cells."""
+        """Return how many columns are hidden or cut at the left and right if the table is scrolled by `pan` cells."""
         ends = [end + COLUMN_GAP * index for index, end in enumerate(accumulate(self.widths))]
         left = sum(end - width < pan for end, width in zip(ends, self.widths, strict=True))
         return left, sum(end > pan + available_width for end in ends)
@@ -157,12 +153,8 @@ def fit_columns(
     available_width: int,
     hints: Sequence[int] = (),
 ) -> TableGrid:
-    """Return a grid whose columns fit `available_width` cells, if possible. `hints` has the width that the author gave
-    each column, or 0.
-
-    Columns that are wider than their hint shrink first. The remaining width is shared in proportion to the amount of
-    text. Words are broken only if the table does not fit otherwise.
-    """
+    """Return a grid that fits `available_width` cells, if possible. `hints` are column widths from the author, or 0.
+    Words are broken only if necessary."""
     every = head + body
     texts = [[cell_text(row[index]) for row in every] for index in range(len(aligns))]
     sizes = [list(map(_natural_width, column)) for column in texts]
@@ -219,7 +211,7 @@ def fit_columns(
 
 
 class _WordPartWidths:
-    """Widths of the parts between which a long word may break, by column. A column is read when it is needed."""
+    """Widths of the parts of words, by column."""
 
     def __init__(self, texts: Sequence[Sequence[str]]) -> None:
         self._texts = texts
@@ -238,17 +230,14 @@ class _WordPartWidths:
         return self._widths[index]
 
     def longest(self, index: int, limit: int) -> int:
-        """Return the width of the longest part of at most `limit` cells in a column. 0 if there is none."""
+        """Return the width of the longest part of at most `limit` cells in a column, or 0."""
         return max((width for width in self.of_column(index) if width <= limit), default=0)
 
 
 def _widths_for_parts(
     widths: Sequence[int], words: Sequence[int | None], parts: _WordPartWidths, available_width: int
 ) -> list[int]:
-    """Return column widths that break few parts of words, and that fit `available_width` cells if possible.
-
-    `words` has the width of the longest word of a column that keeps this word whole, else None. Columns shrink in
-    steps, first the step that breaks the fewest parts per cell."""
+    """Return widths that break few parts. `words` has widths that must not shrink."""
     least = [
         min(width, max(_NARROW_COLUMN, parts.longest(index, _LONG_WORD)) if word is None else word)
         for index, (width, word) in enumerate(zip(widths, words, strict=True))
@@ -277,11 +266,7 @@ def _widths_with_whole_words(
     text_sizes: Sequence[int],
     available_width: int,
 ) -> list[int]:
-    """Return column widths that break fewer of the longest words, whose widths are `words`, than `widths`.
-
-    A column becomes as wide as its longest word if the others can shrink without breaking a word, and if the table then
-    has few more lines.
-    """
+    """Return column widths that break fewer of the longest words than `widths` breaks."""
     broken = [index for index, (word, width) in enumerate(zip(words, widths, strict=True)) if word > width]
     most_lines = 0
     for index in sorted(broken, key=lambda index: words[index] - widths[index]):
@@ -306,11 +291,7 @@ def _widths_around_words(
     parts: _WordPartWidths,
     available_width: int,
 ) -> list[int]:
-    """Return column widths that break fewer words than `widths`. `broken` has the width of the longest word of each
-    column in which this word does not fit.
-
-    Each column shrinks to its longest line. The free cells go to the columns in `broken`, first to the column that
-    lacks the fewest cells. A word that still does not fit is broken into equal parts, if that adds no lines."""
+    """Return column widths that break fewer words. `broken` has widths of words by column."""
     lines = [[wrap_items(row[at], width) for row in rows] for at, width in enumerate(widths)]
     least = [max(width_of(line) for cell in column for line in cell) for column in lines]
     spare = -_excess_width(least, available_width)
@@ -373,8 +354,7 @@ def _longest_words(texts: Sequence[str], natural: int) -> _LongestWords:
 def _share_widths(
     natural: Sequence[int], least: Sequence[int], text_sizes: Sequence[int], available_width: int
 ) -> list[int]:
-    """Return column widths between `least` and `natural` that fit, in proportion to the amount of text. Return `least`
-    if the table cannot fit."""
+    """Return column widths between `least` and `natural`, by amount of text. Return `least` if no widths fit."""
     if _excess_width(natural, available_width) <= 0 or _excess_width(least, available_width) >= 0:
         return list(natural if _excess_width(natural, available_width) <= 0 else least)
 
@@ -428,13 +408,13 @@ _SAMPLE_COST = 20_000
 _recent_samples: RecentResults[Block, Block] = RecentResults()
 MOST_CELLS = 20_000
 _MANY_ROWS = 8
-"""Number of rows above which every other row has a background. A table with tall rows has one at any length."""
+"""Number of rows above which every other row has a background."""
 _PIXELS_PER_CELL = 8
 """Width of a cell in pixels, to convert the column widths of authors."""
 
 
 def visible_columns(block: Block) -> list[tuple[int, TableColumn]]:
-    """Return each visible column with its index in the rows. Rows may have more cells than the table has columns."""
+    """Return each visible column with its index in the rows."""
     columns, rows = list(block.attrs.get("columns") or ()), block.children
     row_lengths = map(len, cells_by_column(rows)) if has_merged_cells(rows) else (len(row.children) for row in rows)
     columns += [TableColumn()] * (max(row_lengths, default=0) - len(columns))
@@ -448,8 +428,7 @@ def cell_pieces(
     base: Style | None = None,
     targets: LinkTargets | None = None,
 ) -> list[Piece]:
-    """Return the styled text of a cell, for example stars in a column of ratings. Empty if a merged cell covers the
-    column."""
+    """Return the styled text of a cell, for example stars for a rating. Empty if a merged cell covers it."""
     if cell is None:
         return []
     glyphs, value = styles.glyphs, cell.attrs.get("value")
@@ -498,8 +477,8 @@ def select_labels(cell: Block, column: TableColumn) -> list[str]:
 def grid_by_width(
     block: Block, columns: Sequence[tuple[int, TableColumn]], styles: Styles, targets: LinkTargets | None = None
 ) -> Callable[[int], TableGrid]:
-    """Return a function that returns the grid of a table for a width in cells. The grid is wider if its columns cannot
-    shrink enough."""
+    """Return a function that returns the grid for a width in cells. The grid is wider if its columns cannot shrink
+    enough."""
     rows = block.children[: max(1, MOST_CELLS // max(1, len(columns)))]
     is_first = has_start(block)
     by_column = cells_by_column(rows)
@@ -599,8 +578,7 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
 def _fit_table(
     context: LayoutContext, block: Block, columns: Sequence[tuple[int, TableColumn]], width: int, available_width: int
 ) -> tuple[TableGrid, bool]:
-    """Return the grid of a table, and True if any row has several lines. The grid is wider than `width` only if the
-    table would otherwise not fit, or have rows of several lines."""
+    """Return the grid of a table, and whether any row has several lines."""
     grid = grid_by_width(block, columns, context.styles, context.link_targets)
     table_grid = grid(width - 2)
     if available_width > width and (
@@ -611,8 +589,7 @@ def _fit_table(
 
 
 def sample_rows(block: Block) -> Block:
-    """Return a long table with only the rows that decide its column widths. Cached, because reading 10,000 rows takes
-    as long as painting a frame."""
+    """Return a long table with only the rows that decide its column widths. The result is cached."""
     return _recent_samples.get(block) or _recent_samples.put(block, _sample_rows(unmerge_cells(block)))
 
 
@@ -639,7 +616,7 @@ def _text_length(cell: Block) -> int:
 
 
 _WIDEST_NAME = 24
-"""Maximum width in cells of the names beside the values of a record. In a narrow pane, they are above the values."""
+"""Maximum width of names beside values. In narrow panes, names are above values."""
 
 
 def document_of_row(table: Block, row: Block) -> Document:
@@ -660,7 +637,7 @@ def document_of_row(table: Block, row: Block) -> Document:
 
 
 def _cells_of_row(table: Block, row: Block) -> list[Block | None]:
-    """Return the cells of a row by column, with None where a merged cell of the table covers a column."""
+    """Return the cells of a row by column. None where a merged cell covers it."""
     index = next((index for index, each in enumerate(table.children) if each is row), None)
     return list(row.children) if index is None else cells_by_column(table.children[: index + 1])[index]
 
@@ -694,8 +671,8 @@ def render_record(context: LayoutContext, block: Block, width: int) -> list[Line
 
 
 def copied_text(block: Block, container: Block | None = None) -> str:
-    """Return the text that is copied for a block: lines with tabs for a table or a row, else the plain text.
-    `container` is the table of a row, or the record of a field."""
+    """Return the text to copy for a block, with tabs between cells. `container` is the table of a row, or the record of
+    a field."""
     columns = tuple((block if container is None else container).attrs.get("columns") or ())
     if block.kind == "table":
         head = (

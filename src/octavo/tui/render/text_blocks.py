@@ -64,8 +64,7 @@ def render_source(context: LayoutContext, block: Block, width: int) -> list[Line
 
 
 def render_heading(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a heading, with a rule below for levels 1 and 2. The rule of a top-level heading of level 2 is as wide as
-    the page. Other rules are as long as the text."""
+    """Render a heading, with a rule below for levels 1 and 2."""
     styles, level = context.styles, int(block.attrs.get("level", 2))
     lines = _align(context.text_lines(block.runs, width, styles.heading(level)), block, width)
     if level <= 2 and context.has_heading_rules and has_end(block):
@@ -75,8 +74,7 @@ def render_heading(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_paragraph(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a paragraph. Right-to-left text is aligned at the right. Its letters stay in reading order, because the
-    terminal or the line filter `RightToLeft` reorders them."""
+    """Render a paragraph. Right-to-left text is aligned at the right, with its letters in reading order."""
     return _align(context.text_lines(block.runs, width), block, width)
 
 
@@ -183,8 +181,7 @@ def render_divider(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a formula block, stacked if the formula needs several rows and fits the width. Otherwise each row of its
-    source is one line."""
+    """Render a formula block. Formulas that are too wide have one line for each row of source."""
     styles = context.styles
     stacked = None if styles.ascii or slice_bounds(block) is not None else _format_stacked(block.text, width - 4)
     if stacked is not None:
@@ -254,7 +251,7 @@ _LEAST_COLUMN_WIDTH = 20
 
 
 def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a hint on its own background, with a bar in its color, its sign, and its title or kind."""
+    """Render a hint with a sign, its title or kind, and a colored bar."""
     styles = context.styles
     style, sign, name = styles.hint(str(block.attrs.get("style") or "info"))
     sign = icon_sign(str(block.attrs.get("icon") or ""), ascii=styles.ascii) or sign
@@ -288,7 +285,7 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def _begins_with_title(children: Sequence[Block]) -> bool:
-    """Return whether the children of a hint begin with a title: a heading, or a bold paragraph above other blocks."""
+    """Return whether a hint begins with a title: a heading or a bold paragraph."""
     first = children[0]
     if first.kind != "paragraph" or len(children) == 1:
         return first.kind == "heading"

@@ -40,8 +40,8 @@ class ThreadSummary:
     is_open: bool = True
     shown_replies: tuple[ThreadReply, ...] = ()
     key: str = ""
-    """Id of the thread. For a draft or a finding, a key with `DRAFT_PREFIX` or `FINDING_PREFIX`. Empty for a row that
-    cannot be selected."""
+    """ID of the thread. Drafts and findings have `DRAFT_PREFIX` or `FINDING_PREFIX`. Empty if the row cannot be
+    selected."""
     word_change: WordChange = ""
     """Change of the commented words since the comment was written. Empty if no change is known."""
     moved_to: str = ""
@@ -49,14 +49,13 @@ class ThreadSummary:
     quote: str = ""
     """Text that the thread is about. Empty if its block is right above."""
     is_pending: bool = False
-    """True if the comment belongs to a review that is not submitted yet. In this case, `age` says so."""
+    """True if the comment belongs to a review that is not submitted. Then `age` says so."""
     is_review: bool = False
     """True if the text belongs to a review, which needs no reply."""
     is_draft: bool = False
     """True if the text is an unsent draft."""
     sign: str = ""
-    """Symbol of a row that is no thread, such as `▲` for a finding of a check. In such a row, `author` is the name of
-    the rule, and `text` is one line."""
+    """Symbol of a row that is no thread, such as `▲` for a finding. Then `author` is the name of a rule."""
     unsent: str = ""
     """Mark of an unsent reply. Empty if there is none."""
     suggestion_diffs: tuple[Hashable, ...] = ()
@@ -64,7 +63,7 @@ class ThreadSummary:
 
     @property
     def is_posted(self) -> bool:
-        """True if the row is a thread, and not a draft, a finding or the mark of a selected block."""
+        """True if the row is a thread, and not a draft, a finding or a mark."""
         return not self.is_draft and not self.sign
 
     @property
@@ -90,14 +89,14 @@ def quote_excerpt(text: str) -> str:
 
 
 def quote_markdown(text: str, *, is_code: bool) -> str:
-    """Return Markdown that quotes the beginning of a text with its line breaks, as a code block if `is_code`."""
+    """Return Markdown that quotes the beginning of a text. `is_code` quotes it as a code block."""
     beginning = quote_excerpt(text)
     source = fence(beginning) if is_code else beginning.replace("\n", "\\\n")
     return "\n".join(f"> {line}" for line in source.split("\n"))
 
 
 def keep_quoted_lines(markdown: str) -> str:
-    """Return a comment with hard line breaks in its quotes, because users often quote code without a code block."""
+    """Return a comment with hard line breaks in its quotes. Users often quote code without a code block."""
     if not _QUOTED.search(markdown):
         return markdown
     rows = markdown.split("\n")

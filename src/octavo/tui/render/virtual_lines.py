@@ -24,8 +24,8 @@ KEPT_LINES = 2500
 
 
 class VirtualLines(Generic[U]):
-    """Lines of units, one below the other. A unit has an estimated height until it is rendered. Rendering a unit never
-    moves the units above it."""
+    """Lines of units, with estimated heights of units that are not rendered. Rendering a unit never moves the units
+    above it."""
 
     def __init__(
         self,
@@ -65,8 +65,7 @@ class VirtualLines(Generic[U]):
             self.use_laid_units(laid_units)
 
     def use_laid_units(self, laid_units: LaidUnits) -> None:
-        """Use the heights and lines of units that the background thread laid out. Skip units that were rendered or
-        changed meanwhile."""
+        """Use the lines that the background thread laid out. Skip units that were rendered or changed meanwhile."""
         for index, height in laid_units.heights.items():
             if self._exact[index] or index in self.forgotten:
                 continue
@@ -112,7 +111,7 @@ class VirtualLines(Generic[U]):
         return self.put(index, self._render(self.units[index]))
 
     def put(self, index: int, lines: list[Line]) -> list[Line]:
-        """Set the lines of a unit, and return them. May drop the lines of units that were not used recently."""
+        """Set and return the lines of a unit. May drop the lines of units that were not used recently."""
         self._count += len(lines) - len(self._lines.pop(index, ()))
         self._lines[index] = lines
         while not self._keeps_all and (
@@ -175,8 +174,7 @@ class LaidUnits(NamedTuple):
 
 
 def lay_out_units(layout: UnitLayout, units: Sequence[Any], indexes: Iterable[int]) -> Generator[None, None, LaidUnits]:
-    """Lay out the units with the `indexes` in the background thread, and return the result. Yields after each
-    unit, so that the thread can stop."""
+    """Lay out units, and return the result. Yields after each unit, so that the background thread can stop."""
     laid = LaidUnits(layout, {}, {}, {})
     deferred = layout.deferred.for_background_thread() if layout.deferred is not None else None
     render = layout.make_renderer(deferred)
