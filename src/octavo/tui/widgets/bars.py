@@ -27,7 +27,7 @@ class Section:
 
 
 class SectionTabs(Widget):
-    """The tabs of a view. Tabs never have the focus. The keys `[` and `]` of the screen switch between tabs."""
+    """The tabs of a view, which never have the focus. The keys `[` and `]` switch between tabs."""
 
     DEFAULT_CSS = "SectionTabs { height: 1; padding: 0 1; background: $background; color: $octavo-muted; }"
 
@@ -52,7 +52,7 @@ class SectionTabs(Widget):
         self._spans: list[tuple[int, int, str]] = []
 
     def switch(self, step: int) -> None:
-        """Switch to the next tab (1) or the previous tab (-1). After the last tab comes the first tab."""
+        """Switch to the next tab (1) or the previous tab (-1). The first follows the last."""
         keys = [section.key for section in self.sections]
         self.choose(keys[(keys.index(self.current) + step) % len(keys)])
 
@@ -83,8 +83,7 @@ _MAX_COMMANDS = 8
 
 
 class KeyBar(Widget):
-    """A line of up to eight commands with their keys, then the help key. Unavailable commands are dimmed. A click runs
-    a command."""
+    """A line with up to eight commands and the help key. A click runs a command."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"keybar--key", "keybar--disabled"}
     ALLOW_SELECT = False
@@ -116,8 +115,7 @@ class KeyBar(Widget):
         self.check_idle()
 
     def on_idle(self) -> None:
-        # Textual announces new bindings several times per key press, mostly without a change. A screen that is being
-        # removed has incomplete widgets, so `key_bar` cannot find its commands.
+        # Textual often announces unchanged bindings. A screen that is being removed has incomplete widgets.
         if self._is_outdated and self.is_attached and not is_being_removed(self.screen):
             self._is_outdated = False
             if not self._shown or not self.screen.is_current:

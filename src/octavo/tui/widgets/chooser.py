@@ -43,7 +43,7 @@ _TITLE_BONUS = 100.0
 _SYNONYM_BONUS = 90.0
 """Added to the score of a match in the synonyms."""
 _WHOLE_WORD_SCORE = 50.0
-"""Score that a word of the query reaches only if the text contains the word. Scattered letters have lower scores."""
+"""Score of a text that contains a word. Scattered letters have lower scores."""
 _MIN_QUERY_LENGTH = 2
 """Minimum length in characters of a query that is searched outside titles, because most texts contain every letter."""
 _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
@@ -67,7 +67,7 @@ class Choice(Generic[T]):
 
     @property
     def explanation(self) -> str:
-        """The disabled reason, if there is one, and the detail. The reason comes first because a row may cut the end."""
+        """The disabled reason and the detail. The reason comes first, because a row may cut the end."""
         if not (self.detail and self.disabled_reason):
             return self.disabled_reason or self.detail
         return f"{self.disabled_reason} {self.detail}"
@@ -104,7 +104,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     CONTEXT: ClassVar[str] = "palette and pickers"
     PLACEHOLDER: ClassVar[str] = "Type to filter"
     COUNT_NOUN: ClassVar[str] = ""
-    """Noun for the number of choices, as in `285 commands`. Empty if the number is shown only while filtering."""
+    """Noun for the number of choices, as in `285 commands`. If empty, the number is shown only while filtering."""
     FOOT: ClassVar[str] = "enter choose"
     SHOWS_EXPLANATION: ClassVar[bool] = False
     """True if the dialog always shows the explanation of the selected choice below the list."""
@@ -295,7 +295,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 
 
 def match_choice(query: str, choice: Choice[Any]) -> FuzzyMatch | None:
-    """Return the score of a choice for a query, and the matching letters of its title. None if it does not match."""
+    """Return the score of a choice, and the matching letters of its title. None if it does not match."""
     if query.strip() in choice.right.split():
         return FuzzyMatch(_KEY_SCORE)  # The user types a key to find its command.
     title_match = fuzzy_match(query, safe(choice.title).plain)
@@ -338,8 +338,8 @@ class Picker(Chooser[T | None, T]):
         find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]] | None = None,
         is_loading: bool = False,
     ) -> None:
-        """`initial` is selected first. `on_preview` is called with the value under the cursor. `find_more` returns more
-        choices for a query. With `is_loading`, the caller passes all choices to `show_loaded` later."""
+        """`initial` is selected first. `find_more` returns more choices for a query. With `is_loading`, the choices
+        must be passed to `show_loaded` later."""
         super().__init__(title, choices, empty=empty, is_loading=is_loading)
         self._on_preview, self._initial, self._find_more = on_preview, initial, find_more
         self._search_delay = Delay(self)

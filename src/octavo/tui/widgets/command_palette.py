@@ -20,7 +20,7 @@ _OMITTED = ("app.palette",)
 
 
 PaletteValue = ActiveCommand | Callable[[], object] | str
-"""What enter runs in the palette: a command, a function that opens another view, or a theme by its name."""
+"""What enter runs in the palette: a command, a function, or a theme by name."""
 
 
 class PaletteScreen(Chooser[None, PaletteValue]):
@@ -58,7 +58,7 @@ class PaletteScreen(Chooser[None, PaletteValue]):
         return [*commands, *self._destinations, *themes]
 
     def draw(self, matched: MatchedChoice[PaletteValue]) -> Row:
-        """Return the row of a choice. In search results, the row also names another view that the choice opens."""
+        """Return the row of a choice. In search results, it also names the view that the choice opens."""
         row, view_name = super().draw(matched), matched.choice.view
         if matched.match is None or not view_name:
             return row

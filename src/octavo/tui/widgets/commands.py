@@ -44,7 +44,7 @@ LISTS = "LISTS"
 NAVIGATION = "NAVIGATION"
 """Last heading in the help, for `CURSOR_COMMANDS`."""
 CURSOR_COMMANDS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
-"""Names of the commands that move the cursor. Most users know these commands, so the help shows them last."""
+"""Names of the commands that move the cursor. The help shows them last."""
 _KEY_NAMES = {
     "escape": "esc",
     "enter": "enter",
@@ -69,8 +69,8 @@ _NO_KEY = "palette."
 
 
 class StillLoading(str):
-    """Reason why a command cannot run now: its data is loading. After any other reason, the app ignores keys until the user
-    pauses. Dialogs that confirm writes never use `StillLoading`, so that a held key never confirms."""
+    """Reason why a command cannot run: data is loading. Keys are not ignored afterwards. Never use it for confirming
+    writes: a held key could confirm."""
 
     __slots__ = ()
 
@@ -97,7 +97,7 @@ class Command(Generic[T]):
     applies: Callable[[Any, T], bool] = lambda app, target: True
     """Returns False if the key bar hides the command for the target. The key still works."""
     offered_on_failure: Callable[[Any, T], bool] = lambda app, target: False
-    """Returns True if the command can help after a failed load. The line below the error then names the command."""
+    """Returns True if the command can help after a failed load. The error message then names it."""
     shown: bool = True
     """True if the key bar may show the command."""
     key_display: str | None = None
@@ -108,7 +108,7 @@ class Command(Generic[T]):
     writes: bool | Callable[[Any, T], bool] = False
     """True if the command sends changes to the server, which read-only mode (`--read-only`) does not allow."""
     takes_text: bool = False
-    """True if the command opens an input. If the command cannot run, the next letters must not run other commands."""
+    """True if the command opens an input. If it cannot run, the next letters are ignored."""
     id: str = ""
     """The complete id. Empty if the id is `GROUP.NAME`."""
 
@@ -121,11 +121,11 @@ class Commands(Generic[T]):
     """First part of the ids of the commands."""
     commands: tuple[Command[T], ...]
     context: str = ""
-    """Heading in the help topic “keys”. If empty, the heading is the name of the widget, screen or app."""
+    """Heading in the help topic “keys”. If empty, the name of the widget, screen or app is used."""
     no_target: str | Callable[[Any], str] = "This command is not available here."
-    """Sentence that is shown while there is no target, or a function that returns it for the widget, screen or app."""
+    """Sentence to show without a target, or a function that returns it for the owner of the commands."""
     find: Callable[[Any], T | None] = lambda owner: owner
-    """Returns the target for the widget, screen or app that has the commands. None while there is no target."""
+    """Returns the target for the owner of the commands. None while there is no target."""
 
     def for_target(self, find: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
         """Return a group whose target is found by `find`. `changes` replace other attributes of the group."""
@@ -209,22 +209,22 @@ class HasCommands:
         return command.why_not(app, target)
 
     def title_of(self, id: str) -> str | None:
-        """Return the title of a command for the current target. None if the title does not depend on the target."""
+        """Return the title of a command for the current target. None if the title is always the same."""
         if not _is_complete(self):
             return None
         app, _, command, target = self._resolve_command(id)
         return None if target is None else command.title_now(app, target)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return True if the key of an action is bound. The key of a command that cannot run now shows the reason."""
+        """Return True if the key of an action is bound. It may then only show why a command cannot run."""
         if action != "command" or not _is_complete(self):
             return super().check_action(action, parameters)  # type: ignore[misc, no-any-return]  # The class that uses the mixin has it.
         app, _, command, target = self._resolve_command(*parameters)
         return target is None or command.is_available(app, target)
 
     def action_command(self, id: str) -> object:
-        """Run a command, or show why it cannot run. While Textual awaits the result, it handles no keys, so the result is
-        never a background task."""
+        """Run a command, or show why it cannot run. Never returns a task, because Textual would handle no keys
+        meanwhile."""
         if not _is_complete(self):
             return None
         app, _, command, target = self._resolve_command(id)
@@ -281,7 +281,7 @@ class HostApp(HasCommands, App[R]):
         crash(self, error)  # type: ignore[arg-type]  # Tasks end only with an Exception.
 
     def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
-        """Show a notice for `seconds`, or as long as `tone` requires. With `undo`, the notice offers the undo key."""
+        """Show a notice for `seconds`, or as long as `tone` requires. `undo` offers the undo key."""
         if self.is_ending or not self.screen_stack:
             return
         if self.screen.query("Notices"):
@@ -307,7 +307,7 @@ class HostApp(HasCommands, App[R]):
         """Show a sentence that says why a command is not available."""
 
     def ignore_typing(self) -> None:
-        """Ignore keys until the user pauses. Called after a key that did nothing, because the user may be typing text."""
+        """Ignore keys until the user pauses: after a failed key, they may be text."""
 
     def before_command(self, id: str) -> None:
         """Called before each command runs, with the id of the command."""
@@ -359,7 +359,7 @@ def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
 
 
 def commands_after_failure(app: App[Any]) -> list[tuple[str, str]]:
-    """Return pairs of key and title for the commands of the app that can help after a failed load."""
+    """Return keys and titles of app commands that can help after a failed load."""
     commands = app._commands_by_id.items() if isinstance(app, HasCommands) else ()
     offered = [(id, each) for id, (group, each) in commands if each.offered_on_failure(app, group.find(app))]
     keymap = app.keys_of_user if isinstance(app, HostApp) else {}
@@ -402,8 +402,7 @@ def _active_command(app: App[Any], active: ActiveBinding, keys: list[str]) -> Ac
 
 
 def _is_applicable(node: HasCommands, id: str) -> bool:
-    """Return whether the key bar shows a command: it has a target, and `Command.applies` returns True for this target. Also
-    True while the widget is created or removed."""
+    """Return whether the key bar shows a command, also during creation or removal."""
     if not _is_complete(node):
         return True
     app, _, command, target = node._resolve_command(id)
@@ -433,11 +432,8 @@ def _function_of(node: DOMNode, binding: Binding) -> object:
 
 
 def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
-    """Return the commands for the key bar. The commands in `KEYBAR` come first, the commands of the app last. If the
-    focused widget has `typing_keys`, only these are returned.
-
-    The `hidden_keys` of the screen and commands that do not apply to their target are left out.
-    """
+    """Return the commands for the key bar: first those in `KEYBAR`, last those of the app. `typing_keys` of the focused
+    widget replace all others."""
     hidden_keys: frozenset[str] = getattr(screen, "hidden_keys", frozenset())
     focused: DOMNode | None = screen.focused
     if focused is not None and (typing := getattr(focused, "typing_keys", ())):
@@ -471,8 +467,8 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
 
 
 def commands_by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
-    """Return pairs of a heading in the help and a command. The heading of the focused widget comes first, `LISTS` and
-    `NAVIGATION` come last. Below a heading, the commands of the key bar come first."""
+    """Return pairs of help heading and command. Headings begin with the focused widget. Below each, commands of the key
+    bar come first."""
     commands = active_commands(screen)
     ids = {command.id for command in commands}
     shown_ids = [command.id for command in key_bar(screen)]
@@ -507,8 +503,8 @@ def key_name(key: str) -> str:
 
 
 def context_of(node: type[DOMNode], id: str | None = None) -> str:
-    """Return the name of a widget, screen or app class in the help. If `id` is a command in a group with a `context`,
-    return this context."""
+    """Return the name of a widget, screen or app class in the help. With `id`, prefer the `context` of the command
+    group."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
     own: str = getattr(node, "CONTEXT", "")
     context = (commands[id][0].context or own) if id in commands else own
@@ -516,7 +512,7 @@ def context_of(node: type[DOMNode], id: str | None = None) -> str:
 
 
 def name_in_help(node: DOMNode) -> str:
-    """Return the name of a widget, screen or app in the help: its `CONTEXT`, else the name of its class."""
+    """Return the `CONTEXT` of a widget, screen or app, else the name of its class."""
     return getattr(node, "CONTEXT", "") or context_of(type(node))
 
 
@@ -528,8 +524,8 @@ def own_bindings(node: type[DOMNode]) -> Iterator[Binding]:
 def accepted_keys(
     keymap: Mapping[str, str], classes: Iterable[type[DOMNode]]
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return the keys in `keymap` that `classes` can use, by command id. Also return the other command ids, each with a
-    reason such as `cannot use j: …`."""
+    """Return the usable keys in `keymap` by command ID. Also return pairs of other ID and reason, such as `cannot use
+    j: …`."""
     ignored: list[tuple[str, str]] = []
     bindings_by_context: dict[str, list[Binding]] = {}
     for owner in classes:
@@ -547,8 +543,7 @@ def accepted_keys(
 def _first_conflict(
     keymap: Mapping[str, str], contexts: Iterable[Sequence[Binding]]
 ) -> tuple[str, str, str | None] | None:
-    """Return the first conflict between two commands in a context: the id of the command in `keymap`, the key, and the
-    id of the other command. None without a conflict."""
+    """Return a conflict as command ID, key and other command ID, or None."""
     for bindings in contexts:
         taken_keys = {
             key: binding.id for binding in bindings if binding.id not in keymap for key in normal_keys(binding.key)

@@ -24,7 +24,7 @@ from octavo.tui.widgets.text_inputs import LineInput, PathInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText, FactList
 
 READ_SECONDS = 0.5
-"""Seconds before the user can confirm new content. A key that was pressed earlier was meant for the old content."""
+"""Seconds before the user can confirm new content. Earlier keys were meant for the old content."""
 _SCROLL_KEYS = Binding.Group("scroll")
 
 
@@ -88,11 +88,8 @@ CONFIRM: Commands[ConfirmDialog] = Commands(
 
 
 class ConfirmDialog(Dialog[Confirmed | None]):
-    """A dialog that asks to confirm an action. Its result is a `Confirmed`, or None if the user cancels.
-
-    `y` confirms. If `word` is set, the user confirms by typing this word instead. If `blocked` is set, the dialog shows
-    this sentence and cannot be confirmed. `update` changes the content of an open dialog.
-    """
+    """A dialog that asks to confirm an action. Its result is a `Confirmed`, or None. `word` must be typed to confirm.
+    `blocked` says why confirming is impossible."""
 
     CSS_PATH = dialog_styles(__file__, "confirm.tcss")
     SCROLLED: ClassVar[str] = ".confirm--body"
@@ -119,10 +116,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         cancel: str = "",
         check_again: Callable[[], None] | None = None,
     ) -> None:
-        """`intro` is shown above the facts, `after` below the facts, and `foot` in the lower border. `cancel` is the
-        label of the cancel button, by default “Cancel”, or “Close” if a field saves drafts. `word_reason` says why the
-        user must type `word`.
-        """
+        """`after` is shown below the facts, `foot` in the lower border. `cancel` is the label of the button.
+        `word_reason` says why `word` must be typed."""
         super().__init__()
         self._title = title
         self.verb: str = verb
@@ -222,7 +217,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.call_after_refresh(self.limit_height)
 
     def require_reading(self) -> None:
-        """Disable the confirm key for `READ_SECONDS`, because new content is shown. A dialog with a `word` has no delay."""
+        """Disable the confirm key for `READ_SECONDS`. A dialog with a `word` has no delay."""
         self._content_time = short_texts.clock()
         self._reading_delay.start(READ_SECONDS, self._finish_reading)
 

@@ -44,7 +44,7 @@ class Delay:
 
 
 class DraftDelay(Delay):
-    """Saves a draft 0.3 seconds after the last key, but at most 1 second after the first unsaved key."""
+    """Saves a draft 0.3 seconds after the last key, but within 1 second."""
 
     AFTER_LAST = 0.3
     AT_MOST = 1.0
@@ -59,7 +59,7 @@ class DraftDelay(Delay):
         return self._first_unsaved is not None
 
     def seconds_until_save(self, now: float) -> float:
-        """Record a key press at the time `now`. Return the seconds to wait before saving, which are never 0."""
+        """Record a key press at `now`. Return the seconds to wait before saving, which are never 0."""
         if self._first_unsaved is None:
             self._first_unsaved = now
         return max(0.01, min(self.AFTER_LAST, self._first_unsaved + self.AT_MOST - now))

@@ -31,13 +31,12 @@ STYLES = PurePath(__file__).parent
 
 
 def dialog_styles(file: str, *names: str | PurePath) -> list[str | PurePath]:
-    """Return absolute paths of the dialog styles and of the style sheets `names` beside `file`. Subclasses in other folders
-    also find absolute paths."""
+    """Return absolute paths of the dialog styles and of the style sheets `names` beside `file`."""
     return [STYLES / "dialog.tcss", *(PurePath(file).parent / name for name in names)]
 
 
 class DialogFrame(Vertical):
-    """Box around the content of a dialog, with the title in its upper border and `foot` in its lower border."""
+    """Box around a dialog. The title is in its upper border, and `foot` in its lower border."""
 
     foot = ""
 
@@ -52,11 +51,8 @@ class DialogFrame(Vertical):
 
 
 def prepare_screen(screen: Screen[Any], event: Event) -> bool:
-    """Return True if a screen should handle `event`. False for a resize to an outdated size.
-
-    Also give a new screen its breakpoint classes. Textual does this only after the first layout, in which panes would have
-    a wrong width.
-    """
+    """Return True if a screen should handle `event`, False for a resize to an outdated size. Give a new screen its
+    breakpoint classes."""
     app = screen.app
     if isinstance(event, Compose):
         for cells, breakpoints in zip(app.size, (app.HORIZONTAL_BREAKPOINTS, app.VERTICAL_BREAKPOINTS), strict=True):
@@ -65,8 +61,7 @@ def prepare_screen(screen: Screen[Any], event: Event) -> bool:
 
 
 class Dialog(HasCommands, ModalScreen[ScreenResultType]):
-    """A modal dialog. While a dialog is open, only its own keys work. Its key bar shows the keys that its border does not
-    name."""
+    """A modal dialog. Only its own keys work. Its key bar shows the keys that its border does not name."""
 
     CONTEXT: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""
@@ -75,7 +70,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss"]
 
     SCROLLED: ClassVar[str] = ""
-    """Selector of the part that scrolls if the screen is low. Empty if the dialog has no such part."""
+    """Selector of the part that scrolls on a low screen. Empty if there is none."""
     MAX_SCROLLED_ROWS: ClassVar[int] = 1000
     """Maximum height of the part that scrolls, in rows."""
 
@@ -95,23 +90,22 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
             yield Notices(self.app.notices, top=0, uncovered=DialogFrame)
 
     def render(self) -> RenderResult:  # type: ignore[override]  # Screens declare a narrower type than other widgets.
-        """Return the tinted screen below this dialog. Textual chooses background screens in the order of rendering, so
-        two of three dialogs could contain each other."""
+        """Return the tinted screen below this dialog. Textual itself could choose a wrong screen below three
+        dialogs."""
         stack = self.app.screen_stack
         below = stack.index(self) - 1 if self in stack else -1
         return BackgroundScreen(stack[below], self.styles.background) if below >= 0 else super().render()
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Repaint this dialog, and drop the rendered lines of all dialogs below the top. Textual would refresh only the top
-        dialog, but each dialog contains the lines of the screen below."""
+        """Repaint this dialog, and drop the rendered lines of all dialogs below the top. Each contains lines of the
+        screen below."""
         for screen in self.app.screen_stack[1:-1] if self.is_attached and repaint else ():
             if isinstance(screen, Dialog):
                 drop_rendered_lines(screen, regions)
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close this dialog. If another screen covers this dialog, close it after that screen. Textual would close the
-        other screen."""
+        """Close this dialog. If another screen covers it, close it after that screen."""
         if self.is_active:
             return super().dismiss(result)
         if self in self.app.screen_stack:
@@ -141,8 +135,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
 
     @property
     def hidden_keys(self) -> frozenset[str]:
-        """Keys that the border names, such as `enter`, `J` and `K` in `enter open · J and K change the order`. The key
-        bar hides these keys, but always shows `esc`."""
+        """Keys that the border names, such as `J` and `K` in `J and K change the order`. `esc` is never hidden."""
         parts = (part for frame in self.query(DialogFrame) for part in frame.foot.split(" · "))
         words = [part.split(" ") for part in parts]
         second_keys = (word[2] for word in words if word[1:2] == ["and"] and len(word) > 2)

@@ -69,10 +69,8 @@ LIST: Commands[LineList] = Commands(
 
 
 class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
-    """A list of items with a cursor, a filter, and status messages. Each item has a key.
-
-    A subclass calls `lay_out` with the keys of the items, and defines `draw_item`.
-    """
+    """A list of items with a cursor, a filter and status messages. Subclasses call `lay_out` with keys of items, and
+    define `draw_item`."""
 
     draw_item: Callable[[int, int], list[Content]]
     """Returns the lines of an item, given its index and the width in cells."""
@@ -137,7 +135,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         """The filter changed."""
 
     def __init__(self, *, empty: str = "No items.", hint: str = "", id: str | None = None) -> None:
-        """`empty` is the message of an empty list. `hint` is the line below the message, which names a key."""
+        """`empty` is the message of an empty list. `hint` is the line below, which names a key."""
         super().__init__(id=id)
         self.state = ListState(self, empty, hint)
         self.is_always_lit = False
@@ -160,7 +158,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         """Lines at the bottom of the list, which do not scroll."""
         self.can_filter: bool = False
         self.returning_key: Hashable | None = None
-        """Key of the item that the user selected last. When a filter is cleared, the cursor returns to this item."""
+        """Key of the item that the user selected last. When a filter is cleared, it is selected again."""
         self._announced_key: Hashable | None = None
         self._requested_at = -1
         self._layout_query = ""
@@ -172,7 +170,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         return True
 
     column_titles: Callable[[int], Content] | None = None
-    """Returns the line of column titles for a width in cells. None if the list has no columns with titles."""
+    """Returns the column titles for a width in cells. None if there are none."""
 
     def match_count(self) -> int:
         """Return how many items match the filter."""
@@ -227,8 +225,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         line_count: int | None = None,
         loaded_count: int | None = None,
     ) -> None:
-        """Show the items with these keys. The cursor stays on its item and at its height on the screen. For `first_lines`
-        and `extra_lines`, see the attributes. `height` is the number of lines of an item."""
+        """Show the items with these keys. The cursor stays on its item. `height` is the number of lines of an item."""
         user_key, old_cursor, had_items = self.returning_key, self.cursor, bool(self.keys)
         old_keys = self.keys
         height_above = self.first_lines[old_cursor] - self.scroll_offset.y if had_items else 0
@@ -248,8 +245,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
             index = remaining if remaining is not None else 0 if self.query_text else old_cursor
         self.cursor = self._nearest_stop(index, 1)
         if keys and (not self.query_text or (remaining is not None and user_key in old_keys)):
-            # If the selected item was removed, its neighbor becomes the selection of the user. If the filter hides the item,
-            # the selection does not change.
+            # The neighbor of a removed item becomes the user's selection. Filtering does not change the selection.
             self.returning_key = self.key
         self.lay_out_again()
         if keys and had_items:
@@ -282,8 +278,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._refresh_items(self.cursor)
 
     def _nearest_stop(self, index: int, step: int) -> int:
-        """Return the nearest index on which the cursor can stop, first in the direction of `step`. If no item allows a
-        stop, return `index`."""
+        """Return the nearest index for the cursor, first in direction `step`, else `index`."""
         count = len(self.keys)
         index = max(0, min(index, count - 1))
         for direction in (step, -step):
@@ -373,7 +368,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._set_cursor(len(self.keys) - 1, step=-1)
 
     def go_to_heading(self, step: int) -> None:
-        """Select the nearest item after (1) or before (-1) the cursor that is the first item below a heading."""
+        """Select the nearest item after (1) or before (-1) the cursor that is first below a heading."""
         below_headings = {bisect_left(self.first_lines, line) for line in self.extra_lines}
         first_items = {self._nearest_stop(index, 1) for index in below_headings if index < len(self.keys)}
         candidates = [item for item in first_items if (item > self.cursor if step > 0 else item < self.cursor)]
@@ -489,7 +484,7 @@ class ListState:
         self._list = widget
         self.empty, self.hint = empty, hint
         self.custom_lines: Callable[[int], list[Content]] | None = None
-        """Returns the lines of an empty list for a width in cells. None if the list shows `empty` and `hint`."""
+        """Returns the lines of an empty list for a width in cells. None to show `empty` and `hint`."""
         self._waiting: LoadingMessage | None = None
         self._failure: tuple[str, str] | None = None
         self._age_note = ""
@@ -499,8 +494,8 @@ class ListState:
         return self._waiting is not None
 
     def show_loading(self, subject: str, *, titles: Sequence[str] = ()) -> None:
-        """If the list has no items, show that `subject` is loading, such as “the comments of Mobile SDK”. `titles` are the
-        first lines of the items, as far as they are known."""
+        """Show in an empty list that `subject` is loading, such as “the comments”. `titles` are the known first lines
+        of items."""
         if self._failure is not None:
             self._failure = None
             self._list.lay_out_again()
@@ -596,7 +591,7 @@ class ListCounts:
 
     @property
     def summary(self) -> str:
-        """Text for the status line, such as `14 of 14`, `300 of 812 loaded` or, with a filter, `2 of 31 shown`."""
+        """Text for the status line, such as `14 of 14`, `300 of 812 loaded` or `2 of 31 shown`."""
         if self._list.query_text:
             return f"{self._list.match_count()} of {self.loaded} shown"
         if self.total is not None and self.total > self.loaded:
@@ -605,7 +600,7 @@ class ListCounts:
 
 
 class ItemPainter:
-    """Draws the items of a list as strips, the form in which Textual draws lines, and caches the strips."""
+    """Draws the items of a list as Textual strips, and caches them."""
 
     def __init__(self, widget: LineList) -> None:
         self._list = widget
@@ -689,8 +684,7 @@ class ItemPainter:
 
 
 def _nearest_remaining(old_keys: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
-    """Return the index in `keys` of the remaining item nearest to the old cursor. Items after the cursor come first.
-    None if no old item remains."""
+    """Return the index in `keys` of the nearest old item, if any remains."""
     new_indexes = {key: index for index, key in enumerate(keys)}
     from_cursor, before_cursor = old_keys[cursor:], reversed(old_keys[:cursor])
     return next((new_indexes[key] for key in (*from_cursor, *before_cursor) if key in new_indexes), None)

@@ -37,7 +37,7 @@ _COMBINING = re.compile(
 
 
 class RemovedText(str):
-    """A removed part of a text with its rows. If the part is inserted again, its cuts are in the same places."""
+    """A removed part of a text, as rows. If it is inserted again, its cuts are the same."""
 
     rows: list[str]
     separators: list[str]
@@ -115,7 +115,7 @@ class LongText(DocumentBase):
         rows, separators = (
             (list(text.rows), list(text.separators)) if isinstance(text, RemovedText) else _split_rows(text)
         )
-        # Long rows are cut only inside the inserted text or at its ends. Removing the text then removes the cuts.
+        # Cut only in or beside inserted text, so that removing it removes the cuts.
         if text_before and len(text_before) + len(rows[0]) > MAX_ROW_LENGTH and not is_restored:
             rows.insert(0, text_before)
             separators.insert(0, "")
@@ -135,7 +135,7 @@ class LongText(DocumentBase):
 
 
 def _split_rows(text: str) -> tuple[list[str], list[str]]:
-    """Return the rows of a text and the separators between the rows: a newline, or an empty text for a cut."""
+    """Return rows and separators between them: a newline, or empty for a cut."""
     rows = text.split("\n")
     if len(text) <= MAX_ROW_LENGTH or max(map(len, rows)) <= MAX_ROW_LENGTH:
         return rows, ["\n"] * (len(rows) - 1)
@@ -210,8 +210,8 @@ class WrappedRows:
         return row + self._wraps[row]
 
     def wrap_positions(self, rows: list[str]) -> list[Sequence[int]]:
-        """Return the columns at which each of these rows wraps. After `_MAX_EXACT` characters in rows with wide
-        letters, the columns are approximate: lines may be shorter than the width."""
+        """Return the columns at which each row wraps. In very long rows with wide letters, lines may be shorter than
+        the width."""
         width, tab_width = self.width, self.tab_width
         if not width or max(map(len, rows), default=0) * tab_width <= width:
             return [()] * len(rows)
@@ -225,7 +225,7 @@ class WrappedRows:
             elif (exact_left := exact_left - len(row)) > 0:
                 positions.append(WrappedDocument(Document(row), width, tab_width).get_offsets(0))
             else:
-                # Measuring every letter of a megabyte takes a second. Here, every letter counts as two cells or a tab.
+                # Measuring each letter is slow, so each counts as two cells or a tab.
                 positions.append(_breaks_of_narrow_letters(row, max(1, width // (tab_width if "\t" in row else 2))))
         return positions
 
@@ -271,8 +271,8 @@ class WrappedRows:
         return row, self.get_target_document_column(row, max(x, 0), section)
 
     def get_target_document_column(self, line_index: int, x_offset: int, y_offset: int) -> int:
-        """Return the column in the row `line_index` at the cell `x_offset` of the wrapped line `y_offset`. The
-        `y_offset` -1 is the last line of the row."""
+        """Return the column of row `line_index` at cell `x_offset` of its wrapped line `y_offset`. The last wrapped
+        line is -1."""
         row, offsets = self.document.get_line(line_index), self.get_offsets(line_index)
         section = y_offset if y_offset >= 0 else len(offsets) + 1 + y_offset
         start = offsets[section - 1] if section else 0
@@ -300,6 +300,5 @@ def _line_pattern(width: int) -> re.Pattern[str]:
 
 
 def _breaks_of_narrow_letters(row: str, width: int) -> list[int]:
-    """Return the columns at which a row wraps if each letter takes one cell: before words, and inside words that are longer
-    than a line."""
+    """Return where a row wraps if each letter takes one cell."""
     return [match.end() for match in _line_pattern(width).finditer(row)][:-1]

@@ -54,10 +54,8 @@ class Notice(NamedTuple):
 
 
 class NoticeBoard:
-    """The current notices of the app. Each screen draws them with a `Notices` widget.
-
-    `clock` returns the time in seconds. The `listeners` are called after a notice is added or closed.
-    """
+    """The current notices of the app. `clock` returns seconds. The `listeners` are called after a notice is added or
+    closed."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -66,8 +64,7 @@ class NoticeBoard:
         self.listeners: set[Callable[[], None]] = set()
 
     def say(self, text: str, tone: Tone = "done", *, seconds: float | None = None, undo: bool = False) -> int:
-        """Show a notice, and return its number. The new notice replaces a notice with the same text, or else the older
-        of two notices."""
+        """Show a notice, and return its number. It replaces a notice with the same text, or else the older of two."""
         self._notices = [notice for notice in self._notices if notice.text != text][1 - MAX_NOTICES :]
         number = next(self._numbers)
         duration = _SECONDS[tone] if seconds is None else seconds
@@ -105,8 +102,7 @@ class NoticeBoard:
 
 
 class Notices(Widget):
-    """Draws the notices at the right of the top screen, in the rows where they hide least. Screens below draw no notices,
-    because dialogs show the screen below."""
+    """Draws the notices at the right of the top screen, where they hide least."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"notices--bar", "notices--key"}
     ALLOW_SELECT = False
@@ -198,14 +194,14 @@ class Notices(Widget):
         def count_hidden(y: int, regions: list[Region]) -> int:
             return sum(Region(x, y, size.width, size.height).intersection(region).area for region in regions if region)
 
-        # At `lowest + 1`, the notices cover the status line. This is used only if a dialog leaves no other row.
+        # At `lowest + 1`, notices cover the status line. Used if no other row is left.
         rows = (lowest, *range(min(self._top, lowest), lowest), lowest + 1)
         y = min(rows, key=lambda y: (count_hidden(y, uncovered), count_hidden(y, cursor_regions)))
         y = lowest + 1 if count_hidden(y, uncovered) else y
         return (x, y), count_hidden(y, uncovered)
 
     def _own_size(self) -> Size:
-        """Return the size of the notices. It is computed before the layout, so that they never appear in a wrong place."""
+        """Return the size of the notices, before their layout."""
         screen = self.screen.size
         width = self.get_content_width(screen, screen)
         return Size(width, self.get_content_height(screen, screen, width))
@@ -241,8 +237,7 @@ class Notices(Widget):
         return lines
 
     def _undo_label(self, notice: Notice, available_width: int) -> Content:
-        """Return the undo key, and the remaining time as a bar and in seconds. A bar that does not fit into
-        `available_width` cells is left out. Without animations, return only the key."""
+        """Return the undo key, with the remaining time if there are animations."""
         seconds_left = self._board.seconds_left(notice)
         key_label = Content.assemble("   ", ("u", self.get_visual_style("notices--key", partial=True)), " undo  ")
         if self.app.animation_level == "none":

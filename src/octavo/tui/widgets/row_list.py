@@ -29,7 +29,7 @@ class SearchTexts(Generic[T]):
         self._text_of = text_of
         self._items: Sequence[T] = ()
         self._texts: list[str | None] = []
-        """Folded texts by index. None for a text that is not computed yet. Texts at the end may be missing."""
+        """Folded texts by index. None or missing if not computed yet."""
 
     def set_items(self, items: Sequence[T]) -> None:
         """Replace the items. The texts of items that remain stay cached."""
@@ -84,8 +84,7 @@ class FuzzyMatch(NamedTuple):
 
 
 def fuzzy_match(query: str, text: str) -> FuzzyMatch | None:
-    """Return the match of `query` in `text`. For each word of the query, the text must contain the word or its letters in
-    order. Otherwise, return None."""
+    """Return the match of `query` in `text`. None if a word and its letters in order are both missing."""
     folded = FoldedText(text)
     score, matched = 0.0, set[int]()
     for word in fold(query).split():
@@ -111,8 +110,7 @@ def _match_substring(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _match_letters(word: str, text: str) -> FuzzyMatch | None:
-    """Return a match of the letters of `word` in their order: `oc` matches `open comment`. A letter must start a word
-    of the text, or be near the previous letter. Otherwise, return None."""
+    """Return a match of the letters of `word`: `oc` matches `open comment`."""
     for start, letter in enumerate(text):
         if letter != word[0] or not _starts_word(text, start):
             continue
@@ -129,8 +127,7 @@ def _match_letters(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
-    """Return the index of the nearest `letter` from `start` on, and its distance. None if the letter is missing. The
-    distance is the number of skipped characters, or 2 for each skipped word if that is less."""
+    """Return the index and distance of the nearest `letter` from `start`, or None."""
     nearest_index = text.find(letter, start)
     if nearest_index < 0:
         return None
@@ -170,8 +167,7 @@ def filter_items(items: Iterable[T], filters: Collection[ItemFilter[T]]) -> list
 
 
 def available_filters(candidates: Iterable[F], items: Sequence[Any], active: Sequence[F]) -> list[tuple[F, int]]:
-    """Return pairs of a filter that changes the list, and the number of items that would remain. A new filter replaces the
-    active filter of its kind. Filters for which all items or no items remain are left out."""
+    """Return pairs of a filter that would shorten the list, and the number of remaining items."""
     filters = []
     for candidate in candidates:
         others_applied = filter_items(items, [other for other in active if other.kind != candidate.kind])
@@ -188,12 +184,12 @@ class Row:
     text: AnyText = ""
     """First line."""
     right: AnyText = ""
-    """Text at the right end of the first line, such as an age or a status. Only `text` is cut if the row is narrow."""
+    """Text at the right end of the first line, such as an age. A narrow row cuts only `text`."""
     second_line: AnyText | None = None
     """Second line in a list with two lines per row."""
     second_right: AnyText = ""
     sign: AnyText | None = None
-    """Sign of one cell before the text, such as `●`. None if the text starts at the left edge."""
+    """Sign of one cell before the text, such as `●`. None if there is no sign column."""
     cells: tuple[AnyText, ...] = ()
     """Texts of the columns in a table, instead of `text` and `right`."""
     dim: bool = False
@@ -209,8 +205,7 @@ class RowHeading(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A table column of `width` cells. Columns with the width 0 share the remaining width. In a narrow table, the
-    column with the highest `drop_order` is hidden first."""
+    """A table column. Columns of width 0 share the remaining width. The highest `drop_order` is hidden first."""
 
     title: str
     width: int = 0
@@ -337,7 +332,7 @@ class RowSelection(Generic[T]):
         self._set_keys(frozenset() if all_keys <= self.keys else self.keys | all_keys)
 
     def select_range(self) -> None:
-        """Start a range at the cursor. The second call selects all rows from the start of the range to the cursor."""
+        """Start a range at the cursor. The second call selects the range."""
         rows = self.rows
         range_start, self._range_start = self._range_start, rows.key
         if range_start is not None and range_start in rows.keys:
@@ -372,12 +367,8 @@ class RowSelection(Generic[T]):
 
 
 class RowList(LineList, Generic[T]):
-    """A list of items of type `T`. `draw` returns the row of a visible item, `key` the key of an item, and `groups` the
-    headings above an item, outermost first.
-
-    `search` returns the text of an item in which the filter searches. Without `search`, the list has no filter. For
-    `selectable`, see `RowSelection`.
-    """
+    """A list of items of type `T`. `groups` returns headings, outermost first. `search` returns the text for the
+    filter. Without it, there is no filter."""
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SELECTION,)
 
@@ -432,7 +423,7 @@ class RowList(LineList, Generic[T]):
         self.refresh()
 
     def show(self, items: Sequence[T], *, total: int | None = None, partial_note: str = "") -> None:
-        """Replace the items. `total` is the number of available items. For an unknown `total`, `partial_note` says what is
+        """Replace the items. `total` is the number of available items. If it is None, `partial_note` says what is
         loaded."""
         self.state.clear_messages()
         self._all, self.counts.total, self.counts.partial_note = items, total, partial_note
@@ -463,7 +454,7 @@ class RowList(LineList, Generic[T]):
 
     async def open_filter(self) -> None:
         await super().open_filter()
-        # The texts are computed in advance, so that the first typed letter is as fast as the next letters.
+        # Computed in advance, so that the first typed letter is as fast as the next.
         self.run_worker(self.search_texts.compute_in_steps(), exclusive=True, group="search texts")
 
     def clear_filter(self) -> None:

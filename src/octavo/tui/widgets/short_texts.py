@@ -61,8 +61,7 @@ def safe_lines(text: AnyText) -> Content:
 
 
 def fit(content: Content, width: int, *, right: bool = False) -> Content:
-    """Return `content` in exactly `width` cells, cut with an ellipsis or padded with spaces. With `right`, the spaces
-    are at the left."""
+    """Return `content` in exactly `width` cells, cut or padded. `right` puts the spaces at the left."""
     if width <= 0:
         return _content("")
     missing = width - content.cell_length
@@ -73,8 +72,7 @@ def fit(content: Content, width: int, *, right: bool = False) -> Content:
 
 
 def spread(left: Content, right: Content, width: int) -> Content:
-    """Return a line of `width` cells with `left` and `right` at its ends. A long `left` is cut, but keeps a third of
-    `width`."""
+    """Return a line with `left` and `right` at its ends. A long `left` is cut, but keeps a third of `width`."""
     if not right:
         return fit(left, width)
     room = max(width - right.cell_length - 1, min(left.cell_length, width // 3))

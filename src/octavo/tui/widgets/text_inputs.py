@@ -74,7 +74,7 @@ class LineInput(Input, ScrollWidget):
 
 
 class TextEditor(TextArea):
-    """An input of several lines, wrapped at words. It stays fast with a megabyte of text, even in one line."""
+    """An input of several lines, wrapped at words. It stays fast with a megabyte of text."""
 
     DEFAULT_CSS = """
     TextEditor, TextEditor:focus {
@@ -121,8 +121,7 @@ class TextEditor(TextArea):
         self._paste(self.app.clipboard)
 
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
-        """Delete the text in a range. A range that contains only a cut of a long line has no text, so it grows by one
-        letter."""
+        """Delete the text in a range. If the range has only a cut of a long line, delete one letter."""
         navigator = self.navigator
         while start != end and not self.get_text_range(start, end):
             first, last = sorted((start, end))
@@ -139,12 +138,11 @@ class TextEditor(TextArea):
         return super().delete(start, end, maintain_selection_offset=maintain_selection_offset)
 
     def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:
-        """Return the location of the matching bracket. None if there is none, or if the text is too long."""
+        """Return the location of the matching bracket. None if there is none, or in a long text."""
         return super().find_matching_bracket(bracket, search_from) if len(self.text) <= MAX_BRACKET_SEARCH else None
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
-        """Scroll to the cursor. Do nothing while the cursor is below the last line, because Textual scrolls before it moves
-        the cursor up after a deletion."""
+        """Scroll to the cursor. Does nothing while the cursor is below the last line, during a deletion."""
         if self.cursor_location[0] >= self.document.line_count:
             return Offset()
         return super().scroll_cursor_visible(center, animate)
@@ -193,7 +191,7 @@ class PathSuggester(Suggester):
 
 
 def complete_path(path: str) -> str | None:
-    """Return a path completed with the first matching name in its folder. None if no name matches. Reads the disk."""
+    """Return a path completed with the first matching name on the disk. None if no name matches."""
     folder, _, prefix = path.rpartition("/")
     try:
         with os.scandir(os.path.expanduser(f"{folder}/")) as entries:
@@ -218,8 +216,7 @@ _REFUSED = "With {name}, any API key that you type is logged. Restart Octavo wit
 
 
 def why_no_token(environment: Mapping[str, str], features: frozenset[str] = frozenset()) -> str | None:
-    """Return why the user must not type a token: `TEXTUAL_LOG` or the developer tools log every key press. None if
-    typing is safe."""
+    """Return why the user must not type a token: key presses are logged. None if typing is safe."""
     if environment.get("TEXTUAL_LOG"):
         return _REFUSED.format(name="TEXTUAL_LOG")
     requested_features = {each.strip().lower() for each in environment.get("TEXTUAL", "").split(",")}
@@ -382,8 +379,7 @@ class FilterLine(Widget):
     """
 
     def __init__(self, apply: Callable[[str], None], leave: Callable[[bool], None]) -> None:
-        """`apply` is called with the filter after each key press. `leave` is called when the user leaves the line, with
-        True if the filter is kept."""
+        """`apply` is called with the filter after each key press. `leave` gets True if the filter is kept."""
         super().__init__()
         self._apply, self._leave = apply, leave
         self._matches = ""
@@ -407,8 +403,7 @@ class FilterLine(Widget):
         self._input.can_focus = False
 
     def show_filter(self, query: str, matches: str) -> None:
-        """Show the filter `query` and the number of matches, such as `2 of 31 shown`. An empty line without focus
-        closes."""
+        """Show the filter and the number of matches, such as `2 of 31 shown`. An empty line without focus closes."""
         if query != self._input.value:
             self._input.value = query
         if query:
@@ -422,7 +417,7 @@ class FilterLine(Widget):
         self._show_count()
 
     def _show_count(self) -> None:
-        """Show the number of matches as `2 of 31 shown`, `2 shown` or `2/31`, whichever fits beside the typed text."""
+        """Show the longest number of matches that fits beside the typed text."""
         free_width = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
         match_count, _, total = self._matches.removesuffix(" shown").partition(" of ")
         texts = (self._matches, f"{match_count} shown", f"{match_count}/{total}") if total else (self._matches,)

@@ -34,8 +34,7 @@ _MAX_LABEL_WIDTH = 20
 
 
 class FactList(Widget):
-    """Draws facts in lines, with columns for the marks, the labels and the texts. If no fact has a mark, the labels are
-    muted."""
+    """Draws facts in columns: marks, labels and texts. Without marks, the labels are muted."""
 
     DEFAULT_CSS = "FactList { height: auto; width: 1fr; }"
 
@@ -98,7 +97,7 @@ class FactList(Widget):
 class ChangingText(Static):
     """A `Static` that ignores an update with equal content, and requests a layout only if its size changes."""
 
-    # A text of width 0 has no height, so a scroll bar beside it would appear and disappear forever.
+    # A text of width 0 has no height: a scroll bar would appear and disappear forever.
     DEFAULT_CSS = "ChangingText { min-width: 1; }"
 
     def update(self, content: VisualType = "", *, layout: bool = True) -> None:
@@ -112,7 +111,7 @@ class ChangingText(Static):
             self.refresh(layout=True)
 
     def on_resize(self) -> None:
-        # Textual caches the size of the text by the size of its container. The text may have changed meanwhile.
+        # Textual's cached size may be outdated: the text may have changed meanwhile.
         if self.styles.auto_dimensions and self._content_size() not in (None, self.content_size):
             self.refresh(layout=True)
 
@@ -126,7 +125,7 @@ class ChangingText(Static):
 
 
 class ScrollWidget(HasCommands, ScrollView):
-    """A scroll view that changes the size of its content without a layout, and delays commands until it has lines."""
+    """A scroll view that resizes its content without a layout. It delays commands until it has lines."""
 
     MOVES: ClassVar[frozenset[str]] = frozenset()
     """Names of the commands that wait for the first lines, such as `down` and `open`."""
@@ -166,7 +165,7 @@ class ScrollWidget(HasCommands, ScrollView):
 
 
 def _move_thumb(bar: ScrollBar, position: float) -> None:
-    """Set the position of a scroll bar. Repaint only the rows that its thumb (the movable part) enters or leaves."""
+    """Set the position of a scroll bar. Repaint only the changed rows."""
     before = _ends_of_thumb(bar)
     bar.set_reactive(ScrollBar.position, position)
     for old, new in zip(before, _ends_of_thumb(bar), strict=True):
@@ -176,7 +175,7 @@ def _move_thumb(bar: ScrollBar, position: float) -> None:
 
 
 def _ends_of_thumb(bar: ScrollBar) -> tuple[int, int]:
-    """Return the upper and the lower end of the thumb of a scroll bar, in eighths of a row."""
+    """Return both ends of a scroll bar's thumb, in eighths of a row."""
     height, lines, window = bar.size.height, bar.window_virtual_size, bar.window_size
     if lines <= window:
         return 0, 0
@@ -186,7 +185,7 @@ def _ends_of_thumb(bar: ScrollBar) -> tuple[int, int]:
 
 
 def scroll_by_page(pane: Widget, direction: int) -> bool:
-    """Scroll a pane one page down (1) or up (-1). Return False if the pane is hidden or cannot scroll further."""
+    """Scroll a pane one page down (1) or up (-1). Return False if it is hidden or cannot scroll."""
     at_end = pane.scroll_y >= pane.max_scroll_y if direction > 0 else pane.scroll_y <= 0
     if at_end or not pane.display:
         return False
@@ -200,8 +199,7 @@ _SKELETON = (19, 11, 15)
 
 
 class LoadingMessage:
-    """Lines of a list that is loading: three gray bars after 150 ms, and a message after 1 s. If the `titles` of the
-    items are known, the titles replace the bars."""
+    """Lines of a loading list: gray bars after 150 ms, a message after 1 s. Known `titles` replace the bars."""
 
     def __init__(self, widget: Widget, subject: str, titles: Sequence[str] = ()) -> None:
         self.subject, self._titles = subject, titles
@@ -232,7 +230,7 @@ class LoadingMessage:
 
 
 def empty_lines(sentence: str, hint: str) -> list[Content]:
-    """Return the lines of an empty list: `sentence` says why the list is empty, and `hint` what to press."""
+    """Return the lines of an empty list: why it is empty, and what to press."""
     lines = [Content(""), Content("  ") + safe(sentence)]
     if hint:
         lines.append((Content("  ") + safe(hint)).stylize("$octavo-muted"))
@@ -250,8 +248,8 @@ def no_match_lines(total: int, query: str) -> list[Content]:
 
 
 def failure_lines(message: str, cause: str, screen: Screen[Any], *, item_count: int = 0) -> list[Content]:
-    """Return the lines about a failed load: the message, its cause, and the keys that help on `screen`. `item_count` is the
-    number of older items that are still shown."""
+    """Return the lines about a failed load, with the keys that help on `screen`. `item_count` older items are still
+    shown."""
     bound = {active.binding.key for active in screen.active_bindings.values()}
     keys_and_labels = [
         *([("r", "retry")] if "r" in bound else []),
@@ -275,8 +273,7 @@ def age_line(text: str) -> Content:
 
 
 def wrap_lines(lines: Iterable[Content], width: int) -> list[Content]:
-    """Wrap long lines, and keep their indentation. Nothing is wrapped if `width` is 0, which stands for an unknown
-    width."""
+    """Wrap long lines, and keep their indentation. If `width` is 0, nothing is wrapped."""
     wrapped: list[Content] = []
     for line in lines:
         if not width or line.cell_length <= width:

@@ -35,7 +35,7 @@ class Palette(NamedTuple):
     remove_word: str
 
     def theme(self, name: str, *, dark: bool, ansi: bool = False) -> Theme:
-        """Return the palette as a Textual theme. With `ansi`, the colors are names, and the terminal defines the colors."""
+        """Return the palette as a Textual theme. With `ansi`, the terminal defines the colors."""
         return Theme(
             name=name,
             dark=dark,
@@ -173,7 +173,7 @@ _LIGHT_GREYS = Palette(
     remove_line="#efefef",
     remove_word="#d6d6d6",
 )
-# The terminal defines these colors. Changed lines have no background color, so only signs and words mark a diff.
+# The terminal defines these colors. Changed lines have no background color.
 _ANSI = Palette(
     background="ansi_default",
     surface="ansi_default",
@@ -298,8 +298,7 @@ def _luminance(color: Color) -> float:
 
 
 def _first_with_contrast(color: Callable[[float], Color], others: tuple[Color, ...], min_contrast: float) -> Color:
-    """Return the first of the colors `color(0)`, `color(0.05)` … `color(1)` that has `min_contrast` to all `others`. If no
-    color has this contrast, return `color(1)`."""
+    """Return the first color with `min_contrast` to all `others`, else `color(1)`."""
     steps = (color(step / 20) for step in range(21))
     last = color(1.0)
     return next((each for each in steps if min(contrast(each, other) for other in others) >= min_contrast), last)

@@ -19,8 +19,7 @@ from octavo.tui.widgets.short_texts import AnyText, highlight, safe, spread
 
 @dataclass(slots=True, eq=False)
 class TreeNode:
-    """An immutable node of a tree. It is not frozen, because that would double the time to create nodes. The cursor skips
-    nodes of the kind "section"."""
+    """An immutable node of a tree. The cursor skips nodes of the kind "section"."""
 
     key: Hashable
     label: AnyText
@@ -41,7 +40,7 @@ class TreeNode:
 
 
 class FlatTree:
-    """All nodes of a tree in display order, with their depths. An index is a position in this order."""
+    """All nodes of a tree in display order. An index is a position in this order."""
 
     def __init__(self, roots: Sequence[TreeNode]) -> None:
         self._rows: list[tuple[int, TreeNode]] = []
@@ -107,7 +106,7 @@ class FlatTree:
         return [self._rows[branch][1] for branch in self._branches[first:last]]
 
     def path(self, key: Hashable) -> tuple[TreeNode, ...]:
-        """Return the ancestors of the node with this key, outermost first, and the node. Empty if no node has the key."""
+        """Return the node with this key after its ancestors, outermost first. Empty if there is none."""
         if key not in self._keys:
             return ()
         index = self._keys.index(key)
@@ -143,8 +142,8 @@ class FlatTree:
 
 
 def contains_words(node: TreeNode, words: Sequence[str]) -> bool:
-    """Return True if the label or the last segment of the path contains every folded word. A word with `/` is also searched
-    in the whole path. False for sections."""
+    """Return True if the label or last path segment contains every folded word. Words with `/` also match in the whole
+    path. False for sections."""
     if node.kind == "section":
         return False
     text = _searched_text(node)
@@ -245,8 +244,8 @@ class Tree(LineList):
         hint: str = "",
         id: str | None = None,
     ) -> None:
-        """At first, nodes at the depth `collapse_depth` and below are collapsed. Without `has_collapse_all_keys`, the tree
-        does not bind the keys that collapse or expand all nodes."""
+        """At first, nodes at the depth `collapse_depth` and below are collapsed. `has_collapse_all_keys` binds the keys
+        for all nodes."""
         super().__init__(empty=empty, hint=hint, id=id)
         self.can_filter = True
         self.has_collapse_all_keys: bool = has_collapse_all_keys
@@ -258,7 +257,7 @@ class Tree(LineList):
         """The indexes of the nodes that match the filter. None without a filter."""
 
     def set_context(self, context: str, help: str, *keybar: str) -> None:
-        """Set the name of this tree, its help, and the ids of the commands that the key bar shows first."""
+        """Set the name of this tree, its help, and its first commands in the key bar."""
         for name, value in (("CONTEXT", context), ("HELP", help), ("KEYBAR", keybar)):
             setattr(self, name, value)
 
@@ -274,8 +273,7 @@ class Tree(LineList):
         self.lay_out_nodes()
 
     def select_hidden(self, key: Hashable) -> bool:
-        """Select a node. Expand its ancestors, and clear a filter that hides the node. Return False if no node has the
-        key."""
+        """Select a node. Expand its ancestors, and clear a filter that hides it. Return False if there is none."""
         path = self.outline.path(key)
         if not path:
             return False
