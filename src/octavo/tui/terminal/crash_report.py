@@ -18,8 +18,8 @@ from octavo.redaction import redact
 
 
 def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
-    """Write a report of an error to a new file, and return the text that is printed when the app ends. `unsaved` is a
-    sentence about drafts that could not be saved. If `unsaved` is empty, the text says that all drafts are saved."""
+    """Write a crash report, and return the text to print. `unsaved` is a sentence about unsaved drafts, empty if all
+    are saved."""
     while isinstance(error, WorkerFailed):
         error = error.error  # the traceback of `WorkerFailed` does not show where the error was raised
     summary = safe_line(redact(f"{type(error).__name__}: {error}"))
@@ -34,7 +34,7 @@ def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
 
 
 class FaultLog(logging.Handler):
-    """A log handler that writes a report file for each logged error. Later errors at the same line are skipped."""
+    """A log handler that writes a report file for a logged error. Later errors at the same line are skipped."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()

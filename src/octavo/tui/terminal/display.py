@@ -118,8 +118,7 @@ ASCII_SYMBOLS = str.maketrans(
         "▲": "^",
     }
 )
-"""The ASCII character for each symbol of Octavo, as a table for `str.translate`. Each character and symbol is one cell
-wide."""
+"""Table for `str.translate`: an ASCII character for each symbol of Octavo. All are one cell wide."""
 
 FLAG_LETTERS: Mapping[int, str] = MappingProxyType({0x1F1E6 + at: chr(ord("A") + at) for at in range(26)})
 """The letter for each half of a flag emoji, by code point."""
@@ -144,8 +143,7 @@ def line_filters(settings: Settings) -> Iterator[LineFilter]:
 
 
 def simplify_emoji(text: str) -> str:
-    """Return the text with simple emoji: a joined or modified emoji becomes its first emoji, and a flag becomes two
-    letters. The width stays the same. Terminals disagree about the width of joined and modified emoji."""
+    """Return the text with simple emoji: the first of joined emoji, and letters for flags. The width stays the same."""
     return _COMBINED_EMOJI.sub(_simple_emoji, text) if _MARKS_OF_EMOJI.search(text) else text
 
 
@@ -155,8 +153,8 @@ def _simple_emoji(regex_match: re.Match[str]) -> str:
 
 
 def is_text_right_to_left(text: str) -> bool:
-    """Return whether a text is mainly right-to-left. More than half of its letters must be right-to-left letters, or
-    more than a third if the first letter is one. A first word in another language thus does not decide."""
+    """Return whether more than half of the letters are right-to-left. A third is enough if the first letter is
+    right-to-left."""
     if text.isascii() or not RIGHT_TO_LEFT_LETTER.search(text):
         return False
     sides = [RIGHT_TO_LEFT_LETTER.match(letter) is not None for letter in _LETTER.findall(text)]
@@ -179,10 +177,7 @@ class _Letter(NamedTuple):
 
 
 class RightToLeft(LineFilter):
-    """A line filter that puts right-to-left letters in visual order, because some terminals do not.
-
-    Table cells, and texts between bullets and borders, are ordered separately.
-    """
+    """A line filter that puts right-to-left letters in visual order, for terminals that do not."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         if not any(RIGHT_TO_LEFT_LETTER.search(segment.text) for segment in segments):

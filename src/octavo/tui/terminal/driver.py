@@ -30,10 +30,9 @@ _UNFINISHED = re.compile(
 )
 """An incomplete escape sequence. The rest of such a sequence arrives sooner than the next key."""
 _ESCAPE_SEQUENCE = re.compile(r"\x1b[\[O\]P_^X][^\x1b]*", re.DOTALL)
-"""An escape sequence of several characters, such as a key or a mouse move, and the text after it."""
+"""An escape sequence, such as a key, and the text after it."""
 _TERMINAL_RESPONSE = re.compile(r"\x1b((\]\d|_G|P[\d>+!|])[^\x07\x1b]*(\x07|\x1b\\)|\[([?>][\d;]*[cu]|[468];\d+;\d+t))")
-"""A response of the terminal, such as its colors. Over a slow connection, it arrives after Octavo has stopped waiting,
-and Textual would read it as keys."""
+"""A response of the terminal. Textual would read a late response as keys."""
 
 
 class EscapeOrAlt(Key):
@@ -46,8 +45,7 @@ class EscapeOrAlt(Key):
 
 
 class KeyReader:
-    """Converts the input of a terminal to messages. Textual's parser reads escape and a key as alt and the key, or
-    drops the escape. Textual's parser also reads an escape in pasted text as the beginning of a key."""
+    """Converts terminal input to messages. Unlike Textual, it handles escape before a key and in pasted text."""
 
     def __init__(self, parser: XTermParser) -> None:
         self._parser = parser
@@ -107,7 +105,7 @@ class KeyReader:
         return sequence[2:]
 
     def _escape_and_key(self, keys: str) -> Iterator[Message]:
-        """Yield the messages for an escape, or for an escape and another key, which may also mean alt and the key."""
+        """Yield the messages for escape, or for escape and a key (or alt)."""
         plain = key_events(self._parser, keys[1:]) if keys[1:] else []
         with_alt = [*key_events(self._parser, keys), *key_events(self._parser, keys[1:], alt=True)] if plain else []
         if plain and with_alt and with_alt[0].key != plain[0].key:
@@ -125,11 +123,7 @@ _ENABLE_REORDERING = "\x1b[8h"
 
 
 class TerminalDriver(LinuxDriver):
-    """A terminal driver whose input thread stops at once: a pipe wakes the thread.
-
-    Textual's thread checks every tenth of a second whether it must stop, which delays the end of the app and the start
-    of an editor.
-    """
+    """A terminal driver whose input thread stops at once. Textual's thread takes up to a tenth of a second."""
 
     ESCAPE_DELAY = 0.1
     """Seconds after which an escape character is the escape key, if no character has followed."""
@@ -220,8 +214,7 @@ class TerminalDriver(LinuxDriver):
         except OSError:
             data = b""
         if not data:
-            # The terminal was closed. The system sends SIGHUP only to processes that the terminal controls, so Octavo
-            # sends SIGHUP to itself.
+            # SIGHUP reaches only processes that the terminal controls, so Octavo sends it to itself.
             selector.unregister(self.fileno)
             os.kill(os.getpid(), signal.SIGHUP)
         return data

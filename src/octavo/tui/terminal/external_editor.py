@@ -53,8 +53,8 @@ class Browser:
         return PurePath(self.arguments[0]).name
 
     def start(self, url: str, environment: Mapping[str, str]) -> Popen[bytes]:
-        """Open a URL in a process without access to the terminal. Raises ValueError if the URL is not an http or https
-        URL, and OSError if the program cannot be started."""
+        """Open a URL without access to the terminal. Raises ValueError if it is not http or https, OSError if starting
+        fails."""
         if not url.startswith(_WEB_SCHEMES) or not url.isprintable():
             raise ValueError("Octavo opens only http and https links in a browser.")
         words = [word.replace("%s", url) for word in self.arguments]
@@ -69,8 +69,8 @@ class Browser:
 
 
 def find_browser(url: str, environment: Mapping[str, str]) -> Browser | str:
-    """Return the browser for a URL: the first installed program in the variable BROWSER, or else the desktop's program.
-    Return a sentence with the reason if there is no browser for the URL."""
+    """Return the browser for a URL: from the variable BROWSER, else the desktop's. Return a sentence if there is
+    none."""
     if not url.startswith(_WEB_SCHEMES):
         return "Octavo opens only web links in a browser."
     if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):
@@ -86,7 +86,7 @@ def find_browser(url: str, environment: Mapping[str, str]) -> Browser | str:
 
 
 def _commands_in(setting: str) -> list[tuple[str, ...]]:
-    """Return the commands in a value of the variable BROWSER. Colons separate commands, and a final `&` is ignored."""
+    """Return the commands in a value of the variable BROWSER."""
     commands = []
     for each in setting.split(":"):
         try:
@@ -123,19 +123,17 @@ _WAIT_OPTIONS = {
     **dict.fromkeys(("kate", "kwrite"), "--block"),
     **dict.fromkeys(("gvim", "mvim"), "--nofork"),
 }
-"""Options that make editors wait until the file is closed. Without the option, these editors exit when they have opened
-a window."""
+"""Options that make editors wait until the file is closed."""
 
 
 def option_to_wait(program: Sequence[str]) -> str:
-    """Return the option that makes an editor wait until the file is closed. Empty if the command has such an option, or
-    if no option is known."""
+    """Return the option that makes an editor wait for closing. Empty if it is given or unknown."""
     option = _WAIT_OPTIONS.get(PurePath(program[0]).name.lower().removesuffix(".exe"), "")
     return "" if {option, "-w", "-b", "-f"} & set(program[1:]) else option
 
 
 def command_at_line(program: Sequence[str], path: str, line: int) -> list[str]:
-    """Return the command that opens a file at a line, counted from 1, or at the top if the editor is unknown."""
+    """Return the command that opens a file at a line, counted from 1. Unknown editors open it at the top."""
     name = PurePath(program[0]).name.lower().removesuffix(".exe").removesuffix(".appimage")
     # after `--`, every argument is a file
     if line > 1 and "--" not in program:
@@ -170,8 +168,7 @@ class Edited:
 
 @dataclass(frozen=True)
 class NotEdited:
-    """The reason why there is no new text, as a sentence. `kept` is the file with the text, or None if the file was
-    deleted."""
+    """The reason why there is no new text. `kept` is the file with the text, or None if deleted."""
 
     sentence: str
     kept: Path | None = None
@@ -184,8 +181,7 @@ class NotEdited:
 
 @dataclass(frozen=True)
 class FileNote:
-    """Describes a file that is open in an editor. The note is saved beside the file, so that Octavo finds the file
-    after a crash."""
+    """Describes a file that is open in an editor. The note is saved beside it, for recovery after a crash."""
 
     title: str
     """Title of the draft, such as `Comment on Welcome`, or the title of a page."""
@@ -210,11 +206,8 @@ def edit_text(
     line: int = 1,
     suffix: str = ".md",
 ) -> Edited | NotEdited:
-    """Suspend `app`, open a text in an editor, and return the text that the user saves.
-
-    The editor comes from the settings of `app`. `folder` gets the mode 0700. Editors choose the syntax by `suffix`.
-    `name`, `save_text` and `note` are passed to `run_editor`.
-    """
+    """Suspend `app`, open a text in an editor, and return the saved text. `folder` gets the mode 0700. See `run_editor`
+    for the others."""
     run = partial(
         run_editor, text, folder, os.environ, name=name, save_text=save_text, note=note, line=line, suffix=suffix
     )
@@ -271,14 +264,8 @@ def run_editor(
     line: int = 1,
     suffix: str = ".md",
 ) -> Edited | NotEdited:
-    """Run an editor on a new private file with `text`, and return the text that the user saves.
-
-    The editor is `command`, or else the editor of `environment`. The name of the file begins with `name`. If the edit
-    fails after a change, the file is kept with `note`.
-
-    `save_text` saves the text before the file is deleted. It returns a sentence if saving fails, otherwise "". The
-    returned text has the line ends and the byte order mark of `text`.
-    """
+    """Run an editor on a new private file, and return the saved text. If the edit fails after a change, the file is
+    kept with `note`. `save_text` is called before deletion, and returns an error or an empty text."""
     program = list(command) or _editor(environment)
     if isinstance(program, NotEdited):
         return program
@@ -298,8 +285,7 @@ def _run(
     saved_text: str | None,
     save_text: Callable[[str], str],
 ) -> Edited | NotEdited:
-    """Run an editor on a file, and return the text that the user saves. `saved_text` is the text of the file, if it is
-    also saved elsewhere. The file is then deleted if the edit fails without a change."""
+    """Run an editor, and return the text. With `saved_text`, a failed edit without changes deletes the file."""
     start, text = time.monotonic(), saved_text if saved_text is not None else _text_of(path)
     try:
         ended = subprocess.run(words, env=without_secrets(environment), check=False)
@@ -339,8 +325,7 @@ def _text_of(path: Path) -> str | None:
 
 
 def _ask_for_enter(words: Sequence[str], path: Path, last_text: str | None) -> None:
-    """Wait until the user presses enter, because the file may be open in another window. Say so each time the file is
-    saved."""
+    """Wait for enter: the file may be open in another window."""
     name, option = PurePath(words[0]).name, option_to_wait(words)
     sys.stdout.write(
         f"\n{name} exited immediately, and the file has not changed. Is the file open in another window?\n"

@@ -35,7 +35,7 @@ _MAX_FILE_BYTES = 64 << 20
 _MAX_ERROR_BYTES = 4096
 _CHUNK = 1 << 16
 _DRAIN_SECONDS = 1.0
-"""Seconds to read output after the end of a program. A child of the program may keep its pipe open."""
+"""Seconds to read output after the end of a program. A child may keep the pipe open."""
 _TICK_SECONDS = 0.05
 _BOUNDED = Path(__file__).parent / "bounded"
 _VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR")
@@ -77,12 +77,8 @@ def run_limited(
     timeout_hint: str = "",
     max_output: int = MAX_OUTPUT_BYTES,
 ) -> ProgramOutput:
-    """Run a program, and return its output. Blocks until the program has ended.
-
-    `data` is the standard input, or None. `deadline` is a time of `monotonic`. `timeout_hint` is a sentence at the end
-    of the error message after the deadline. Raises ProgramFailed if a limit is exceeded or `cancelled` is set, and
-    OSError if the program cannot be started.
-    """
+    """Return the output of a program. `deadline` is a time of `monotonic`. Raises ProgramFailed at a limit or if
+    `cancelled`. Raises OSError if it cannot start."""
     child = Popen(
         command,
         stdin=DEVNULL if data is None else PIPE,
@@ -114,8 +110,8 @@ def run_on_item(
     seconds: float,
     cancelled: Event,
 ) -> ProgramOutput:
-    """Run a program of the user for an item, such as a thread. The program gets `facts` as JSON on standard input,
-    `values` in placeholders such as `{ref}`, and `variables` in its environment. Raises ProgramFailed and OSError."""
+    """Run a user's program for an item. It gets `facts` on standard input, and `values` in placeholders such as
+    `{ref}`. Raises ProgramFailed and OSError."""
     placeholders = {f"{{{key}}}": value for key, value in values.items()}
     return run_limited(
         name,
@@ -129,23 +125,22 @@ def run_on_item(
 
 
 async def run_cancellable(function: Callable[[Event], T]) -> T:
-    """Return the result of `function`, which runs in a thread. `function` gets an event that is set when this task is
-    canceled. A canceled task still waits for the end of `function`, so that no program runs longer than Octavo."""
+    """Return the result of `function`, run in a thread. When this task is canceled, set its event and wait: no program
+    may outlive Octavo."""
     cancelled = Event()
     running = asyncio.get_running_loop().run_in_executor(None, function, cancelled)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
         cancelled.set()
-        # The error is read here, because asyncio would report an error that nobody reads, and the app would crash.
+        # Read the error: asyncio would otherwise report it, and the app would crash.
         running.add_done_callback(lambda ended: None if ended.cancelled() else ended.exception())
         await asyncio.wait({running})
         raise
 
 
 def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
-    """Return an argument in which a value replaces a placeholder. `./` is put before a value that looks like an
-    option."""
+    """Return an argument with its placeholder replaced. `./` is put before a value that looks like an option."""
     head, mark, last = argument.rpartition("=")
     if last not in values:
         return argument
@@ -154,8 +149,8 @@ def fill_placeholder(argument: str, values: Mapping[str, str]) -> str:
 
 
 def start_failure(name: str, program: str, error: OSError, step: str) -> ProgramFailed:
-    """Return the error for a program that cannot be started. `name` is the user's name for the program. If `program`
-    was not found, the message says to do `step`, such as `Set linter.command`."""
+    """Return the error for a program that cannot be started. `step` says what to do if it was not found, such as `Set
+    linter.command`."""
     if isinstance(error, FileNotFoundError):
         return ProgramFailed(f"Could not run {name}: {program} was not found. {step}, or install it.")
     return ProgramFailed(f"Could not run {name}: {(error.strerror or 'unknown cause').lower()}.")
@@ -265,11 +260,8 @@ class BoundedOutput:
 
 
 async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int, max_bytes: int) -> BoundedOutput:
-    """Run a program of `bounded/` with `data` as its input, and return its output. The program gets no environment.
-
-    The program is killed after `seconds`, after `max_bytes` of output, or if this task is canceled. It can use `memory`
-    bytes, on systems that support this limit. Raises OSError if no process can be started.
-    """
+    """Return the output of a program of `bounded/`, run without environment. It is killed after `seconds` or
+    `max_bytes`. `memory` is limited if the system supports this. Raises OSError if it cannot start."""
     # The program limits its processor time too, for the case that Octavo is killed.
     limits = str(memory), str(int(seconds) + 1)
     command = (sys.executable, "-I", "-X", "utf8", str(_BOUNDED / "__main__.py"), program, *limits)
@@ -297,8 +289,7 @@ class LinterOutput:
 
 
 async def run_linter(linter: Linter, path: str, text: str, seconds: float = LINTER_SECONDS) -> LinterOutput:
-    """Run a linter on a page with the Markdown `text`. `path` is the path of the page's file inside a temporary folder.
-    Raises ProgramFailed."""
+    """Run a linter on a page. `path` is the path of its file inside a temporary folder. Raises ProgramFailed."""
     return await run_cancellable(partial(_run_in_temporary_folder, linter, path, text, seconds))
 
 

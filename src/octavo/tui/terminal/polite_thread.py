@@ -15,9 +15,7 @@ _is_written.set()
 
 
 def expect_frame() -> None:
-    """Let the background thread pause before its next step, until `on_frame_written` is called or `_MAX_FRAME_WAIT` is
-    over. Call this when a frame will soon be written: when a key is read, or when the first screen of a page is
-    ready."""
+    """Let the background thread pause before its next step. Call this when a frame will soon be written."""
     _is_written.clear()
 
 
@@ -30,7 +28,7 @@ class Work:
     """Work for the background thread, which runs its steps one after the other."""
 
     def __init__(self, steps: Iterator[object], on_error: Callable[[Exception], object]) -> None:
-        """`on_error` is called in the thread with the error of a step. No more steps run after an error."""
+        """`on_error` is called in the thread with the error of a step. No more steps run then."""
         self._steps, self._on_error = steps, on_error
         self._context = copy_context()
         self.is_stopped = False
@@ -40,7 +38,7 @@ class Work:
         self.is_stopped = True
 
     def step(self) -> bool:
-        """Run one step. If a frame is expected, wait for the frame before. Return False after the last step."""
+        """Run one step, after an expected frame. Return False after the last step."""
         if not _is_written.wait(_MAX_FRAME_WAIT):
             _is_written.set()  # no frame was written, so the last key probably changed nothing on the screen
         if self.is_stopped:
@@ -69,8 +67,8 @@ class PoliteThread:
         return not self._works
 
     def begin(self, steps: Iterator[object], on_error: Callable[[Exception], object], *, soon: bool = True) -> Work:
-        """Run steps in the thread, and return the work, which can be stopped. With `soon`, the work runs before all
-        other work, otherwise after it."""
+        """Run steps in the thread, and return the work. With `soon`, it runs before all other work, otherwise after
+        it."""
         work = Work(steps, on_error)
         with self._has_work:
             self._works.insert(len(self._works) if soon else 0, work)
@@ -81,8 +79,7 @@ class PoliteThread:
         return work
 
     def wait(self, is_done: threading.Event) -> bool:
-        """Block the event loop until `is_done` is set, for at most `THREAD_WAIT` seconds. Return whether it is set. The
-        thread does not wait for a frame, because a blocked event loop writes no frame."""
+        """Block the event loop until `is_done` is set, for at most `THREAD_WAIT` seconds. Return whether it is set."""
         on_frame_written()
         return is_done.wait(THREAD_WAIT)
 

@@ -11,21 +11,19 @@ from typing import Any
 from zlib import crc32
 
 REPLACED_PARTS: dict[tuple[type, str], int] = {}
-"""The replaced methods and properties, by class and name. The value is the fingerprint of the original for which the
-replacement was written."""
+"""Fingerprints of the replaced methods and properties, by class and name."""
 UNREPLACED_PARTS: set[tuple[type, str]] = set()
 """Methods and properties that are not replaced, because they are different in the installed version of Textual."""
 
 
 def _names_in(code: CodeType) -> set[str]:
-    """Return all names in a function and in the functions inside it. These names are the same in all versions of
-    Python."""
+    """Return all names in a function and its inner functions."""
     names = {*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars}
     return names.union(*(_names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)))
 
 
 def fingerprint(textual_class: type, name: str) -> int:
-    """Return a hash of the names that a method or property uses. 0 if the class has no such method or property."""
+    """Return a hash of the names in a method or property. 0 if the class does not have it."""
     part = getattr_static(textual_class, name, None)
     function = getattr(part, "fget", part)
     code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
@@ -34,8 +32,8 @@ def fingerprint(textual_class: type, name: str) -> int:
 
 
 def replaces(textual_class: type, name: str, expected: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that replaces the method or property `name` of a class. The replacement gets the original as
-    its first argument. Nothing is replaced if the fingerprint of the original is not `expected`."""
+    """Return a decorator that replaces the method or property `name`. The original is the first argument. Nothing is
+    replaced if its fingerprint is not `expected`."""
 
     def replace(replacement: Callable[..., Any]) -> Callable[..., Any]:
         REPLACED_PARTS[textual_class, name] = expected

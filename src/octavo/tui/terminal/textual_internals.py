@@ -33,14 +33,10 @@ from octavo.tui.terminal.replaced_parts import replaces
 
 
 class CachedStylesheet(Stylesheet):
-    """A stylesheet that parses each CSS source only once for each theme.
-
-    Textual parses all sources again for each screen with a source of its own, which takes 25 to 90 ms.
-    """
+    """A stylesheet that parses each CSS source only once for each theme."""
 
     is_frozen = False
-    """True if no styles are computed for changed widgets, which saves time before the first paint and after the end of
-    the app."""
+    """True if no styles are computed for changed widgets. Saves time at the start and the end."""
 
     def __init__(self, *, variables: dict[str, str]) -> None:
         super().__init__(variables=variables)
@@ -59,8 +55,7 @@ class CachedStylesheet(Stylesheet):
 
 
 def is_being_removed(node: DOMNode) -> bool:
-    """Return whether a node is being removed or was removed. Such a node may have lost its children and key
-    bindings."""
+    """Return whether a node is being removed or was removed. It may have lost its children and bindings."""
     return node._pruning or node._closing  # for a scroll bar, Textual sets only `_closing`
 
 
@@ -69,12 +64,8 @@ def is_being_removed(node: DOMNode) -> bool:
 def _start_for_target(
     original: Callable[..., Timer], target: DOMNode, delay: float, callback: TimerCallback | None = None, **options: Any
 ) -> Timer:
-    """Start a timer in the context of its target. The timer calls nothing if the target is being removed or the app has
-    ended.
-
-    A busy widget may handle a timer after its children are removed. Textual uses the context of the code that starts
-    the timer: a timer of a notification would then keep a closed dialog in memory.
-    """
+    """Start a timer in its target's context. Do nothing if the target is removed. Another context would keep closed
+    dialogs in memory."""
 
     def call_unless_removed() -> Any:
         is_late = is_being_removed(target) or (target.app._exit and target is not target.app)
@@ -86,36 +77,29 @@ def _start_for_target(
 
 @replaces(Worker, "cancel", 0xC3902025)
 def _close_unstarted_work(original: Callable[..., None], worker: Worker[Any]) -> None:
-    """Cancel a worker, and close its coroutine if it has not started. Otherwise, Python would warn that the coroutine
-    was never awaited."""
+    """Cancel a worker. Close an unstarted coroutine, or Python would warn."""
     original(worker)
     if iscoroutine(work := worker._work) and getcoroutinestate(work) == CORO_CREATED:
         work.close()
 
 
 def is_whole(widget: Widget) -> bool:
-    """Return whether a widget has its children and is not being removed.
-
-    Check this after each `await` and in each callback, because Textual's `is_mounted` and `is_attached` are also True
-    for a widget that is being removed.
-    """
+    """Return whether a widget has its children and is not being removed. Check this after each `await` and in
+    callbacks. `is_mounted` is not enough."""
     return widget.is_mounted and not is_being_removed(widget)
 
 
 @replaces(Widget, "on_event", 0xC90C9A86)
 async def _skip_late_mount(original: Callable[..., Any], widget: Widget, event: Event) -> None:
-    """Do not send `Mount` to a widget that is being removed, or while the app ends. The widget has no children then."""
+    """Do not send `Mount` to widgets without children, during removal or exit."""
     if not (isinstance(event, Mount) and (is_being_removed(widget) or widget.app._exit)):
         await original(widget, event)
 
 
 @replaces(Widget, "refresh", 0x8965538B)
 def _forget_size(original: Callable[..., Widget], widget: Widget, *regions: Region, **options: bool) -> Widget:
-    """Forget the size of a widget at each `refresh(layout=True)`.
-
-    Textual forgets the size only at the first refresh after a layout, and not before the widget is mounted. If Textual
-    has computed the size between two refreshes, the widget would be cut off.
-    """
+    """Forget the size of a widget at each `refresh(layout=True)`. Textual keeps sizes computed between two
+    refreshes."""
     if options.get("layout"):
         if widget._layout_required:
             widget._layout_updates += 1
@@ -133,11 +117,7 @@ def _attached_widgets(original: Callable[..., Any], compositor: Compositor) -> d
 
 @replaces(Compositor, "reflow", 0x4C993E47)
 def _compare_with_last_layout(original: Callable[..., Any], compositor: Compositor, parent: Widget, size: Size) -> Any:
-    """Compare a layout with the previous layout, to find the widgets that have become visible.
-
-    Textual compares it with the regions after the last scroll. Widgets that became visible by the scroll would not get
-    their size.
-    """
+    """Compare with the previous layout to find new visible widgets. Textual misses those that scrolling shows."""
     compositor._full_map = getattr(compositor, "_octavo_last_map", {})
     result = original(compositor, parent, size)
     compositor._octavo_last_map = compositor._full_map  # type: ignore[attr-defined]  # a new attribute
@@ -196,8 +176,7 @@ def message_pumps(app: App[Any]) -> Iterable[MessagePump]:
 
 
 def watchers_of(app: App[Any]) -> Iterable[list[tuple[DOMNode, object]]]:
-    """Return the watchers of the app's reactive attributes: a list for each attribute, with the node of each
-    watcher."""
+    """Return the watchers of the app's reactive attributes. Each list is for one attribute."""
     watchers: dict[str, list[tuple[DOMNode, object]]] = app.__dict__.get("__watchers", {})
     return watchers.values()
 
@@ -210,17 +189,13 @@ def _paint_unless_batched(original: Callable[..., None], screen: Screen[Any]) ->
 
 
 def add_bindings(node: DOMNode, bindings: Iterable[Binding]) -> None:
-    """Add key bindings to a widget, screen or app. For a key that the node already binds, the old binding is tried
-    first."""
+    """Add key bindings to a widget, screen or app. Old bindings of a key are tried first."""
     node._bindings = BindingsMap.merge([node._bindings, BindingsMap(bindings)])
 
 
 @replaces(Screen, "_binding_chain", 0x93FD9604)
 def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) -> list[tuple[DOMNode, BindingsMap]]:
-    """Add the key bindings of `Screen.fallback_pane` after the bindings of the screen.
-
-    Textual uses only the bindings of the focused widget and of the widgets that contain it.
-    """
+    """Add the key bindings of `Screen.fallback_pane` after those of the screen."""
     chain: list[tuple[DOMNode, BindingsMap]] = original(screen)
     pane: Widget | None = getattr(screen, "fallback_pane", None)
     if pane is not None:
@@ -231,8 +206,7 @@ def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) ->
 
 
 def nodes_with_priority(screen: Screen[Any], key: str) -> list[DOMNode]:
-    """Return the screen, the app, or both, if they have a command that the key runs before the focused widget gets the
-    key."""
+    """Return the nodes with a command that the key runs before the focused widget gets it."""
     chain = ((node, bindings.key_to_bindings.get(key, ())) for node, bindings in screen._binding_chain)
     return [node for node, bindings in chain if any(binding.priority for binding in bindings)]
 
@@ -251,8 +225,7 @@ def painted_rows(screen: Screen[Any]) -> list[Strip]:
 
 
 class XTermParser(TextualParser):
-    """A parser of terminal input that ignores keys with impossible numbers. With Textual's parser, such a key ends the
-    app."""
+    """A parser of terminal input that ignores keys with impossible numbers. They would end the app."""
 
     def _parse_extended_key(self, sequence: str) -> list[Key] | None:  # type: ignore[override]  # Textual caches it
         try:
@@ -262,8 +235,7 @@ class XTermParser(TextualParser):
 
 
 def key_events(parser: XTermParser, sequence: str, *, alt: bool = False) -> list[Key]:
-    """Return the key events for an escape sequence, or none for an unknown sequence. `alt` means that alt is pressed
-    too."""
+    """Return the key events of an escape sequence, none if unknown. `alt` means that alt is pressed too."""
     return list(parser._sequence_to_key_events(sequence, alt=alt))
 
 

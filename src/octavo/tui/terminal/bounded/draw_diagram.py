@@ -11,8 +11,7 @@ import sys
 import termaid
 
 SPACINGS = ((3, 2, None), (1, 1, None), (1, 1, 14), (1, 1, 9))
-"""Spacings of the drawings, the widest first: cells between boxes, cells around a label, and maximum cells of a label.
-None for no maximum."""
+"""Spacings, the widest first: cells between boxes, cells around a label, and maximum cells of a label or None."""
 NARROW_WIDTH = 48
 """Width in cells. If a drawing is not wider, no more drawings are made."""
 

@@ -14,8 +14,7 @@ from typing import Any
 from octavo.documents.openapi import SpecificationError, read_value
 
 MAX_DEPTH = 3
-"""Maximum number of names in a path. A path of three names leads to an operation: `paths`, a URL, and a method. So each
-operation has its own line, which Octavo parses quickly."""
+"""Maximum number of names in a path, such as `paths`, a URL and a method."""
 
 
 def main() -> None:
