@@ -63,7 +63,7 @@ class BlockCursor(PanePart):
         self._is_bar_shown = shows_bar
 
     def with_bar(self, strip: Strip, unit_index: int, line: Line) -> Strip:
-        """Return the strip of a line. The strip has the cursor bar if the line is part of the selected block."""
+        """Return the strip of a line, with the cursor bar if its block is selected."""
         viewport = self.viewport
         column = viewport.contents.cursor_bar_column(line, self._bar_ids) if self._is_bar_shown else None
         if column is None:
@@ -89,8 +89,8 @@ class BlockCursor(PanePart):
     def spans_from(
         self, unit_index: int, block: Block | None, step: int, may_match: Callable[[int], bool]
     ) -> Iterator[BlockSpan]:
-        """Yield the selectable blocks after `block`, or before `block` if `step` is -1. None starts at the edge of the
-        unit `unit_index`. Other units are skipped without layout if `may_match` is False."""
+        """Yield the selectable blocks after `block`, or before it if `step` is -1. None starts at the unit's edge.
+        `may_match` can skip other units."""
         found = self.spans_of(unit_index) if 0 <= unit_index < len(self.viewport.virtual_lines) else []
         at = next((index for index, span in enumerate(found) if span.block is block), -1 if step > 0 else len(found))
         yield from found[at + 1 :] if step > 0 else reversed(found[: max(0, at)])
@@ -151,7 +151,7 @@ class BlockCursor(PanePart):
             self.top_changed(down=False)  # The first row stays in place, so the block can only move down.
 
     def top_changed(self, *, down: bool) -> None:
-        """Select another block if the selected one is out of view: the first visible block if `down`, else the last."""
+        """Keep the selection in view: select the first visible block if `down`, else the last."""
         visible = self.visible_spans()
         selected = self.current()
         if visible and selected is not None and all(span.block is not selected.block for span in visible):
@@ -168,8 +168,7 @@ class BlockCursor(PanePart):
         self.viewport.notify_moved()
 
     def scroll_into_view(self) -> None:
-        """Scroll as little as needed to show the whole selected block. A block taller than the pane stays in place
-        while you read: from the second row or above to below the upper third."""
+        """Scroll as little as needed to show the selected block. A tall block stays while you read it."""
         if (selected := self.current()) is None:
             return
         unit, first, last, block = selected
@@ -182,7 +181,7 @@ class BlockCursor(PanePart):
             self.scroll_to_lines(unit, first, last, "near")
 
     def scroll_to_lines(self, unit_index: int, first: int, last: int, scroll_to: ScrollTo) -> None:
-        """Scroll to the lines `first` to `last` of a unit. The sticky table head does not cover the first of them."""
+        """Scroll to lines of a unit. The sticky table head does not cover the first."""
         viewport, start = self.viewport, LinePosition(unit_index, first)
         top = scrolled_top(viewport.virtual_lines, viewport.top, viewport.row_count, start, last - first + 1, scroll_to)
         covered = viewport.contents.sticky_rows(top)
@@ -214,8 +213,8 @@ class BlockCursor(PanePart):
             self.select(visible[at + step], scroll_to=None)
 
     def pan(self, step: int) -> None:
-        """Scroll wide code and tables in the selected block by `step` cells to the right, or to the left if negative.
-        Else scroll the first visible block with wide parts."""
+        """Scroll wide code and tables in the selected block, else in the first visible wide block. A negative `step`
+        scrolls left."""
         viewport = self.viewport
         selected = self.current()
         for span in ([] if selected is None else [selected]) + self.visible_spans():
@@ -232,8 +231,8 @@ class BlockCursor(PanePart):
     def find_next(
         self, step: int, wanted: Callable[[BlockSpan], bool], may_match: Callable[[int], bool]
     ) -> BlockSpan | None:
-        """Return the next block for which `wanted` is True, or the previous one if `step` is -1. None without such a
-        block. Units for which `may_match` is False are skipped without layout."""
+        """Return the next block for which `wanted` is True, or the previous one (`step` -1). None if there is none.
+        `may_match` can skip units."""
         selected = self.current()
         if selected is None:
             return None
@@ -350,8 +349,7 @@ def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
 
 
 def place_label(free: Sequence[bool], start: int, end: int, label: str) -> tuple[int, str]:
-    """Return the column and the text of the label of a link in the cells `start` to `end`. The label is before the
-    first word, between blanks. Without free cells, it covers the beginning of the word."""
+    """Return the column and the text of a link's label. It is before the first word, or covers its beginning."""
     size = len(label)
     first = next((cell for cell in range(start, min(end, len(free))) if not free[cell]), start)
     found = (room for room in range(size + 3) if first - room < 1 or not free[first - room - 1])
@@ -436,7 +434,7 @@ class Clickables(PanePart):
             )
             for _, _, line in self.viewport.visible_rows
         ]
-        # A line may break at a space or inside a word, so the text of the block is compared.
+        # A line may break inside a word, so the text of the block is compared.
         block = self.block_of(clickable)
         texts = _link_texts(block, clickable.target) if block is not None else ()
         shown = "".join("".join(rows).split())
@@ -459,8 +457,7 @@ class Clickables(PanePart):
             explain(self.viewport.widget, "No links on this part of the page.")
 
     def show_hints(self, clickables: list[ClickableSpan], *, in_browser: bool = False) -> None:
-        """Show hints at `clickables`. Lower-case letters open a link in Octavo, and capital letters in the browser.
-        With `in_browser`, all letters open it in the browser."""
+        """Show hints at `clickables`. Capital letters open links in the browser. With `in_browser`, all letters do."""
         if not self.viewport.widget.has_focus:
             self.viewport.widget.focus()  # The pane receives the letters.
         self.hints = Hints(clickables, in_browser=in_browser)
@@ -517,7 +514,7 @@ class Clickables(PanePart):
         return self.hints.with_labels(strip, row, line, margin, viewport.text_styles, viewport.base_style)
 
     def help_row(self) -> tuple[int, Strip] | None:
-        """Return a row without links, and the strip of the help about hints. None without such a row or hints."""
+        """Return a row without links, and the help about hints. None if there are no such row or hints."""
         if self.hints is None:
             return None
         rows_with_links, height = self.hints.rows, self.viewport.widget.size.height

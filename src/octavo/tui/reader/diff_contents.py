@@ -43,7 +43,7 @@ PAGE_ROW = "page"
 
 
 class PageSection:
-    """A page in a diff, with its comparison and threads. In a diff of several pages, also with a heading and a note."""
+    """A page in a diff, with its comparison and threads. Diffs of several pages also have headings and notes."""
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -94,8 +94,7 @@ class PageSection:
         self.set_note(note, kind)
 
     def rows(self, *, is_first: bool) -> Sequence[DiffUnit]:
-        """Return the unit of the heading, and of the note in an expanded section without changes. An unchanged unit is
-        the same object as before, so its lines are kept."""
+        """Return the unit of the heading, and of a note without changes. Unchanged units stay the same objects."""
         heading = DiffUnit("page", Block(PAGE_ROW, key=f"{PAGE_ROW} {self.key}"), page=self.heading, is_tight=is_first)
         heading_unit = self._heading_unit
         if heading_unit is None or heading_unit.page != heading.page or heading_unit.is_tight != heading.is_tight:
@@ -109,7 +108,7 @@ class PageSection:
         return [heading_unit, self._note_unit]
 
     def find(self, block: Block) -> tuple[PageComparison, Document] | None:
-        """Return the comparison of the page and the version with `block`. None if the block is on another page."""
+        """Return the comparison and the version with `block`. None if the block is on another page."""
         compared, whole = self.compared, whole_block(block)
         if compared is None:
             return None
@@ -126,7 +125,7 @@ class DiffContents(Contents):
         self._page = PageSection("")
         self.shows_source = False
         self.prefers_source = False
-        """True if the user chose the source diff. The rendered diff stays visible until the source diff is built."""
+        """True if the user chose the source diff. It may not be built yet."""
         self.by_risk = False
         """True if the user chose to visit the most important changes first."""
         self.only_meaning = False
@@ -146,7 +145,7 @@ class DiffContents(Contents):
         self.source_changes = DiffUnits()
         """Changes of the Markdown source. Filled while the source diff is shown."""
         self.built_layout: DiffLayout = "changes"
-        """Layout of the diff that was built last or is being built. The visible diff may have another layout."""
+        """Layout of the diff that was built or started last. The visible diff may have another."""
         self.deferred = deferred_content(diagrams=False)  # Diagrams are shown as text.
         self.layout: DiffLayout = "changes"
         self._prefers_split: bool | None = None
@@ -201,8 +200,7 @@ class DiffContents(Contents):
         return wanted if wanted in self.layouts else "changes"
 
     def choose_layout(self) -> None:
-        """Choose the layout of an opened page: the new version if the page is rewritten, else the last choice of the
-        user. Before that, the width of the terminal decides."""
+        """Choose the layout of an opened page. A rewritten page shows the new version."""
         compared = self.page.compared
         is_rewritten = compared is not None and compared.diff.size.is_rewritten
         self.layout = "new" if is_rewritten else "sides" if self._is_split else "changes"

@@ -26,24 +26,22 @@ from octavo.tui.widgets.short_texts import plural
 
 
 def change_at(units: Sequence[DiffUnit], index: int) -> int:
-    """Return the index of the nearest unit at or above `index` that begins a change. -1 if none does."""
+    """Return the index of the unit that begins the change at or above `index`. -1 if there is none."""
     return next(
         (position for position in range(min(index, len(units) - 1), -1, -1) if units[position].change_number >= 0), -1
     )
 
 
 def change_indexes(units: Sequence[DiffUnit], *, by_risk: bool) -> list[int]:
-    """Return the indexes of the units that begin a change, in the order of `n`. A source diff is never ordered by risk,
-    because the kinds of its changes are unknown."""
+    """Return the indexes of the units that begin a change. `by_risk` sorts them, except in a source diff."""
     indexes = [at for at, unit in enumerate(units) if unit.change_number >= 0]
     has_kinds = all(units[at].kinds for at in indexes)
     return sorted(indexes, key=lambda at: risk_sort_key(units[at].kinds)) if by_risk and has_kinds else indexes
 
 
 def following_changes(units: Sequence[DiffUnit], index: int, step: int, *, by_risk: bool) -> list[int]:
-    """Return the indexes of the units that begin the changes after the unit `index`, nearest first. `step` -1 returns
-    the changes before it. `index` is -1 above all units, and `len(units)` below them. With `by_risk`, more important
-    changes come before others."""
+    """Return the indexes of units that begin the following changes, nearest first. `step` -1 goes back. `index` may be
+    -1 or `len(units)`."""
     order = change_indexes(units, by_risk=by_risk)
     if not by_risk or not 0 <= index < len(units):
         return [at for at in order if at > index] if step > 0 else [at for at in reversed(order) if at < index]
@@ -55,8 +53,8 @@ def following_changes(units: Sequence[DiffUnit], index: int, step: int, *, by_ri
 
 
 def position_text(diff: DiffUnits, index: int, *, by_risk: bool) -> str:
-    """Return the number of the change at or above a unit, such as `change 2 of 7`. Returns `7 changes` above the first
-    change, and an empty text without changes. By risk, the kind of the change is added."""
+    """Return text such as `change 2 of 7`. Returns `7 changes` above the first change. Empty without changes. `by_risk`
+    adds the kind."""
     if not diff.count:
         return ""
     here = change_at(diff.units, index)
@@ -118,7 +116,7 @@ class DiffNavigation:
         return range(len(self.contents.shown_diff.units))
 
     def edge_index(self, step: int) -> int:
-        """Return the unit index before the first block of the page, or after the last block if `step` is -1."""
+        """Return the unit index before the first block, or after the last if `step` is -1."""
         return -1 if step > 0 else len(self.pane.viewport.virtual_lines)
 
     def build_all(self) -> None:
@@ -132,7 +130,7 @@ class DiffNavigation:
     # Opening a page
 
     def open_page(self) -> None:
-        """Go to the last position on this page, else to the first change or thread. Wait if there are no lines yet."""
+        """Go to the requested thread, else the last position, else the first change or thread. Waits for lines."""
         self._is_waiting_for_lines = True
         if len(self.pane.viewport.virtual_lines):
             self._restore()
@@ -273,16 +271,15 @@ class DiffNavigation:
     # Threads, changes and collapsed lines
 
     def go_to_next_thread(self, step: int) -> None:
-        """Go to the next open thread, or to the previous one if `step` is -1, also on other pages."""
+        """Go to the next open thread (1) or the previous one (-1). It may be on another page."""
         if self.contents.shows_source and self.contents.has_open_threads:
             explain(self.pane, "The source diff shows no threads. Press \\ to switch to the rendered diff.")
         elif not len(self.pane.viewport.virtual_lines) or not self.go_to_thread(step):
             self.pane.post_message(OtherThreadRequested(step))
 
     def go_to_thread(self, step: int, *, from_edge: bool = False) -> bool:
-        """Go to the next open thread of the page, or to the previous one if `step` is -1. Return False without such a
-        thread. `from_edge` starts at the edge of the page. At the first change of an opened page, earlier threads are
-        also found."""
+        """Go to the next open thread (1) or the previous one (-1). Return False if there is none. `from_edge` starts at
+        the page's edge."""
         selected = self.cursor.selected_span() if not from_edge else None
         is_at_first_change = self._is_opened_at_change and self._is_unmoved
         if selected is not None and step > 0 and is_at_first_change and selected.block.kind != "thread":
@@ -294,7 +291,7 @@ class DiffNavigation:
         return span is not None
 
     def go_to_finding(self, step: int) -> bool:
-        """Go to the next finding, or to the previous one if `step` is -1. Return False without such a finding."""
+        """Go to the next finding (1) or the previous one (-1). Return False if there is none."""
         selected = self.cursor.selected_span()
         start, block = (selected.unit_index, selected.block) if selected is not None else (self.edge_index(step), None)
         spans = self._thread_rows(start, block, step)
@@ -304,7 +301,7 @@ class DiffNavigation:
         return span is not None
 
     def select_thread(self, key: str) -> bool:
-        """Select the thread `key` as soon as there are lines. Return False if the thread is not on this page."""
+        """Select the thread `key` as soon as there are lines. Return False if it is not on this page."""
         if (
             not len(self.pane.viewport.virtual_lines)
             and not self.contents.shows_source
@@ -330,8 +327,7 @@ class DiffNavigation:
         )
 
     def go_to_change(self, step: int) -> None:
-        """Go to the next change, or to the previous one if `step` is -1. During a search, go to a match instead. Start
-        at the selected block, else at the edge of the page."""
+        """Go to the next change or search match, or to the previous one if `step` is -1."""
         if self.pane.find_bar.needle:
             self.pane.find_bar.step(step)
             return
@@ -356,9 +352,8 @@ class DiffNavigation:
         return self._change_among(self.contents.shown_diff.units, 0, unit_index, step)
 
     def _change_among(self, units: Sequence[DiffUnit], start: int, at: int, step: int) -> BlockSpan | None:
-        """Return the first unit of the next change after `units[at]`, or of the previous one if `step` is -1. None
-        without such a change. A block of the new version is preferred. `start` is the unit index of `units[0]` in the
-        pane."""
+        """Return the next change after `units[at]`, or before it if `step` is -1. `start` is the unit index of
+        `units[0]`."""
         following = following_changes(units, at, step, by_risk=self.contents.visits_by_risk)
         spans = next(filter(None, (self.cursor.spans_of(start + index) for index in following)), None)
         if not spans:

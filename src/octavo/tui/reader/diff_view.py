@@ -102,8 +102,8 @@ class DiffBlockCommands(BlockCommands):
 
     @property
     def nearest_block(self) -> Block | None:
-        """Selected block of the page, else a block of the same unit. None if the unit has no block. In a source diff, a
-        block with the number of the changed line only."""
+        """Selected block of the page, else another block of its unit. None without one. Source diffs give only a line
+        number."""
         selected = self.pane.cursor.current()
         if selected is None:
             return None
@@ -209,8 +209,8 @@ class DiffView(Reader):
         several_pages: bool = False,
         id: str | None = None,
     ) -> None:
-        """With `merge_preview`, the view previews a merge result, and comments are disabled. With `several_pages`, the
-        view shows the sections of a `MultiPageNavigation`."""
+        """With `merge_preview`, comments are disabled. With `several_pages`, the view shows the sections of a
+        `MultiPageNavigation`."""
         super().__init__(ascii=ascii, id=id)
         self.navigation: DiffNavigation
         if several_pages:
@@ -252,8 +252,8 @@ class DiffView(Reader):
         key: str = "",
         threads: Mapping[str, Sequence[ThreadSummary]] | None = None,
     ) -> None:
-        """Show a comparison. The same `key` as before keeps the position and the expanded lines. Another `key` opens
-        the last position on that page. `threads` is as in `set_threads`; None keeps the threads of the same page."""
+        """Show a comparison. The same `key` as before keeps position and expanded lines. Another `key` opens its last
+        position. None keeps `threads`."""
         contents, page = self.contents, self.contents.page
         before = page.compared if key == page.position_key else None
         same = before is not None
@@ -364,7 +364,7 @@ class DiffView(Reader):
 
 
 class DiffPreviewScreen(View):
-    """Preview of a changed page, as a diff with a banner. The banner says what is compared and what to press next."""
+    """Preview of a changed page. A banner says what is compared and what to press."""
 
     MODE = "changes"
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = PurePath(__file__).with_name("diff_preview.tcss")

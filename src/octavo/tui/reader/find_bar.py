@@ -78,7 +78,7 @@ class FindBar(PanePart):
         """Top of the pane when `_waiting_steps` was set. The steps are dropped if the user scrolls."""
 
     def page_changed(self, *, was_awaited: bool = False) -> None:
-        """End the search. Search the new page if the find bar is open or the page `was_awaited` in an empty pane."""
+        """End the search. Search the new page if the find bar is open, or if the page `was_awaited`."""
         needle = self.needle if was_awaited or self._typed_text is not None else ""
         self._end_search()
         self._top_before, self._selected_before_search = START, None
@@ -90,7 +90,7 @@ class FindBar(PanePart):
 
     @property
     def search_status(self) -> str:
-        """State of the search, such as `3 of 12`, or `2000+` if there may be more. Empty without a search."""
+        """State of the search, such as `3 of 12` or `2000+ found`. Empty without a search."""
         if not self.needle:
             return ""
         is_complete = self._search is None and not self.is_text_loading
@@ -186,8 +186,8 @@ class FindBar(PanePart):
         self.viewport.notify_moved()
 
     def step(self, step: int) -> None:
-        """Go `step` matches forward, or back if negative, around the ends of the page. While the page is loading, a
-        step beyond the last match waits, and a step back cancels it."""
+        """Go `step` matches forward, or back if negative, around the ends of the page. While loading, steps may
+        wait."""
         self._goes_to_first_match = False
         if self.viewport.top != self._waiting_top:
             self._waiting_steps = 0
@@ -219,9 +219,7 @@ class FindBar(PanePart):
         self.viewport.notify_moved()
 
     def _line_and_spans_of(self, match: Match, lines: Sequence[Line]) -> tuple[int, list[MatchSpan]]:
-        """Return the line of a match in its unit, and the spans that show the match. In a table, these are spans on the
-        lines of its row. Empty if the match wraps in a cell: lines hold several cells side by side, so such text is not
-        found."""
+        """Return the line of a match in its unit, and the spans of the match."""
         matches = self.viewport.contents.visible_matches(
             [each for each in self.matches if each.unit_index == match.unit_index]
         )
@@ -447,8 +445,8 @@ class TextSelection(PanePart):
         return [_highlight(strip, selection, y, style) for y, strip in enumerate(strips, line)]
 
     def selected_text(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the selected text and a line break, as Textual expects. None if the pane has no lines. Raises
-        CopyPending if `work_for` will copy the text later."""
+        """Return the selected text and a line break, as Textual expects. None without lines. Raises CopyPending if
+        copying takes longer."""
         seconds = FIRST_COLLECT_SECONDS if isinstance(self.viewport.widget.screen, DelayedCopyScreen) else math.inf
         if self._collect(selection, seconds):
             collector, self._collector = self._collector, None

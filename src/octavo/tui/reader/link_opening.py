@@ -132,7 +132,7 @@ def reload_link_titles(shown: ShownPage) -> None:
 async def _specification(
     session: Session, at: OrganizationRef, location: SpaceRef, query: str | links.Target
 ) -> Specification:
-    """Return the OpenAPI specification with the slug `query`, or to which a link on a page of `location` leads."""
+    """Return the specification with a slug, or behind a link on a page."""
     found: Specification
     if isinstance(query, str):
         found = await _load_by_slug(session.live, at, query)
@@ -144,7 +144,7 @@ async def _specification(
 async def find_title(
     live: Live, query: TitleQuery, organization: Organization | None, *, is_folder: bool = False
 ) -> LinkTitle | None:
-    """Return the title of a link target. None if there is none, or if it could not be loaded."""
+    """Return the title of a link target. None if there is none, or if loading failed."""
     target = query.target
     try:
         match target:
@@ -265,7 +265,7 @@ def _space_ref(shown: ShownPage) -> SpaceRef | None:
 def open_target(
     app: Shell, target: links.Target, *, href: str = "", text: str = "", at: ContentRef | None = None
 ) -> None:
-    """Open `target`, or explain why it cannot be opened. `href` is the link as written. Files come from `at`."""
+    """Open `target`, or explain why not. `href` is the link as written. Files come from `at`."""
     if _is_outside_folder(app, target):
         if "://" in href:
             confirm_link(app, href, text=text)
@@ -321,7 +321,7 @@ class PageTarget(NamedTuple):
 
 
 def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
-    """Return the target of a link page if it is in this space. Otherwise open the target or explain the problem."""
+    """Return the target of a link page in this space. For others, open the target or explain the problem."""
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
         case "page" | "anchor" if not target.get("space"):
@@ -348,7 +348,7 @@ def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
 
 
 def _with_hash(anchor: object) -> str:
-    """Return the anchor after `#`, which marks a followed link. The user is told if it does not exist."""
+    """Return the anchor after `#`, which marks a followed link."""
     return f"#{anchor}" if anchor else ""
 
 
@@ -423,8 +423,7 @@ async def show_reusable_content(
     deferred: DeferredContent,
     follow: Callable[[LinkFollowed], None],
 ) -> None:
-    """Show reusable content in a dialog, from the first of `pages` with that content. If none has it, copy the path of
-    its file. Used where the page shows its source, without the content."""
+    """Show reusable content in a dialog, from the first of `pages` that has it. Otherwise copy the path of its file."""
     screen = app.screen
     for operation in pages:
         with explained(f"Could not load the reusable content {target.path}"):

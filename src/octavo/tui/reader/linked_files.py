@@ -39,7 +39,7 @@ DECODE_TIMEOUT = 5.0
 MAX_DECODE_MEMORY = 768 << 20
 """Bytes of memory that the decoder of an image may use."""
 MAX_IMAGE_CELLS = 8_000
-"""Maximum number of cells of an image that is drawn with half blocks. More cells would be slow to paint."""
+"""Maximum number of cells of an image with half blocks. More would be slow to paint."""
 _HEADER_BYTES = 4096
 """Maximum size of the header that the decoder writes before the pixels, in bytes."""
 _TOO_MUCH_MEMORY, _INCOMPLETE = "decoding the image needs too much memory", "the file could not be decoded completely"
@@ -65,7 +65,7 @@ class ImageLocation:
 
     @property
     def cache_key(self) -> str:
-        """Key of the image in the cache. For a file in the space, it ignores the query of the URL, which changes."""
+        """Key of the image in the cache. Ignores the query of a file's URL, which changes."""
         return self.url if self.file is None else f"{self.file.id} {self.file.size} {self.url.partition('?')[0]}"
 
 
@@ -116,8 +116,8 @@ async def _download(session: Session, url: str, limit: int) -> bytes:
 async def scale_image(
     data: bytes, columns: int, rows: int, background: tuple[int, int, int], *, pixel_scale: int = 1
 ) -> ScaledPicture:
-    """Decode an image in a child process and scale it to `columns` and `rows`. A cell shows two pixels, one above the
-    other. `pixel_scale` multiplies the pixels in each direction."""
+    """Decode an image in a child process, and scale it to cells of two pixels. `pixel_scale` multiplies the pixels in
+    each direction."""
     width, height = max(1, columns) * pixel_scale, max(1, rows) * 2 * pixel_scale
     while width * height > 2 * MAX_IMAGE_CELLS * pixel_scale * pixel_scale:
         width, height = width * 19 // 20, height * 19 // 20
@@ -150,7 +150,7 @@ class _Header(BaseModel):
 
 
 def parse_picture(output: bytes) -> ScaledPicture:
-    """Return the image in the output of the child process. `problem` of the result says why there is none."""
+    """Return the image in the output of the child process. Its `problem` says why there is none."""
     head, found, pixels = output.partition(b"\n")
     try:
         header = _Header.model_validate_json(head) if found else _Header(problem=_TOO_MUCH_MEMORY)
@@ -215,8 +215,8 @@ async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specificat
 async def load_from_link(
     session: Session, at: OrganizationRef, location: ContentRef | None, target: links.Target
 ) -> Specification:
-    """Load the specification behind a link: a file in the space `location`, or what the organization imported from the
-    URL. `error` of the result says why it could not be loaded."""
+    """Load the specification behind a link, from the space `location` or the organization. `error` says why it could
+    not be loaded."""
     match target:
         case links.UrlLink(url=url):
             address = url
@@ -249,7 +249,7 @@ async def _specification_in_space(session: Session, location: ContentRef, target
 
 
 async def parse_file(content: bytes, named: str, *, seconds: float = PARSE_TIMEOUT) -> Specification:
-    """Parse an OpenAPI file. `named` is its name in messages. `error` of the result says why it could not be parsed."""
+    """Parse an OpenAPI file. `named` is its name in messages. `error` of the result says why parsing failed."""
     try:
         result = await run_bounded(
             "read_specification", content, seconds=seconds, memory=MAX_PARSE_MEMORY, max_bytes=_MAX_OUTPUT

@@ -177,8 +177,8 @@ class SectionBuilder(DiffBuilder):
         viewport.notify_moved()
 
     def rebuild(self, sections: Sequence[PageSection], on_shown: Callable[[], object] | None = None) -> None:
-        """Build and show the changes of `sections` again. Long sections are built in a thread. `on_shown` is called
-        after each long section, or once if all are short."""
+        """Build and show `sections` again. Long ones are built in a thread. `on_shown` is called after each, or once if
+        all are short."""
         self.contents.built_layout = self.contents.current_layout
         for section in sections:
             changes = self.contents.changes_of(section)
@@ -263,7 +263,7 @@ class MultiPageNavigation(DiffNavigation):
         return self._change_in(self.contents.page, unit_index, step)
 
     def _change_in(self, section: PageSection, unit_index: int, step: int) -> BlockSpan | None:
-        """Return the next change in a section after a unit, or the previous one if `step` is -1. None without one."""
+        """Return the next change in a section, or the previous (`step` -1), or None."""
         if section.is_folded:
             return None
         start, units = self._body_start(section), section.diff.units
@@ -354,7 +354,7 @@ class MultiPageNavigation(DiffNavigation):
             self.pane.viewport.show_in_row(span.start, position.row)
 
     def keep_selected(self, selected: BlockSpan, row: int) -> None:
-        """Select a block again in `row` after its section was built. If it is gone, select a visible block."""
+        """Select a block again in `row`. If it is gone, select a visible block."""
         span = self._find_span(self._current_block(selected.block))
         if span is not None:
             self.cursor.select(span, scroll_to=None)

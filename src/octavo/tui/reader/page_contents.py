@@ -71,7 +71,7 @@ class AgeGutter:
             self._viewport.reset_lines()
 
     def with_age(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
-        """Return the strip of a line with the age of the block that begins there, if there is room."""
+        """Return the strip with the age of a block that begins there, if it fits."""
         if not self._ages or line.block is None:
             return strip
         first_lines = {id(span.block): span.first for span in self._cursor.spans_of(unit_index)}
@@ -102,8 +102,8 @@ class PageThreads:
         *,
         is_loaded: bool,
     ) -> None:
-        """Set the open threads (or their number) and the number of drafts, by block key. `blocks` are those of the
-        page. `is_loaded` is False while threads are loading."""
+        """Set the threads (or numbers of open ones) and drafts by block key. `is_loaded` is False while threads are
+        loading."""
         self.is_loading = not is_loaded
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
@@ -121,7 +121,7 @@ class PageThreads:
         self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
 
     def block_at(self, span: BlockSpan) -> Block | None:
-        """Return the first visible block with an open thread that is marked at `span`. None without such a block."""
+        """Return the first visible block with open threads whose mark is at `span`. None if there is none."""
         return next(iter(self.marked_blocks(span, hidden=False)), None)
 
     def marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
@@ -138,8 +138,8 @@ class PageThreads:
         return marks.paths_at(spans, unit.block, unit.slice)
 
     def with_mark(self, strip: Strip, unit_index: int, number: int, line: Line, line_width: int) -> Strip:
-        """Return the strip of a line with the mark of the threads and drafts on blocks that begin on this line. The
-        mark is right of the text, which is `line_width` cells wide."""
+        """Return the strip with the mark of threads and drafts on blocks that begin there. The text is `line_width`
+        wide."""
         if not (self.marks or self.drafts) or line.block is None:
             return strip
         first_lines = {id(span.block): span.first for span in self.cursor.spans_of(unit_index)}
@@ -164,7 +164,7 @@ class PageThreads:
 
 
 def _mark_texts(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
-    """Return the possible texts of a mark, from long to short, such as `● 2  ✎ draft` and `●✎`."""
+    """Return the possible texts of a mark, longest first, such as `● 2 ✎ draft`."""
     if not drafts:
         return f"{dot} {threads}", f"{dot}{threads}", dot
     draft_text = f"{pen} draft" if drafts == 1 else f"{pen} {drafts} drafts"
@@ -174,7 +174,7 @@ def _mark_texts(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
 
 
 LINE_WIDTHS = (76, 100, 0)
-"""Maximum widths of a line in cells that the user can choose. 0 is the whole pane, where code does not wrap."""
+"""Maximum line widths that the user can choose. 0 is the whole pane, without wrapped code."""
 PageHead = tuple[str, str]
 """Title and description of a page."""
 
@@ -374,8 +374,8 @@ class PageContents(Contents):
 
 
 def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: bool) -> list[Block]:
-    """Return `blocks` below a block with the title and description of the page, without a first heading that repeats
-    the title. Without a title, `blocks` are unchanged. Empty if the page `is_complete` and has only a title."""
+    """Return `blocks` below a title block, without a heading that repeats the title. Empty for a complete page with
+    only a title."""
     title, description = head
     if not title:
         return list(blocks)
@@ -387,7 +387,7 @@ def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: b
 
 
 def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
-    """Return the first block of a page if it is a level-1 heading that repeats the title. None otherwise."""
+    """Return the first block of a page if it is a heading that repeats the title. None otherwise."""
     first = blocks[0] if blocks else None
     if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
         return None
@@ -420,7 +420,7 @@ def blocks_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
 
 
 _MAX_HEAD_LINES = 4
-"""Maximum number of lines of a sticky table head, which also takes at most a quarter of the rows."""
+"""Maximum number of lines of a sticky table head."""
 
 
 class TableHead(NamedTuple):
@@ -448,7 +448,7 @@ def table_of(viewport: Viewport, span: BlockSpan) -> Block | None:
 
 
 def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
-    """Return the sticky head of the table with a row at `top`. `NO_HEAD` without a table, or if not needed."""
+    """Return the sticky head of the table at `top`. `NO_HEAD` without a table, or if not needed."""
     if not len(viewport.virtual_lines):
         return NO_HEAD
     unit, line = top

@@ -102,7 +102,7 @@ _MAX_TITLE_LENGTH = 60
 
 
 class TableRowResult(NamedTuple):
-    """Result of the dialog for a table row: the row that was shown last, and the requested link or comment."""
+    """Result of the dialog for a table row: the last shown row, and a requested link or comment."""
 
     row: Block
     opened: ClickableSpan | None = None
@@ -199,7 +199,7 @@ class TableRowDialog(Dialog[TableRowResult | None]):
         self.dismiss(TableRowResult(self._row, comment=True))
 
     def step(self, step: int) -> None:
-        """Show the next row of the table, or the previous one if `step` is -1. The first row follows the last."""
+        """Show the next row (1) or the previous one (-1). The first row follows the last."""
         rows = self.table.children
         at = next((index for index, row in enumerate(rows) if row is self._row), 0)
         self._row = rows[(at + step) % len(rows)]
@@ -445,7 +445,7 @@ class ImageScreen(Dialog[None]):
         self._show(allowed=True)
 
     def step(self, step: int) -> None:
-        """Show the next image of the page, or the previous one if `step` is -1. The first image follows the last."""
+        """Show the next image (1) or the previous one (-1). The first image follows the last."""
         self.index = (self.index + step) % len(self.pictures)
         self._show()
 
@@ -468,7 +468,7 @@ class ImageScreen(Dialog[None]):
 
 
 def show_image(app: Shell, view: PageView, src: str) -> None:
-    """Show the image `src` of a page in a dialog, which also shows the other images of the page."""
+    """Show the image `src` of a page in a dialog, which also shows its other images."""
     targets, document = view.contents.deferred.targets, view.document
     if targets is None or document is None:
         return

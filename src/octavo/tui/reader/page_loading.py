@@ -50,9 +50,8 @@ class PageParse:
     def __init__(
         self, markdown: str, head: PageHead, key: str, restore_key: str, folds: Folds, *, needs_first_screen: bool
     ) -> None:
-        """`restore_key` is the key of the block to scroll to, which the first screen should contain.
-        `needs_first_screen` is False for a short page, or if an earlier version of the page is visible. Only
-        `whole_page` is then set."""
+        """`restore_key` is the key of a block that the first screen should contain. Without `needs_first_screen`, only
+        `whole_page` is set."""
         self.needs_first_screen = needs_first_screen
         self.markdown, self.head, self.key, self.folds = markdown, head, key, folds
         self.layout: UnitLayout | None = None
@@ -166,7 +165,7 @@ class PageLoader:
             self._show(parse.first_screen or ParsedPage(EMPTY_PAGE, []), head, key, parse.folds, is_complete=False)
 
     def parse_and_show(self, parse: PageParse) -> Iterator[None]:
-        """Parse a page in the background thread, and show the page on the event loop. Yields after each step."""
+        """Parse a page in the background thread, and show it on the event loop. Yields after each step."""
         is_first_shown = False
         for _ in parse.steps():
             if parse.first_screen is not None and not is_first_shown:

@@ -53,7 +53,7 @@ class PageNavigation:
         self._position_when_requested = ReadingPosition()
         """Reading position when `restore_later` was called."""
         self._unfinished_restore: tuple[ReadingPosition, ReadingPosition] | None = None
-        """Position to restore when the page is parsed, and the position at the request. Dropped if the user moves."""
+        """Position to restore after parsing, and the position at the request."""
         self.is_latest = True
         """False while a newer version of the page is loading, which may have a missing anchor."""
         self.pending_jump: PendingJump | None = None
@@ -76,8 +76,7 @@ class PageNavigation:
         self._waiting_position = self.position()
 
     def defer_after_waiting_moves(self, step: int, move: Callable[[], object]) -> bool:
-        """Return True if `move` was deferred: it goes down, and earlier moves wait for the rest of the page. A move up
-        (negative `step`) cancels the waiting moves."""
+        """Return True if `move` was deferred: earlier moves down wait for parsing. A negative `step` cancels them."""
         if step < 0:
             self.cancel_waiting_moves()
         elif self.waiting_moves():
@@ -96,13 +95,13 @@ class PageNavigation:
     # Headings and blocks
 
     def set_anchors(self, document: Document, anchors: Mapping[str, str] | None) -> None:
-        """Set the result of `anchors_above`. None delays this work, which takes 11 ms for a page of 1 MB."""
+        """Set the result of `anchors_above`. None delays this slow work."""
         self._anchor_cache = (document, anchors) if anchors is not None else None
 
     @property
     def current_anchor(self) -> str:
-        """Anchor of the last heading at or above the selected block. Empty without a heading. At the end of a page, the
-        last visible block counts, because its heading cannot scroll to the top."""
+        """Anchor of the last heading at or above the selected block. Empty without a heading. At the page's end, the
+        last visible block counts."""
         document, span = self.contents.document, self.cursor.current()
         if document is None or span is None:
             return ""
@@ -208,7 +207,7 @@ class PageNavigation:
         return _THREADS_LOADING if self.threads.is_loading else "No block on this page has an open thread."
 
     def go_to_thread(self, step: int) -> None:
-        """Select the next block with an open thread, also a hidden block, or the previous one if `step` is -1."""
+        """Select the next block with an open thread (1), or the previous one (-1). Hidden blocks count, too."""
         found = self._find_thread(step)
         if found is None:
             more, key, other = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")
@@ -324,7 +323,7 @@ class PageNavigation:
     # Jumps to content that is not parsed yet
 
     def call_with_footnote(self, label: str, show: Callable[[Block | None], None]) -> None:
-        """Call `show` with a footnote once it is parsed, or with None if there is none. A move cancels the call."""
+        """Call `show` with a footnote once it is parsed, or with None. A move cancels the call."""
         if (note := self.contents.footnote(label)) is not None or self.contents.is_fully_parsed:
             show(note)
         else:  # Footnotes are at the end of a page, which is not parsed yet.
@@ -332,7 +331,7 @@ class PageNavigation:
             explain(self.pane, STILL_LOADING)
 
     def report_missing(self, anchor: str) -> None:
-        """Say that the anchor of a link is missing or cannot be located, at once or when the jump to it has failed."""
+        """Say that the anchor of a link is missing, once this is known."""
         name, document = anchor.lstrip("#"), self.contents.document
         if self.pending_jump is not None and self.pending_jump.anchor == name:
             self.pending_jump = self.pending_jump._replace(by_link=True)
@@ -376,7 +375,7 @@ class PageNavigation:
             self.pane.refresh_bindings()
 
     def _source_line(self) -> int:
-        """Return the source line at the top of the pane, from 0. On a rendered page, the first of its unit."""
+        """Return the source line at the top of the pane, from 0."""
         if not len(self.pane.viewport.virtual_lines):
             return 0
         unit, line = self.pane.viewport.top
@@ -384,7 +383,7 @@ class PageNavigation:
         return block.lines[0] + (line if self.contents.shows_source else 0)
 
     def _unit_at_source_line(self, line: int) -> tuple[int, int]:
-        """Return the index and the first line of the unit with the source line `line`, or of the last unit."""
+        """Return the index and the first line of the unit with a source line."""
         spans = [unit.content.lines for unit in self.contents.units()]
         last = (len(spans) - 1, spans[-1][0]) if spans else (0, 0)
         return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), last)

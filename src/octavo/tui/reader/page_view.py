@@ -62,8 +62,8 @@ class PageLinks:
         self.pane, self.contents, self.clickables = pane, pane.contents, pane.clickables
 
     def open(self, clickable: ClickableSpan, *, in_browser: bool, text: str) -> None:
-        """Expand a block, switch a tab or go to an anchor. Post `LinkFollowed` for other links, and for all links
-        `in_browser`. `text` is the text of the link."""
+        """Open a fold, tab or anchor of the page. Post `LinkFollowed` for other links, and for all links `in_browser`.
+        `text` is the link's text."""
         target = clickable.target
         match clickable.kind:
             case "fold" | "tab":
@@ -106,14 +106,14 @@ class PageLinks:
         self.pane.reset_lines()
 
     def open_in_browser(self) -> None:
-        """Open the link of the block in the browser, or show hints at several. Without links, open the page."""
+        """Open the link of the block in the browser, or hints at several. Without links, open the page."""
         if clickables := self._links_of_block():
             self.clickables.open_or_show_hints(clickables, in_browser=True)
         else:
             self.pane.post_message(LinkFollowed("", True, "page"))
 
     def copy_url(self) -> None:
-        """Copy the URL of the only link of the selected block. With more or no links, copy the URL of the page."""
+        """Copy the URL of the only link of the selected block, else the URL of the page."""
         clickables = self._links_of_block()
         is_one_link = len({id(each.clickable) for each in clickables}) == 1
         target, kind = (clickables[0].target, clickables[0].kind) if is_one_link else ("", "page")
@@ -143,7 +143,7 @@ NOT_IN_EXCERPT = "This key works only on a page. Press esc to close this dialog.
 
 
 class ExcerptSettings(NamedTuple):
-    """Settings of a page view that shows an excerpt, such as a footnote or a table row, with fewer commands."""
+    """Settings of a page view that shows an excerpt, such as a footnote."""
 
     first_commands: tuple[str, ...]
     """Ids of the first commands in the key bar."""
@@ -152,7 +152,7 @@ class ExcerptSettings(NamedTuple):
     can_change_width: bool = True
     """True if the text width can be changed."""
     open_clickable: Callable[[ClickableSpan, bool], None] | None = None
-    """Function that opens a clickable span in place of the view, in the browser if the second argument is True."""
+    """Opens a clickable span in place of the view. True opens it in the browser."""
 
 
 def _why_empty(page: PageView) -> str:

@@ -106,8 +106,8 @@ class LoadingState:
 
 
 class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
-    """Scrollable pane of lines with a block cursor, link hints, a find bar and selectable text. Subclasses provide
-    `contents` and open links in `open_clickable`."""
+    """Scrollable pane of lines with a block cursor. Subclasses provide `contents` and open links in
+    `open_clickable`."""
 
     block_commands: BlockCommands
     DEFAULT_CSS = """
@@ -249,8 +249,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         return strips
 
     def render_line(self, y: int) -> Strip:
-        # Textual needs the offsets of the selection only in the row under the mouse. Adding them in `render_lines`
-        # would take as long as painting.
+        # Only the row under the mouse needs the offsets of the selection. Adding them is slow.
         return self.painter.paint()[y].apply_offsets(0, self.viewport.lines_above + y)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
@@ -478,8 +477,7 @@ class BlockCommands:
         """Name of all blocks in messages. Empty to use the kind of a block."""
 
     def open(self) -> None:
-        """Open the thread on the block, else its link, or show hints at several links. Without either, post
-        `ThreadRequested`, because the block may have an unsent draft."""
+        """Open the thread on the block, else its link, or hints at several. Without either, post `ThreadRequested`."""
         span = self.pane.cursor.current()
         if span is None:
             return

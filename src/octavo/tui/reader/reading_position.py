@@ -20,8 +20,8 @@ _POSITIONS_FACT = "places on pages"
 
 
 class ReadingPosition(NamedTuple):
-    """Position on a page. `block` and `row` are stored across restarts. All fields but `row` restore a page after going
-    back. The fields from `unit_index` to `width` keep the top in place when all lines are replaced."""
+    """Position on a page. Only `block` and `row` are stored across restarts. From `unit_index` to `width`, fields keep
+    the top when lines are replaced."""
 
     block: str = ""
     """Key of the block under the cursor. Empty without a cursor."""
@@ -99,8 +99,8 @@ class ReadingPositions:
 
 Lines = VirtualLines[Any]
 ScrollTo = Literal["near", "top", "third"]
-"""Where to scroll a block: `near` scrolls as little as needed, `top` leaves one row above, and `third` scrolls to a
-third of the pane unless the block is in the upper two thirds."""
+"""`near` scrolls as little as needed. `top` leaves one row above. `third` scrolls blocks outside the upper two thirds
+to a third of the pane."""
 
 
 class LinePosition(NamedTuple):
@@ -196,7 +196,7 @@ def limited_top(lines: Lines, top: LinePosition, rows: int) -> LinePosition:
 
 
 def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) -> LinePosition:
-    """Return the top that shows `position` in row `row`. At the first and last lines, as near as possible."""
+    """Return the top that shows `position` in row `row`, or as near as possible."""
     return limited_top(lines, position_after(lines, position, -row), rows)
 
 

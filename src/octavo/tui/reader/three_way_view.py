@@ -66,7 +66,7 @@ class ConflictContents(Contents):
         """True if unchanged text between the conflicts is visible."""
         self.conflicts: Sequence[ConflictView | PageConflict] = ()
         self._numbers: dict[str, int] = {}
-        """Number of each conflict, by its name. Text that was moved in both versions is shown twice with one number."""
+        """Number of each conflict, by its name. Moved text is shown twice."""
         self._blocks: dict[str, Block] = {}
 
     @property
@@ -331,8 +331,8 @@ class ThreeWayView(Reader):
         self.find_bar.content_changed()
 
     def go_to_unresolved(self) -> bool:
-        """Go to the next conflict without a choice or suggestion, starting at the selected one. Return False if there
-        is none. The first conflict is then selected unless one was."""
+        """Go to the next conflict without a choice or suggestion, from the selected one. Return False if there is
+        none."""
         every = self.contents.conflicts
         at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [
@@ -350,7 +350,7 @@ class ThreeWayView(Reader):
                 return
 
     def go_to_conflict(self, step: int) -> None:
-        """Go to the next conflict, or the previous one if `step` is -1. At the end, request the next page."""
+        """Go to the next conflict (1) or the previous one (-1). At the end, request the next page."""
         if self.find_bar.needle:
             self.find_bar.step(step)
             return

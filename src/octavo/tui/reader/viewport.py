@@ -122,7 +122,7 @@ class Contents:
         return line.block
 
     def cursor_bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
-        """Return the column of the cursor bar, relative to the line. None if the line has no block in `block_ids`."""
+        """Return the column of the cursor bar, relative to the line. None for other blocks."""
         return -2 if id(line.block) in block_ids else None
 
     def reachable_spans(self, spans: list[BlockSpan]) -> list[BlockSpan]:
@@ -234,9 +234,7 @@ def explain(pane: Widget, sentence: str) -> None:
 
 
 class Viewport:
-    """Lines of a pane and the scroll position. `top` is the position of the line in the first row, which decides what
-    is visible. Textual’s `scroll_y` follows `top`. If the user drags the scroll bar, `Reader.watch_scroll_y` sets
-    `top`."""
+    """Lines of a pane and the scroll position. `top` is the line in the first row. Textual's `scroll_y` follows it."""
 
     def __init__(self, widget: ScrollWidget, *, ascii: bool) -> None:
         self.widget = widget
@@ -303,9 +301,8 @@ class Viewport:
             self.update_scroll_bar()
 
     def reset_lines(self, *, position: ReadingPosition | None = None, laid_units: LaidUnits | None = None) -> None:
-        """Replace all lines by the units of the contents. Scroll to `position`; None keeps the reading position. Units
-        have estimated heights until they are rendered. `laid_units` has heights and lines from the background
-        thread."""
+        """Replace all lines by the units of the contents. None keeps the reading position. `laid_units` has lines from
+        the background thread."""
         self._text_styles = None
         self.is_outdated = self.pane_width <= 0
         if self.is_outdated:
@@ -422,7 +419,7 @@ class Viewport:
         return rows_from(self.virtual_lines, self.top, self.widget.size.height)
 
     def scroll_by(self, lines: int) -> int:
-        """Scroll down by `lines`, or up if negative. Return the number of lines that were missing at the end."""
+        """Scroll down by `lines`, or up if negative. Return how many lines down were impossible."""
         before = self.top
         self.go_to(position_after(self.virtual_lines, before, lines))
         return max(0, lines - lines_between(self.virtual_lines, before, self.top, lines)) if lines > 0 else 0
@@ -463,8 +460,7 @@ class Viewport:
 
 
 class BackgroundLayout:
-    """Renders units before they are visible, and again when deferred content, such as link titles, arrives. Runs in the
-    thread of `terminal/polite_thread.py`, which pauses after each key until the next frame."""
+    """Renders units in a thread before they are visible, and again after deferred content arrives."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
@@ -521,7 +517,7 @@ class BackgroundLayout:
             self.viewport.virtual_lines.lay_out_some(MAX_LINES_AT_ONCE)
 
     def begin(self) -> None:
-        """Render all units with an estimated height: now on a short page, in the background thread on a longer one."""
+        """Render all units with an estimated height, on a long page in the background thread."""
         virtual_lines, layout = self.viewport.virtual_lines, self._layout
         if self.is_busy or not virtual_lines.estimated_count or layout is None:
             return
