@@ -74,7 +74,7 @@ class DraftRef:
 
 @dataclass(frozen=True, slots=True)
 class WriteRef:
-    """A write of the outbox that needs the user: a failed write, or a write that may have been sent."""
+    """A write of the outbox that needs the user."""
 
     entry_id: str
 
@@ -149,7 +149,7 @@ class UnknownCounts:
 
 @dataclass(frozen=True)
 class InboxFacts:
-    """The responses from which the inbox is built. A mapping has no key for a response that is not loaded."""
+    """The responses from which the inbox is built. Responses that are not loaded are missing."""
 
     me: User | None = None
     teams: frozenset[str] = frozenset()
@@ -165,8 +165,7 @@ class InboxFacts:
     replies: Mapping[Discussion, Mapping[str, Sequence[MessageFacts]]] = field(default_factory=dict)
     """Replies by space or change request, then by thread id. A thread without replies is missing."""
     entries: Sequence[OutboxEntry] = ()
-    """Writes that the responses may not contain yet: the finished writes first, then the others, the oldest first in
-    each group."""
+    """Writes that the responses may lack: the finished, then the others, each oldest first."""
     drafts: Sequence[Draft] = ()
 
 
@@ -361,7 +360,7 @@ class _InboxBuild:
                 self._add_reason(at, "approved", reason_text, _latest_time(approvals), stamp)
 
     def _merge_remark(self, request: ChangeRequest, reviews: Sequence[Review]) -> str | None:
-        """Return a remark such as `, ready to merge` for the reason of a row. None if the user cannot merge now."""
+        """Return a remark such as `, ready to merge`, or None."""
         space = self._facts.spaces.get(request.space or "")
         if space is None:
             return ""

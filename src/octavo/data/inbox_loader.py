@@ -60,8 +60,7 @@ BUILD_INTERVAL = 3.0
 CACHED_ROWS_TIMEOUT = 3.0
 """Seconds to wait for the lists before rows are built from cached responses."""
 _UPDATES_BY_IMPORTANCE = (LISTS_CHANGED, POLL, REFRESH, START)
-"""The kinds of update, the least important first. While an update is running, a more important update may be scheduled
-after it."""
+"""The kinds of update, the least important first."""
 _LISTS = ("spaces", *UNDECIDED)
 _LABELS = {
     "spaces": "the spaces",
@@ -137,10 +136,8 @@ class InboxLoader:
         """The rows on disk. None if no rows are stored."""
 
     def subscribe(self, callback: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
-        """Call `callback` now and on each change. Returns a function that removes the callback.
-
-        The first subscriber starts the update `START`. Without subscribers, no requests are sent.
-        """
+        """Call `callback` now and on each change. Returns a function that removes it. Without subscribers, no requests
+        are sent."""
         is_first, remove = not self._observers, self._observers.add(callback)
         if is_first:
             if self._stored_rows is None and (cached := self._live.cache.read_derived(self._cached_as)) is not None:
@@ -162,15 +159,13 @@ class InboxLoader:
         return leave
 
     async def refresh(self) -> None:
-        """Run the update `REFRESH` to its end. If `START` or `REFRESH` is running, only wait. Do nothing without
-        subscribers."""
+        """Run the update `REFRESH`, or wait for a more important update. Do nothing without subscribers."""
         if self._observers:
             await asyncio.wait([self._begin_update(REFRESH)])
             await self._builder.wait_idle()
 
     async def poll(self) -> None:
-        """Run the update `POLL`, and wait for its end. If another update than `LISTS_CHANGED` is already running, only
-        wait. Do nothing without subscribers."""
+        """Run the update `POLL`, or wait for a more important update. Do nothing without subscribers."""
         if self._observers:
             await asyncio.wait([self._begin_update(POLL)])
             await self._builder.wait_idle()
@@ -197,8 +192,7 @@ class InboxLoader:
 
     @property
     def current_as_of(self) -> datetime | None:
-        """Return when the oldest list of the organization was last known to be current. None if a list is not
-        loaded."""
+        """Return when all lists were last known to be current. None if a list is not loaded."""
         lists = [self._live.current_as_of(self._listings[name]) for name in _LISTS if name in self._lists]
         fetched = [listed for listed in lists if listed is not None]
         return min(fetched) if len(fetched) == len(_LISTS) else None
@@ -227,8 +221,7 @@ class InboxLoader:
 
     @property
     def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:
-        """Return the open threads of each change request. While a list of threads is unchanged, its tuple is the same
-        object."""
+        """Return the open threads by change request. The tuple of an unchanged list is the same object."""
         threads = {}
         for url, want in self._plan.all_wants.items():
             items = self._responses.values.get(url)
@@ -237,8 +230,7 @@ class InboxLoader:
         return threads
 
     def comment(self, thread: RowTarget) -> Comment | None:
-        """Return the first comment of a thread, from memory or disk. None if the comment is not loaded, or if the
-        target is no thread."""
+        """Return the first comment of a thread. None for other targets, or if it is not loaded."""
         if not isinstance(thread, ThreadRef):
             return None
         threads: Sequence[Comment] | None = self._responses.values.get(url_of(comments.List, thread.at))
@@ -260,8 +252,7 @@ class InboxLoader:
     # Updates
 
     def _begin_update(self, wanted: InboxUpdate) -> asyncio.Task[None]:
-        """Start an update, and return its task. If a less important update is running, the new update runs after it in
-        the same task. If a more important update is running, the new update is skipped."""
+        """Start, schedule or skip an update by importance. Return the running task."""
         if self._update_task is None or self._update_task.done():
             self._update = wanted
             self._update_task = self._tasks.start(self._run_updates(), name=f"inbox, {wanted.name}")
@@ -351,7 +342,7 @@ class InboxLoader:
         self._builder.schedule(self._build_delay, is_stale=self._items(name) is not items)
         if self.is_loading or snapshot.loading or self._update_task is None:
             return
-        if before is not None and _is_unreached(before) and not any(map(_is_unreached, self._lists.values())):
+        if before is not None and _failed_unsent(before) and not any(map(_failed_unsent, self._lists.values())):
             self._begin_update(START)  # the server can be reached again, so failed requests are retried
         elif not self._plan.is_computed_from(self._current_lists()):
             self._begin_update(LISTS_CHANGED)
@@ -377,7 +368,7 @@ class InboxLoader:
             self._builder.schedule(self._build_delay or BUILD_INTERVAL, is_stale=False)
 
     async def _build(self, is_stale: bool) -> Inbox | None:
-        """Return an inbox of all loaded responses. None if nothing has changed, or if too few responses are loaded."""
+        """Return a new inbox. None to keep the old inbox."""
         new = self._responses.take_new_responses()
         is_stale = self._plan.drop_finished() or is_stale
         for op, _ in new.values():
@@ -426,8 +417,7 @@ class InboxLoader:
         )
 
     def _collect_failures(self) -> tuple[InboxFailure, ...]:
-        """Return the failures, grouped by label and cause. A failure of an earlier update is kept while its response is
-        being fetched again."""
+        """Group the failures. A failure stays while its request is repeated."""
         syncer = self._live.syncer
         waiting = syncer.queue.waiting_urls(OWNER) if self.is_loading else frozenset[str]()
         self._failures = {url: each for url, each in self._failures.items() if url in waiting}
@@ -440,5 +430,5 @@ class InboxLoader:
         )
 
 
-def _is_unreached(snapshot: Snapshot[Any]) -> bool:
+def _failed_unsent(snapshot: Snapshot[Any]) -> bool:
     return isinstance(snapshot.error, NotSent)

@@ -33,21 +33,20 @@ _MORNING_HOUR = 8
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark of a row, with the texts of the row at that time."""
+    """A mark of a row, with the texts that the row had at `marked_at`."""
 
     key: str
     kind: MarkKind
     stamp: str
     marked_at: datetime
     until: datetime | None = None
-    """End of a snooze. None for other marks, and for a snooze until the next change of the row."""
+    """End of a snooze. None until the next change of the row, and for other marks."""
     reason_text: str = ""
     title: str = ""
     context: str = ""
 
     def hides(self, stamp: str, now: datetime) -> bool:
-        """Return whether the mark hides its row at the time `now`. A `read` mark never hides its row. A snooze with an
-        end hides the row until then. Other marks hide the row while its `stamp` is the stamp of the mark."""
+        """Return whether the mark hides a row with this `stamp` at the time `now`."""
         if self.kind == "snoozed" and self.until is not None:
             return now < self.until
         return self.kind != "read" and self.stamp == stamp
@@ -62,13 +61,12 @@ class MarkedRows:
     unread: frozenset[str] = frozenset()
     """Keys of the active rows that are new or have changed since the user read them."""
     snoozed: tuple[tuple[InboxRow, datetime | None], ...] = ()
-    """Snoozed rows, each with the end of its snooze, the earliest end first. Rows without an end are last."""
+    """Snoozed rows and the ends of the snoozes, the earliest end first, None last."""
     done: tuple[InboxRow, ...] = ()
 
 
 Marks = dict[tuple[str, bool], Mark]
-"""Marks by row key and a flag. The flag is True for a `read` mark, because a row may have a read mark and another
-mark."""
+"""Marks by row key. The flag is True for a `read` mark."""
 
 
 class InboxMarks:
@@ -99,8 +97,7 @@ class InboxMarks:
         return MarkedRows(tuple(active), frozenset(unread), tuple(snoozed), tuple(done))
 
     def done_since(self, since: datetime) -> tuple[Mark, ...]:
-        """Return the done marks that were set since a time, the newest first. The rows of these marks may not exist
-        anymore."""
+        """Return the done marks set since a time, the newest first. Their rows may not exist."""
         done_marks = [each for each in self._all().values() if each.kind == "done" and each.marked_at >= since]
         return tuple(sorted(done_marks, key=lambda done_mark: done_mark.marked_at, reverse=True))
 
@@ -109,8 +106,7 @@ class InboxMarks:
         await self._mark("done", rows)
 
     async def snooze(self, *rows: InboxRow, until: datetime | None) -> None:
-        """Hide rows until a time, or until their next change if `until` is None. Raises NotSaved, and then hides no
-        row."""
+        """Hide rows until a time, or until their next change if None. Raises NotSaved."""
         await self._mark("snoozed", rows, until)
 
     async def mark_read(self, *rows: InboxRow) -> None:
@@ -145,8 +141,7 @@ class InboxMarks:
             await self._put({mark_key: None for mark_key, _ in oldest})
 
     async def _put(self, changes: dict[tuple[str, bool], Mark | None]) -> None:
-        """Set marks, and delete the marks whose new value is None. The marks in memory change at once, and are restored
-        if saving fails. Raises NotSaved."""
+        """Set or delete (None) marks in memory and on disk. Raises NotSaved."""
         marks = self._all()
         before = [(mark_key, marks.get(mark_key)) for mark_key in changes]
         _apply(marks, changes.items())
@@ -165,7 +160,7 @@ class InboxMarks:
             _apply(marks, [(each, mark) for each, mark in before if marks.get(each) == changes[each]])
             raise
         if self._marks is not None and self._marks is not marks:
-            _apply(self._marks, changes.items())  # the marks were read from disk before this change was saved
+            _apply(self._marks, changes.items())  # `_marks` was read again from disk before this change was saved
 
     def _all(self) -> Marks:
         if self._marks is None:
@@ -209,7 +204,7 @@ def _apply(marks: Marks, changes: Iterable[tuple[tuple[str, bool], Mark | None]]
 
 
 def snooze_until(choice: Literal["hour", "tomorrow", "next week"], now: datetime) -> datetime:
-    """Return the end of a snooze: in an hour, or in the morning of the next day or of Monday, in local time."""
+    """Return the end of a snooze: in an hour, tomorrow morning, or Monday morning in local time."""
     if choice == "hour":
         return localize(now + timedelta(hours=1))
     here = localize(now).replace(hour=_MORNING_HOUR, minute=0, second=0, microsecond=0, tzinfo=None)

@@ -47,8 +47,7 @@ from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.suggestions import mention_suffix
 
 NO_STAMP = "?"
-"""Stamp of a response whose changes no list shows. A want with this stamp becomes due again only through its
-`max_age`."""
+"""Stamp of a response whose changes no list shows. Only `max_age` makes it due again."""
 IMMUTABLE_STAMP = "for ever"
 """Stamp of a response that never changes."""
 
@@ -59,8 +58,7 @@ def space_stamp(space: Space) -> str:
 
 
 def page_stamp(page: Page, revision: str) -> str:
-    """Return the stamp of a page. `revision`, the revision of the space, is used if the server sends no date for
-    pages."""
+    """Return the stamp of a page: its date, or the space's `revision` without a date."""
     return page.updated_at.isoformat() if page.updated_at is not None else revision
 
 
@@ -81,8 +79,7 @@ def open_threads_stamp(place: Space | ChangeRequest) -> str:
 
 
 def replies_stamp(thread: Comment) -> str:
-    """Return the stamp of the replies of a thread: their number, and the time of the last edit. Only newer servers send
-    the times of replies."""
+    """Return the stamp of a thread's replies, from their number and edit times."""
     times = [thread.edited_at, *(replier.updated_at for replier in thread.repliers or ())]
     last = max((time for time in times if time is not None), default=None)
     return f"{thread.replies} {last.isoformat()}" if last is not None else str(thread.replies)
@@ -97,17 +94,17 @@ class ListedPlaces:
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, str], Space | ChangeRequest] = {}
-        """Spaces and change requests by space id and change request id. The change request id of a space is ""."""
+        """Spaces by `(space id, "")`, change requests by `(space id, request id)`."""
 
     def update(self, lists: Iterable[ListPage[Any] | None]) -> None:
-        """Replace all spaces and change requests by the items of `lists`. A list that is not loaded is None."""
+        """Replace all spaces and change requests by the items of `lists`. None is skipped."""
         items = [item for listed in lists if listed is not None for item in listed.items]
         self._places = {
             (item.id, "") if isinstance(item, Space) else (item.space or "", item.id): item for item in items
         }
 
     def stamp_of(self, op: Operation[Any]) -> str:
-        """Return the current stamp of the response to `op`. Empty if no list contains its space or change request."""
+        """Return the current stamp of a response. Empty if no list has its space or change request."""
         at = getattr(op, "at", None)
         if not isinstance(at, SpaceRef | ChangeRequestRef):
             return ""
@@ -167,8 +164,7 @@ class InboxUpdate(NamedTuple):
 
     name: str
     lists: Literal["in memory", "requested", "again"] = "in memory"
-    """`in memory`: use the loaded lists. `requested`: wait until running requests for the lists end. `again`: fetch the
-    lists."""
+    """Use the lists `in memory`, wait for `requested` lists, or fetch them `again`."""
     fetches_written: bool = False
     """True to fetch the responses that the user's finished writes have changed."""
     rechecks: bool = False
@@ -190,15 +186,13 @@ REFRESH = InboxUpdate("refresh", "again", fetches_written=True, rechecks=True, r
 START = InboxUpdate("start", "requested", fetches_written=True, updates_teams=True)
 """The update when the inbox gets its first subscriber, or when the server can be reached again."""
 Lists: TypeAlias = tuple[tuple[Any, ...], ...]
-"""The items of each list of an organization. The list of spaces is first, followed by a list of change requests for
-each status."""
+"""The items of the list of spaces, then of each list of change requests."""
 _by_order = attrgetter("order")
 
 
 @dataclass(eq=False)
 class FinishedWrite:
-    """A finished write of the outbox. The inbox applies the write to old responses until all changed responses are
-    fetched again."""
+    """A write that the inbox applies to responses until they are fetched again."""
 
     entry: OutboxEntry
     done_at: datetime
@@ -227,8 +221,7 @@ class InboxPlanner:
         self.is_from_disk = False
         """True to read all responses from disk, even if they are outdated."""
         self.busy_places: frozenset[Discussion] = frozenset()
-        """Spaces and change requests to which a write is being sent. No response of such a place is fetched before the
-        write has ended."""
+        """Spaces and change requests to which a write is being sent. Their responses are not fetched."""
         self.finished: list[FinishedWrite] = []
         self._at, self._responses, self._version_of, self._now = at, responses, version_of, now
         self._wants_of_lists: dict[str, Want] = {}
@@ -240,7 +233,7 @@ class InboxPlanner:
         """Wants for replies, by the URL of the list of threads that they are computed from."""
         self._all_wants: dict[str, Want] | None = None
         self._uncertain_threads_left = 0
-        """Number of threads of others whose replies can still get rank NEEDED in this update."""
+        """Number of wants that can still get rank NEEDED in this update."""
 
     @property
     def all_wants(self) -> dict[str, Want]:
@@ -323,16 +316,14 @@ class InboxPlanner:
         return teams.ListOfMember(at=self._at, user_id=self.me, limit=PAGE_LIMIT)
 
     def _as_allowed(self, want: Want) -> Iterator[Want]:
-        """Yield the want if its response may be fetched now. Otherwise yield a want that only reads the stored
-        response, if there is one."""
+        """Yield the want, or a want that only reads the stored response."""
         if not self.is_from_disk and getattr(want.op, "at", None) not in self.busy_places:
             yield want
         elif (version := self._version_of(want.url)) is not None and version.stamp:
             yield replace(want, stamp=version.stamp, max_age=None, is_unverified=True)
 
     def _promote_needed(self, wants: Iterable[Want], now: datetime) -> Iterator[Want]:
-        """Return the wants that may be fetched now. Up to `MAX_UNCERTAIN_THREADS` due wants of rank LATER in each
-        update get rank NEEDED."""
+        """Return allowed wants. The first due wants of rank LATER become NEEDED."""
         allowed = [each for want in wants for each in self._as_allowed(want)]
         later = (each for each in allowed if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now))
         needed = {each.url for each in heapq.nsmallest(self._uncertain_threads_left, later, key=_by_order)}
@@ -351,19 +342,7 @@ class InboxPlanner:
                     yield self.all_wants[url].as_due()
 
     def _rechecks(self, excluded: set[str], now: datetime) -> list[Want]:
-        """Return a few wants that are not due, as due, so that their responses are fetched. Wants for `excluded` URLs
-        are not used.
-
-        A list of threads is own if its space or change request has a thread of the user, or replies in a thread that
-        concerns the user (`reply_wants`).
-
-        1. One list of threads that is not own.
-        2. Own lists, at least one. Lists with recent posts are chosen more often.
-        3. More lists that are not own.
-        4. The reviews and requested reviewers of one change request.
-
-        Steps 2 and 3 end when the chosen lists have `MAX_RECHECKED_PAGES` pages.
-        """
+        """Choose a few wants that are not due, and make them due."""
         not_due = [
             want
             for want in self.all_wants.values()
@@ -396,8 +375,7 @@ class InboxPlanner:
         return chosen_wants + [want.as_due() for want in review_wants if discussion_of(want) in chosen_places]
 
     def _last_posts(self) -> dict[Discussion, datetime]:
-        """Return the spaces and change requests whose list of threads is own (`_rechecks`), with the time of the last
-        post of the user or in a thread that concerns the user."""
+        """Last post by the user, or in threads that concern the user."""
         last_posts: dict[Discussion, datetime] = {}
         for url, want in self.all_wants.items():
             concerns_me = want.rank is not Rank.LATER
@@ -443,9 +421,8 @@ def space_wants(spaces: Iterable[Space]) -> Iterator[Want]:
 
 
 def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, is_own_request: bool) -> Iterator[Want]:
-    """Yield the wants for the replies of the open threads of a space or change request. A want has rank NEEDED if the
-    thread concerns the user: the user created the change request (`is_own_request`), wrote in the thread, or is
-    mentioned in its first comment. Otherwise the want has rank LATER. Only newer servers say who has replied."""
+    """Yield wants for the replies of open threads. The rank is NEEDED if the thread concerns the user, otherwise
+    LATER."""
     mention = mention_suffix(me)
     for thread in threads:
         if thread.is_open_thread and thread.replies > 0:
@@ -481,7 +458,7 @@ def discussion_of(want: Want) -> Discussion:
 
 
 def url_of(operation_type: type[Listing[Any]], at: Discussion, thread: str = "") -> str:
-    """Return the URL of a list of a space or change request, or of the replies of `thread`."""
+    """Return the URL of a list in `at`, or of the replies of `thread`."""
     return _operation_and_url(operation_type, at, thread)[1]
 
 
@@ -494,7 +471,6 @@ def _want(
     thread: str = "",
     rank: Rank = Rank.NEEDED,
 ) -> Want:
-    """Return a want for a list. Of two wants with the same priority, the one that was updated last is fetched first."""
     op, url = _operation_and_url(operation_type, at, thread)
     order = priority * _PRIORITY_STEP - (updated_at.timestamp() if updated_at is not None else 0.0)
     return Want(op, url, OWNER, rank, stamp, order, _LABELS[operation_type], needs_value=True, min_items=MAX_LIST_ITEMS)

@@ -48,8 +48,7 @@ class InboxResponses:
         return new
 
     def reduce(self, new: Mapping[str, ListedItems]) -> dict[str, tuple[Any, ...]]:
-        """Return the items of each response, reduced to the parts that the inbox needs. Call this in any thread, but
-        not in two threads at the same time."""
+        """Reduce the items of responses to the parts that the inbox needs. Call this in one thread at a time."""
         if len(self._shared_values) > MAX_SHARED:
             self._shared_values.clear()
         return {url: self._reduce_response(self.values.get(url), *response) for url, response in new.items()}
@@ -67,9 +66,7 @@ class InboxResponses:
         self.new = {url: response for url, response in self.new.items() if url in urls}
 
     def last_post(self, op: Operation[Any], url: str, me: str, *, concerns_me: bool) -> datetime | None:
-        """Return the time of the last post by the user or in a thread that concerns the user, as far as the response at
-        `url` shows. None if there is no such post. In a list of threads, only first comments by the user count. In a
-        list of replies, all replies count if `concerns_me` is True or the user wrote one of the replies."""
+        """Return the time of the last post by the user, or None. All replies count if the thread concerns the user."""
         items = self.values.get(url, ())
         posts: Sequence[Any] = ()
         if isinstance(op, ListReplies):
@@ -100,8 +97,8 @@ class InboxBuilder:
     """Builds the rows of the inbox. Responses that arrive shortly after each other cause only one build."""
 
     def __init__(self, build: Callable[[bool], Awaitable[Inbox | None]], on_built: Callable[[], None]) -> None:
-        """`build` returns the new inbox, or None to keep the old inbox. The argument of `build` is False if it must
-        check whether the rows can have changed. `on_built` is called after each build."""
+        """`build(is_stale)` returns a new inbox, or None to keep the old inbox. If not `is_stale`, it checks for
+        changes first."""
         self.inbox = Inbox()
         self.can_build = False
         """True if enough responses are loaded to build rows. Until then, the stored rows are shown."""

@@ -40,12 +40,11 @@ from octavo.data.queries import (
 from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.sync_queue import Rank, Want
 
-# The views use these limits. A limit is part of the URL, and so of the key of a cached response.
+# The views use these limits, which are part of the URL and the cache key.
 CHANGE_REQUESTS_LIMIT = 100
 FILES_AND_LINKS_LIMIT = 200
 CHANGES_LIMITS = (100, 1000)
-"""Limits of the two requests for the changes of a change request: the first request of a view, and its request for more
-changes."""
+"""Limits of a view's two requests for the changes of a change request."""
 MAX_LIST_AGE = timedelta(minutes=1)
 """Maximum age of a list of the organization. All offline spaces share these lists."""
 MAX_LIST_ITEMS = 10_000
@@ -56,7 +55,7 @@ class OfflinePlanner:
     """Decides which responses an offline space needs, and pins the responses. Each pass has a new planner."""
 
     def __init__(self, space_id: str, cache: ResponseCache, pinned: Mapping[str, int | None]) -> None:
-        """`pinned` are the sizes of the pinned responses by URL. The size of a response that is not on disk is None."""
+        """`pinned` are the sizes of the pinned responses by URL. None if not on disk."""
         self.owner = owner_of(space_id)
         get = spaces.Get(at=SpaceRef(space_id=space_id))
         self.space_want = _want(self.owner, get, inbox_plan.NO_STAMP, "the space", needs_value=True, has_stamp=False)
@@ -109,8 +108,7 @@ class OfflinePlanner:
                     yield from wants_of_changes(at, listed, value, self.owner)
 
     def _prepare_wants(self, wants: Iterable[Want]) -> Iterator[Want]:
-        """Yield the wants. A want for a response that is not pinned gets `needs_value`. The Syncer then passes the
-        response to `on_response`, which pins it, even if the response is on disk."""
+        """Yield the wants. `needs_value` makes the Syncer call `on_response`, which pins."""
         for want in wants:
             self.wanted_urls.add(want.url)
             if want.needs_value:
@@ -123,8 +121,7 @@ class OfflinePlanner:
                 and want.url not in self._cache.versions
                 and self._cache.read_body(want.op)
             ):
-                # A view has cached this response, which never changes. With its version stored, the response is not
-                # fetched again.
+                # A view has cached this response. With a version, it is not fetched again.
                 self._cache.put_version(want.url, want.stamp)
             if isinstance(want.op, comments.ListReplies) and want.stamp.partition(" ")[0] == "0":
                 empty: ListPage[Any] = ListPage(items=())
@@ -209,8 +206,7 @@ def wants_of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Chang
             titles[change.page.id] = change.page.title or "Untitled"
     both_sides = revisions_compared(at.space, listed)
     types_without_page = ("page_created", "page_deleted")
-    """A page with a change of the first type is missing on the old side, a page with the second type on the new
-    side."""
+    """Change types of a page that the old side lacks, and that the new side lacks."""
     for page, types in kinds.items():
         refs: Any = "stable" if "page_moved" in types else None
         for side, type_without_page in zip(both_sides, types_without_page, strict=False):
@@ -222,7 +218,7 @@ def wants_of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Chang
 
 
 def revisions_compared(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentRef, ...]:
-    """Return the base and the head of a change request, as compared in its diff. Empty if the base is unknown."""
+    """Return the base and the head of a change request. Empty if the base is unknown."""
     if not listed.base:
         return ()
     head = space.revision_ref(listed.revision) if listed.revision else listed.ref(space)
@@ -236,8 +232,7 @@ def _threads_want(owner: str, at: Discussion, stamp: str, label: str, *, has_sta
 def _want(
     owner: str, op: Operation[Any], stamp: str, label: str, *, needs_value: bool = False, has_stamp: bool = True
 ) -> Want:
-    """Return a want. With `has_stamp=False`, the want is due in each pass, because `stamp` does not show every
-    change."""
+    """Return a want, which is due in each pass with `has_stamp=False`."""
     stamp = inbox_plan.IMMUTABLE_STAMP if never_changes(op) else stamp
     is_complete_list = isinstance(op, Listing) and not isinstance(op, change_requests.ListOfOrganization)
     return Want(

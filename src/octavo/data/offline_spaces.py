@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from octavo.data.offline_plan import OfflinePlanner
 
 PASS_INTERVAL = timedelta(minutes=10)
-"""Time between two passes of a space without known changes. Some changes, such as a new reply, are found only by a
-pass."""
+"""Time between two passes of a space without known changes."""
 LOCK_CHECK_SECONDS = 5.0
 RETRY_DELAY = 60.0
 """Seconds until a space that could not be fetched is tried again."""
@@ -78,11 +77,9 @@ class OfflineSpace:
     id: str
     title: str
     state: Phase = "waiting"
-    """`reading`: the download is running. `kept`: the last pass was complete. `lost`: the space was deleted, or the
-    user has lost access. The responses of a `lost` space stay on disk."""
+    """`reading`: the download is running. `kept`: the last pass was complete. `lost`: deleted or without access."""
     why: str = ""
-    """Sentence that says why the state is `waiting` or `lost`. Empty for other states, or if there is no known
-    reason."""
+    """Reason for `waiting` or `lost`, as a sentence. Empty without a reason."""
     downloaded: int = 0
     """Number of responses on disk."""
     wanted: int = 0
@@ -113,12 +110,11 @@ class OfflineSpaces:
     def __init__(self, live: Live, state: StateDb) -> None:
         self._live, self._state = live, state
         self._spaces: dict[str, OfflineSpace] = {
-            stored_space.id: _without_running_download(stored_space)
+            stored_space.id: _reset_running_download(stored_space)
             for stored_space in _stored_spaces(state.get_fact(_FACT_NAME))
         }
         self._store_count = 0
-        """Number of changes of the stored spaces, by any process. `_reload` starts again if the number changes while it
-        reads."""
+        """Number of changes of the stored spaces, by any process."""
         self._is_reloading = False
         self._was_refused = False
         """True if another process had the lock at the last attempt to get it."""
@@ -129,7 +125,7 @@ class OfflineSpaces:
         self._stamps: dict[str, str] = {}
         """Stamp of each space at its last pass, by space id."""
         self._due: dict[str, bool] = {}
-        """Ids of the spaces that need a pass, in order. The value is True if refused requests are repeated."""
+        """Ids of spaces that need a pass. True to repeat refused requests."""
         self.changed: Observers[[]] = Observers()
         """Called after each change of a space or of its progress."""
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
@@ -332,8 +328,7 @@ class OfflineSpaces:
     # Other Octavo processes
 
     async def _try_become_downloader(self) -> bool:
-        """Try to get the lock. Return False if another process has it. Return True if locks do not work in this
-        folder."""
+        """Return whether this process may download. True without working locks."""
         if self._unlock is not None or self._state.read_only:
             return True
         try:
@@ -348,14 +343,13 @@ class OfflineSpaces:
             self._was_refused = False
             await self._reload()
             self._live.cache.reload_versions()
-            self._spaces = {space.id: _without_running_download(space) for space in self._spaces.values()}
+            self._spaces = {space.id: _reset_running_download(space) for space in self._spaces.values()}
             self._due |= dict.fromkeys(self._spaces, False)
             self.changed.notify()
         return True
 
     def _store(self, space_id: str, *, is_new: bool = False) -> None:
-        """Store a space, or delete it from the stored spaces if it is no longer in memory. Without `is_new`, a space
-        that another process has removed is not stored again."""
+        """Store a space, or delete it if it is not in memory."""
         self._store_count += 1
         space = self._spaces.get(space_id)
 
@@ -401,7 +395,7 @@ class OfflineSpaces:
                 self._add_due(space_id, retries_refused=True)  # another process has requested a refresh
 
 
-def _without_running_download(space: OfflineSpace) -> OfflineSpace:
+def _reset_running_download(space: OfflineSpace) -> OfflineSpace:
     """Return the space as `waiting` if Octavo ended during its download."""
     return replace(space, state="waiting") if space.state == "reading" else space
 
@@ -419,8 +413,7 @@ def _to_json(space: OfflineSpace) -> dict[str, Any]:
 
 
 def _stored_spaces(facts: object) -> Iterator[OfflineSpace]:
-    """Yield the stored spaces. If another version of Octavo wrote a space that this version cannot read, only its id
-    and title are used."""
+    """Yield the stored spaces. Unreadable spaces keep only their id and title."""
     for fact in facts if isinstance(facts, list) else ():
         if isinstance(fact, dict) and isinstance(fact.get("id"), str):
             try:

@@ -33,11 +33,11 @@ INTERVALS = (
     (timedelta(minutes=30), timedelta(minutes=2)),
     (timedelta.max, timedelta(minutes=10)),
 )
-"""Pairs of a time since the last key press, and the interval between polls that is used up to this time."""
+"""Pairs of the longest idle time and the interval between polls."""
 MAX_RECHECKED_VISIBLE = 8
-"""Maximum number of visible responses with unchanged stamps that a poll fetches again."""
+"""Maximum number of visible responses that a poll rechecks."""
 MAX_RECHECKED_HIDDEN = 2
-"""Maximum number of hidden responses with unchanged stamps that a poll fetches again."""
+"""Maximum number of hidden responses that a poll rechecks."""
 MAX_FAILED_POLLS = 6
 """Number of failed polls, one after another, after which the interval stops growing."""
 MAX_FAILED_POLLS_OFFLINE = 1
@@ -93,13 +93,12 @@ class Poller:
         return now - self._polled_at >= self.interval or now < self._polled_at  # The clock may have been set back.
 
     def may_poll(self) -> bool:
-        """Return whether background requests may be sent. False while the terminal is hidden, or while the rate limit
-        is almost reached."""
+        """Return whether background requests may be sent. False while the terminal is hidden or the rate limit is
+        near."""
         return not (self._live.syncer.is_hidden or self._live.syncer.rate_limit_wait())
 
     async def run(self) -> RemoteChanges:
-        """Run a poll, and return the changes by other users in the fetched responses. A failed poll returns the changes
-        up to its failure."""
+        """Run a poll. Return the changes by other users, also after a failure."""
         self._is_polling, self._polled_at = True, self._live.now()
         me = self._live.outbox.me
         detector = RemoteChangeDetector(me.id if me is not None else "")
@@ -141,8 +140,7 @@ class Poller:
         plan.mark_unchanged_as_current()
 
     async def _fetch_unlisted(self) -> list[ChangeRequest]:
-        """Fetch the next change requests of `_unlisted` to get their status. Deleted and unreadable change requests are
-        skipped. Raises ApiError."""
+        """Fetch the status of some change requests of `_unlisted`. Raises ApiError."""
         current, count = [], 0
         for each in self._unlisted[:MAX_FETCHED_STATUSES]:
             if not self.may_poll():
@@ -163,8 +161,7 @@ class Poller:
 
 
 class ViewPlanner:
-    """Decides which watched responses a poll fetches. The lists of the organization are not included. Each poll has a
-    new planner."""
+    """Decides which watched responses a poll fetches, except the lists of the organization."""
 
     owner = "views"
 
@@ -175,8 +172,7 @@ class ViewPlanner:
         """The wants that have a stamp, from the last call of `wants`."""
 
     def adopt_stamps(self, listed_at: datetime) -> None:
-        """Store the current stamps of the responses that views have fetched after `listed_at`, the time of the newest
-        list. The inbox then does not fetch these responses again."""
+        """Store the stamps of responses fetched after `listed_at`, the time of the newest list."""
         cache = self._live.cache
         for response in self._watched.values():
             requested_at, stamp = response.requested_at, self._stamp(response.op)
@@ -203,8 +199,7 @@ class ViewPlanner:
         yield from (each for each in self._stamped_wants if each.url not in rechecked)
 
     def on_response(self, want: Want, value: Any) -> Iterator[Want]:
-        """Return the wants whose stamps are computed from a response. A page tree gives the wants of its watched pages,
-        a list of threads the wants of its watched replies."""
+        """Return wants for the watched pages of a tree or the watched replies of threads."""
         match want.op:
             case content.ListPages(at=SpaceRef() as at):
                 page_ops = [op for op in self._watched if isinstance(op, content.GetPage) and op.at == at]
@@ -233,8 +228,7 @@ class ViewPlanner:
         return Version("", response.fetched_at or LONG_AGO)
 
     def _stamp(self, op: Operation[Any]) -> str:
-        """Return the stamp of a response, computed from watched lists. Empty if no watched list contains its space,
-        change request or thread."""
+        """Return the stamp of a response. Empty if no list has it."""
         match op:
             case comments.ListReplies():
                 return self._replies_stamp(op)
@@ -265,8 +259,7 @@ class RemoteChanges(NamedTuple):
 
 
 class RemoteChangeDetector:
-    """Counts the changes between two versions of responses. A change in several responses counts once. Threads, reviews
-    and change requests that the user `me` created do not count."""
+    """Counts changes between two versions of responses. Threads, reviews and change requests by `me` do not count."""
 
     def __init__(self, me: str) -> None:
         self._me = me
