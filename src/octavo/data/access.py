@@ -21,15 +21,14 @@ if TYPE_CHECKING:
 
 
 def why_not_in_space(space: Space | None, permission: str) -> str | None:
-    """Return why the user lacks `permission` in a space. None for a user with the permission, or if the space is not
-    loaded."""
+    """Return why the user lacks `permission` in a space, else None. None also if `space` is None."""
     if space is not None and not getattr(space.permissions, permission):
         return f"Your role in {space.title} does not let you {permission}. Ask an admin of the space for access."
     return None
 
 
 def why_not_in_thread(space: Space | None, thread: Comment, action: str) -> str | None:
-    """Return the reason why the user cannot `reply`, `resolve` or `reply_resolve` in a thread. None if the user can."""
+    """Return why the user cannot `reply`, `resolve` or `reply_resolve` in a thread. None if the user can."""
     # Some servers send only some permissions of a thread. Only a permission that is sent as False counts.
     can_reply = thread.permissions.reply or "reply" not in thread.permissions.model_fields_set
     if action in ("reply", "reply_resolve") and not can_reply:
@@ -60,8 +59,7 @@ class Availability:
     def __init__(self, send: Send) -> None:
         self._send = send
         self._missing: dict[type[Operation[Any]], dict[str, str]] = {}
-        """Reasons why operations are unavailable, by operation type. The inner key is a route if the server does not
-        have the operation, and a path if the plan of an organization does not include it."""
+        """Reasons by operation type, then route. For a paid feature, by path."""
 
     async def __call__(self, op: Operation[T]) -> T:
         try:
@@ -75,10 +73,8 @@ class Availability:
         return response
 
     def why_unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
-        """Return a sentence that says why an operation is unavailable. None if Octavo knows no reason.
-
-        For a type of operation, the reason may apply to one path only.
-        """
+        """Return why an operation is unavailable. None if no reason is known. For a type, the reason may apply to one
+        path only."""
         if isinstance(op, type):
             return next(iter(self._missing.get(op, {}).values()), None)
         reasons = self._missing.get(type(op), {})
@@ -89,8 +85,7 @@ class Availability:
         self._missing.setdefault(type(op), {})[path or path_template(op)] = reason
 
     async def _unavailability(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
-        """Return the reason why an operation is unavailable, and its path. The path is empty if the operation is
-        unavailable everywhere. None if the operation may be available."""
+        """Return the reason and path. An empty path stands for all paths."""
         if error.status == PAYMENT_REQUIRED:
             return f"Your plan does not include this feature: {error}", url_path(op)
         if error.status in UNSUPPORTED_STATUSES or (
@@ -101,9 +96,7 @@ class Availability:
         return None
 
     async def _is_only_list_missing(self, op: Operation[Any]) -> bool:
-        """After status 404 for a list, return whether its parent exists, such as the space of `comments`. The server
-        then does not have the operation: otherwise, it would return an empty list. False for operations that are not
-        lists."""
+        """Return whether `op` is a list whose parent exists."""
         parent_route, _, last = path_template(op).rpartition("/")
         if not isinstance(op, Listing) or last.startswith("{") or "{" not in parent_route:
             return False

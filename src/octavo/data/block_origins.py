@@ -28,20 +28,19 @@ from octavo.documents.source_reader import parse
 REVISIONS_PER_BATCH = 40
 """Number of revisions that are checked before the user decides whether to check more."""
 MAX_OTHER_PAGES = 10
-"""Maximum number of other pages that are searched for moved blocks. If a revision changed more pages, no page is
-searched. Each page takes two requests."""
+"""Moved blocks are not searched in revisions that changed more other pages than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContentVersion:
-    """A version of the pages of a space: a revision of main, or the proposed content of a change request."""
+    """A revision of main, or the proposed content of a change request."""
 
     at: RevisionRef | ChangeRequestRef
     created_at: datetime | None
     type: str
     """Type of the revision, such as `merge`. Empty for proposed content."""
     change_request: ChangeRequest | None = None
-    """The change request that was merged into the revision, or that proposes the content. None for an edit of main."""
+    """The merged change request, or the change request with this content. None for an edit of main."""
     is_first: bool = False
     """True for the first revision of the space."""
 
@@ -52,7 +51,7 @@ class ContentVersion:
 
 
 class PageBlame:
-    """Origins of the blocks of a page in main or in a change request. `load` finds them step by step."""
+    """Origins of the blocks of a page, found step by step by `load`."""
 
     def __init__(self, live: Live, at: SpaceRef | ChangeRequestRef, page_id: str) -> None:
         self._live, self._at, self._page_id = live, at, page_id
@@ -62,8 +61,7 @@ class PageBlame:
         """Id of the next revision to check. Empty if there is none."""
         self._checked_ids: set[str] = set()
         self._compared: tuple[ContentVersion, bool] | None = None
-        """The last compared version, and whether moved blocks must still be searched on other pages. If that search
-        fails, the version is not compared again."""
+        """Last compared version. True if its moved blocks must still be searched."""
         self.titles: dict[str, str] = {}
         """Titles of the pages from which blocks were moved, by page id."""
         self.known_since: datetime | None = None
@@ -96,8 +94,7 @@ class PageBlame:
         return len(self._checked_ids)
 
     async def load(self) -> AsyncIterator[None]:
-        """Check up to `REVISIONS_PER_BATCH` revisions, and yield after each. Raises ApiError. The next call continues
-        where this call ended or failed."""
+        """Check up to `REVISIONS_PER_BATCH` more revisions, and yield after each. Raises ApiError."""
         if self._blame is None:
             await self._load_newest()
             yield
@@ -153,8 +150,7 @@ class PageBlame:
     async def _load_older_pages(
         self, summary: RevisionSummary, previous: RevisionRef | None
     ) -> dict[str, Document | None]:
-        """Load the earlier version of each page whose text the revision changed. None for a page that the revision
-        created."""
+        """Load the earlier versions of changed pages. None for a created page."""
         assert self._blame is not None
         older: dict[str, Document | None] = {}
         for page_id in self._blame.page_ids:
@@ -192,7 +188,7 @@ class PageBlame:
 
 
 def _changes_text(change: Change) -> bool:
-    """Return whether a change edited the text of a page. True also if the server does not say what was edited."""
+    """Return whether a change edited text, or may have edited text."""
     attributes = change.attributes
     return change.type == "page_edited" and (not isinstance(attributes, dict) or "document" in attributes)
 
@@ -246,7 +242,7 @@ async def load_summary(live: Live, at: RevisionRef) -> RevisionSummary:
 
 
 async def load_current_revision(live: Live, at: SpaceRef) -> str:
-    """Load the id of the current revision of a space. Without a connection, return the cached id. Raises ApiError."""
+    """Load the id of a space's current revision. Without a connection, return the cached id. Raises ApiError."""
     op = spaces.Get(at=at)
     try:
         space = await live.fetch(op)
@@ -255,8 +251,7 @@ async def load_current_revision(live: Live, at: SpaceRef) -> str:
         if cached is None or cached.revision is None:
             raise
         return cached.revision
-    # Some servers do not send the id with a space. It is then read from the content, which is larger because it lists
-    # all pages.
+    # Some servers send the id only with the content, which is larger.
     return space.revision or (await live.send(content.Get(at=at, metadata=False, computed=False))).id
 
 

@@ -63,8 +63,7 @@ _basis_of = lazy("octavo.data.writes.optimistic_updates:basis_of")
 MAX_IDLE_RESPONSES = 12
 """Maximum number of responses without watchers that stay in memory. All others are only on disk."""
 MAX_CONFIRMED = 200
-"""Maximum number of confirmed writes in memory. A confirmed write is applied to responses that were requested before
-the write."""
+"""Maximum number of confirmed writes that are applied to older responses."""
 THREAD_DECODING_BYTES = 256 * 1024
 """A cached response of more bytes is decoded in a thread."""
 RECENT_AGE = timedelta(seconds=5)
@@ -76,8 +75,7 @@ class _FetchedResponse(NamedTuple):
     value: Any
     """The decoded body. For a list, all fetched pages joined."""
     to_cache: Any
-    """The value to cache: only the first page of a list that has more pages than were fetched. None to cache
-    nothing."""
+    """The value, the first page of an incomplete list, or None."""
     pages: int
     writes_included: int
     """Number of writes that were confirmed before the request. The value contains these writes."""
@@ -104,8 +102,7 @@ class Live:
         now: Callable[[], datetime] = utc_now,
         rate_limit_wait: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """Each response is added to the search index `index`. `rate_limit_wait` returns the seconds that background
-        requests must wait because of the rate limit."""
+        """`index` gets each response. `rate_limit_wait` returns the seconds that background requests must wait."""
         self.availability = Availability(send)
         self.send: Send = self.availability
         self.outbox = outbox
@@ -114,8 +111,7 @@ class Live:
         self.has_draft_status = True
         """False if responses have shown that the server has no draft status for change requests."""
         self.specification_version = 0
-        """Number that increases when the server parses an OpenAPI specification again. A page that was rendered with a
-        lower number may be outdated."""
+        """Increases when the server parses an OpenAPI specification again. Pages rendered before may be outdated."""
         self.unreadable_items: Observers[[Operation[Any], int]] = Observers()
         """Called with an operation and the number of unreadable items in its response."""
         self.cache = cache
@@ -145,10 +141,8 @@ class Live:
         refetch: bool = True,
         min_items: int = 0,
     ) -> Callable[[], None]:
-        """Call `watcher` now with the cached response, and again on each change. Returns a function that removes the
-        watcher. A watched response is fetched in the background, unless it is cached and never changes. With
-        `refetch=False`, the response is also not fetched if its stamp is unchanged, if it was requested in the last
-        seconds, or if it has other watchers. A list is fetched until it has `min_items` items or ends."""
+        """Call `watcher` now and on each change. Returns a function that removes it. With `refetch=False`, a response
+        that is probably current is not fetched. `min_items` loads more pages of a list."""
         self.outbox.start()  # the first screen with a response also sends the writes that an earlier run has left
         response = self._response(op)
         is_loaded = response.value is not None and response.error is None
@@ -166,8 +160,7 @@ class Live:
         return partial(self._leave, response, new_watcher)
 
     def peek(self, op: Operation[T]) -> Snapshot[T]:
-        """Return the snapshot of a response from memory or disk. Sends nothing. A large response on disk has no value
-        at first: a thread decodes it."""
+        """Return a response from memory or disk. Sends nothing. A large response on disk has no value at first."""
         return self._snapshot(self._response(op))
 
     @property
@@ -180,18 +173,16 @@ class Live:
         )
 
     def current_as_of(self, op: Operation[Any]) -> datetime | None:
-        """Return when a response was last known to be current. None if the response is not in memory or never
-        changes."""
+        """Return when a response was last known to be current. None if it is not in memory or never changes."""
         response = self._responses.get(encode(op).url)
         return response.current_as_of if response is not None else None
 
     def watched_response(self, op: Operation[Any]) -> LiveResponse:
-        """Return the response to a watched operation: the same object as long as there are watchers."""
+        """Return the response to a watched operation. It stays the same object while it has watchers."""
         return self._response(op)
 
     async def refresh(self, op: Operation[Any]) -> None:
-        """Fetch a response again, unless the response never changes. Watchers see the old value meanwhile. An error is
-        in the snapshot, not raised."""
+        """Fetch a response again. Watchers see the old value meanwhile. Errors are in the snapshot, not raised."""
         response = self._response(op)
         if not response.is_final:
             try:
@@ -200,17 +191,15 @@ class Live:
                 return  # the error is in the snapshot
 
     async def fetch(self, op: Operation[T], *, rank: Rank = Rank.NOW, since: datetime | None = None) -> T:
-        """Fetch a response, cache it, and return it as the server sent it, without unconfirmed writes. Raises ApiError.
-        With rank NOW, watchers see the stored response meanwhile. With `since`, a response that was requested after
-        this time is not fetched again."""
+        """Fetch a response as the server sent it, without unconfirmed writes. Raises ApiError. A response requested
+        after `since` is not fetched again."""
         response = self._response(op, read_disk=rank is Rank.NOW)
         is_current = since is not None and not response.loading and self._contains_all_since(response, since)
         value: T = response.value if is_current else await self._fetch(response, rank)
         return value
 
     def _contains_all_since(self, response: LiveResponse, since: datetime) -> bool:
-        """Return whether a response was requested after `since`, contains all confirmed writes, and has no error. False
-        if the response is from the future, because the clock was set back."""
+        """Return whether a response is newer than `since` and includes all writes."""
         is_newer = response.requested_at is not None and since < response.requested_at <= self.now()
         return is_newer and response.error is None and response.writes_included == self._confirmed_count
 
@@ -257,8 +246,7 @@ class Live:
             del self._responses[key]
 
     async def fetch_next_page(self, op: Listing[Any], *, rank: Rank = Rank.NOW) -> None:
-        """Fetch the next page of a list. If another caller is fetching the page, only wait. Later refreshes of the list
-        fetch this page too. An error is in the snapshot, not raised."""
+        """Fetch the next page of a list. Later refreshes fetch it too. Errors are in the snapshot, not raised."""
         response = self._response(op)
         if response.value is None:
             await self.refresh(op)
@@ -285,7 +273,7 @@ class Live:
     async def _fetch_next(self, response: LiveResponse, rank: Rank) -> None:
         assert isinstance(response.op, Listing), "only a list has pages"
         before = response.value
-        # the time of the first page, the oldest part of the list
+        # A joined list is as old as its first page.
         since = response.requested_at or response.fetched_at or self.now()
         response.loading = True
         self._notify_watchers(response)
@@ -317,9 +305,8 @@ class Live:
             await self._wait_until_loaded(response)
 
     async def write(self, op: Operation[T], *edits: tuple[Operation[Any], Callable[[Any], Any]]) -> T:
-        """Send `op` now. Raises ApiError. Each edit is an operation that reads a response, and a function that returns
-        the changed response. Watchers see the changed responses at once. If `op` fails, watchers see the old responses
-        again."""
+        """Send `op` now. Raises ApiError. `edits` are operations and functions that change their responses. Watchers
+        see the changes at once. An error undoes them."""
         applied = [(self._response(target), Edit(change)) for target, change in edits]
         for response, edit in applied:
             response.edits.append(edit)
@@ -345,11 +332,7 @@ class Live:
 
     def refresh_affected(self, op: Operation[Any]) -> None:
         """Fetch all watched responses that a confirmed write may have changed. Remove a deleted comment from the search
-        index.
-
-        Affected are the responses whose path is above or below the path of the write, the lists that contain the target
-        of the write, and the lists of the organization that may contain a new target.
-        """
+        index."""
         changed, path = affected_path(op), url_path(op)
         target_id = changed.rpartition("/")[2]
         self._remove_from_index(op)
@@ -372,8 +355,7 @@ class Live:
                     self._notify_watchers(response)
 
     def _remove_from_index(self, op: Operation[Any]) -> None:
-        """Remove the target of `op` from the search index. All responses are indexed again when they arrive, because
-        they may contain parts of the target."""
+        """Remove the target of `op`. Later responses are all indexed again."""
         if self._index is not None:
             self._index.remove_target(op)
             for response in self._responses.values():
@@ -414,8 +396,6 @@ class Live:
             await self.syncer.wait_change()
 
     async def _read(self, op: Operation[Any], min_items: int) -> _FetchedResponse:
-        """Fetch a response. Of a list, fetch `LiveResponse.wanted_pages` pages, and then more until the list has
-        `min_items` items. Raises ApiError."""
         writes, now = self._confirmed_count, self.now()
         response = self._responses.get(encode(op).url)
         if response is not None:
@@ -437,8 +417,7 @@ class Live:
         fetched_pages: ListPage[Any] | None = None,
         min_items: int = 0,
     ) -> tuple[ListPage[Any], ListPage[Any], int]:
-        """Return the first page of a list, all pages joined, and the number of pages that are not empty.
-        `fetched_pages` are joined already. Raises ApiError."""
+        """Return first page, joined pages, and number of pages with items."""
         first = joined = fetched_pages
         pages = response.pages if response is not None and fetched_pages is not None else 0
         async with aclosing(read_pages(send, op, after=fetched_pages)) as pages_to_come:
@@ -461,8 +440,7 @@ class Live:
         return first, joined, pages
 
     def _accept(self, op: Operation[Any], fetched: _FetchedResponse, is_outdated: bool) -> Any:
-        """Store a fetched response in memory and in the cache, notify its watchers, and return its value. `is_outdated`
-        is True if the response will be fetched again, because a write may have changed it."""
+        """Store a fetched response, notify its watchers, and return its value."""
         if getattr(op, "page", None) is not None:
             return fetched.value  # a further page of a list, which `_fetch_next` stores
         response = self._response(op, read_disk=False)
@@ -479,8 +457,7 @@ class Live:
         response.requested_at = fetched.requested_at
         value, unreadable = response.value, getattr(fetched.value, "unreadable", 0)
         if fetched.to_cache is not None and not (unreadable and never_changes(response.op)):
-            # A response that never changes is not cached if a part is unreadable. A newer Octavo may be able to read
-            # that part, but would not fetch the response again.
+            # A newer Octavo may read all parts, but would never fetch the response again.
             self.cache.put(response.op, fetched.to_cache, fetched.requested_at)
         if self._index is not None and response.indexed_value is not value:
             self._index.add(response.op, value)
@@ -511,8 +488,7 @@ class Live:
             self._notify_watchers(response)
 
     def _response(self, op: Operation[Any], *, read_disk: bool = True) -> LiveResponse:
-        """Return the response to an operation. A new response is created if necessary, and loaded from disk if
-        `read_disk` is True."""
+        """Return the response to an operation, which is created if necessary."""
         if (spec := SPECS[type(op)]).method != "GET" or spec.repeats_request:
             raise TypeError(f"the responses of {spec.name} are not cached")
         key = encode(op).url
@@ -612,8 +588,7 @@ class Live:
         self.syncer.end_pause()
 
     def _refresh_written(self) -> None:
-        """Fetch the watched responses that confirmed writes may have changed. While the outbox is sending writes, this
-        waits for `MAX_CONFIRMED // 2` writes."""
+        """Refresh after confirmed writes, but rarely while the outbox is sending."""
         if self._unrefreshed_writes and (
             len(self._unrefreshed_writes) >= MAX_CONFIRMED // 2 or not self.outbox.is_sending
         ):
@@ -627,8 +602,7 @@ class Live:
             for response in self._responses.values()
             if response.value is not None and getattr(response.op, "at", None) == op.at
         ]
-        # Watched responses come first, because the user sees them. Of the others, the user probably saw the newest
-        # last.
+        # Watched responses come first, then the newest, which the user probably saw last.
         loaded.sort(key=lambda each: (bool(each.watchers), each.fetched_at or LONG_AGO), reverse=True)
         shown = ((each.op, (each.last_snapshot if each.watchers else self._snapshot(each)).value) for each in loaded)
         basis: Basis = _basis_of(op, shown)
@@ -636,8 +610,7 @@ class Live:
 
 
 def affected_path(op: Operation[Any]) -> str:
-    """Return the path of the resource that a write changes: the target of an action, the space of a merge, or the site
-    of a change to its structure."""
+    """Return the path of the resource that a write changes, such as the target of an action."""
     spec, path = SPECS[type(op)], url_path(op)
     if spec.name.startswith("site_structure."):
         return "/".join(path.split("/")[:6])  # a created or moved section appears in several lists of the site
@@ -650,8 +623,7 @@ def affected_path(op: Operation[Any]) -> str:
 
 
 def _is_list_about(list_path: str, path: str) -> bool:
-    """Return whether `list_path` is the path of a list such as `/v1/orgs/ID/spaces`, and `path` has a segment of the
-    same name. The list may contain or count the resource at `path`."""
+    """Return whether a list of an organization may contain the resource."""
     return list_path.startswith("/v1/orgs/") and list_path.rpartition("/")[2] in path.split("/")[2::2]
 
 

@@ -34,10 +34,8 @@ class Snapshot(Generic[T]):
     """Number of fetched pages of a list."""
 
     def needs_more(self, min_items: int) -> bool:
-        """Return whether a caller that needs `min_items` items must fetch the next page of the list.
-
-        False while the list is loading, after a failed request, and if `MAX_PAGES` pages are loaded.
-        """
+        """Return whether `min_items` items need another page. False while loading, after an error, or after `MAX_PAGES`
+        pages."""
         value = self.value
         if not isinstance(value, ListPage) or value.next is None or self.loading or self.error is not None:
             return False
@@ -82,8 +80,7 @@ class LiveResponse:
     requested_at: datetime | None = None
     """When the request for this value was sent. None if the value was read from disk."""
     checked_at: datetime | None = None
-    """When the response was last known to be current: when it was fetched, or when its stamp was unchanged. None if no
-    response is loaded."""
+    """When the response was last known to be current. None if no response is loaded."""
     pages: int = 0
     wanted_pages: int = 1
     """Number of pages that a refresh fetches."""
@@ -118,8 +115,7 @@ class LiveResponse:
 
     @property
     def current_as_of(self) -> datetime | None:
-        """When the response was last known to be current. None if no response is loaded, or if the response never
-        changes."""
+        """When the response was last known to be current. None if it is not loaded or never changes."""
         return self.checked_at if self.value is not None and not self.is_final else None
 
     def contains_item(self, item_id: str) -> bool:
@@ -137,8 +133,8 @@ class LiveResponse:
             self.pages = self.wanted_pages = max(1, -(-len(value.items) // limit))
 
     def accept(self, value: Any, pages: int, now: datetime, writes: int) -> None:
-        """Set the value to a fetched response. A value that has not changed stays the same object. `writes` is the
-        number of writes that were confirmed before the request."""
+        """Set a fetched value. An equal value stays the same object. `writes` counts the writes confirmed before the
+        request."""
         if value != self.value:
             self.value = value
         self.pages, self.fetched_at, self.checked_at, self.writes_included = pages, now, now, writes

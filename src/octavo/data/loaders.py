@@ -19,8 +19,8 @@ FILES_PER_REQUEST = 1000
 
 
 async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tuple[T, ...]:
-    """Return all items of a list. With `is_fresh=False`, cached items are used if there are any. Raises ApiError, also
-    if the list does not end."""
+    """Return all items of a list. `is_fresh=False` accepts cached items. Raises ApiError, also if the list does not
+    end."""
     value: ListPage[T] = await (live.fetch(op) if is_fresh else live.cached_or_fetch(op))
     if value.next is not None:
         await live.fetch_pages(op, MAX_ITEMS)
@@ -36,8 +36,7 @@ async def all_items(live: Live, op: Listing[T], *, is_fresh: bool = True) -> tup
 
 
 def get_page_to_read(at: ContentRef, page_id: str) -> GetPage:
-    """Return the operation that loads a page for reading. Newer servers insert reusable content into the page. Links
-    stay as written, so that users can copy them."""
+    """Return the operation that loads a page for reading. Newer servers insert reusable content."""
     return GetPage(at=at, page_id=page_id, format="markdown", dereferenced="reusable-contents")
 
 
@@ -47,8 +46,7 @@ def get_page_source(at: ContentRef, page_id: str) -> GetPage:
 
 
 async def find_page(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page | None:
-    """Load a page. A page of a revision is read from the cache if possible. Return None if the page does not exist.
-    Raises ApiError."""
+    """Load a page. None if it does not exist. Raises ApiError."""
     get = live.cached_or_fetch if isinstance(op.at, RevisionRef) else live.fetch
     try:
         page: Page = await get(op, rank=rank)
@@ -63,8 +61,7 @@ def page_markdown(page: Page | None) -> str:
 
 
 async def file_of(live: Live, at: ContentRef, target: FileLink) -> File | None:
-    """Return the file that a link leads to. A link names a file by id, path or name. None if there is no such file.
-    Raises ApiError."""
+    """Return the file that a link leads to. None if there is none. Raises ApiError."""
     if target.file:
         try:
             op = content.GetFile(at=at, file_id=target.file)

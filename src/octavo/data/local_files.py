@@ -16,7 +16,7 @@ from octavo.api.operation import OrganizationRef
 from octavo.data.live import Live
 
 MAX_BYTES = 256 << 20
-"""Maximum size of an upload in bytes. A server with a lower limit refuses the upload before any data is sent."""
+"""Maximum size of an upload in bytes. A server may have a lower limit."""
 MAX_TEXT_BYTES = 8 << 20
 _CHUNK_BYTES = 1 << 16
 _FONT_TYPES = {b"wOF2": "font/woff2", b"wOFF": "font/woff"}
@@ -24,7 +24,7 @@ _FONT_TYPES = {b"wOF2": "font/woff2", b"wOFF": "font/woff"}
 
 PutFile = Callable[[str, AsyncIterator[bytes], int, str], Awaitable[None]]
 Progress = Callable[[int, int], None]
-"""A function that gets the number of bytes sent so far, and the number of bytes of the file."""
+"""Called with the number of sent bytes and the size of the file."""
 
 
 class NotSendable(OSError):

@@ -22,10 +22,9 @@ from octavo.api.operation import Operation
 from octavo.concurrency import MAX_REQUESTS
 
 MAX_BACKGROUND = 4
-"""Maximum number of background requests at the same time. Two of `MAX_REQUESTS` are left for requests that the user
-waits for."""
+"""Maximum number of background requests at the same time. The rest of `MAX_REQUESTS` is for the user."""
 STARTS_PER_OLDEST = 8
-"""Out of this number of background requests, one is for the oldest want of any rank, so that no want waits forever."""
+"""One of this number of background requests is for the oldest want of any rank."""
 MAX_FAILURES = 3
 """Number of failed requests, one after another, after which background requests pause."""
 FIRST_PAUSE, MAX_PAUSE = timedelta(seconds=5), timedelta(minutes=5)
@@ -36,8 +35,8 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Rank(IntEnum):
-    """Urgency of a want. The most urgent rank is first. Requests of rank NOW always start at once. The other requests
-    are limited. Requests of the ranks after AWAITED pause after failures."""
+    """Urgency of a want, the most urgent first. Only requests of rank NOW always start at once. Ranks after AWAITED
+    pause after failures."""
 
     NOW = 0
     """The user waits for the response."""
@@ -75,14 +74,13 @@ class Want:
     label: str = ""
     """Name of the response in error messages, such as `the page Tides`."""
     max_age: timedelta | None = None
-    """A stored response that is older than this is fetched even if its stamp is unchanged. None for no maximum age."""
+    """A stored response older than this is fetched again. None for no maximum age."""
     needs_value: bool = False
-    """True if the planner needs the value of the response, which is read from disk if it is current."""
+    """True if the planner needs the value, also of a stored response."""
     min_items: int = 0
     """Number of items that a list must have. 0 for the first page only."""
     is_unverified: bool = False
-    """True if the stamp was copied from the stored response, so that it does not show whether that response is
-    current."""
+    """True if the stamp was copied from the stored response, which may be outdated."""
 
     def as_due(self) -> Want:
         """Return a copy of the want that is always due."""
@@ -93,19 +91,17 @@ class Version(NamedTuple):
     """The version of a response on disk."""
 
     stamp: str
-    """Stamp of the response when it was fetched. Empty in data of old versions of Octavo. Such a response is fetched
-    again."""
+    """Stamp of the response when it was fetched. Empty in data of old versions of Octavo."""
     requested_at: datetime
     error: str = ""
     """Error message if the server refused the request."""
 
 
 def is_due(want: Want, version: Version | None, now: datetime) -> bool:
-    """Return whether the response of a want must be fetched. `version` is the stored version. None if the response is
-    not stored."""
+    """Return whether the response of a want must be fetched. `version` is None if it is not stored."""
     if version is None or not want.stamp or version.stamp != want.stamp:
         return True
-    # If the clock was set back, a version may be from the future. The response is then fetched too.
+    # If the clock was set back, a version may be from the future.
     return want.max_age is not None and not timedelta() <= now - version.requested_at < want.max_age
 
 
@@ -118,12 +114,8 @@ def recheck(
     pages: Mapping[str, int] | None = None,
     expected_interval: Callable[[Want], timedelta] = lambda want: timedelta(seconds=1),
 ) -> list[Want]:
-    """Return a few wants as due, the most overdue first, to fetch their responses although their stamps are unchanged.
-
-    A response is more overdue if it is older in relation to `expected_interval`, the expected time between two changes.
-    The chosen responses have at most `max_pages` pages together, but the first response is always chosen. `pages` are
-    the numbers of pages by URL, by default 1.
-    """
+    """Return the most overdue wants as due, with at most `max_pages` pages, but at least one. `expected_interval`
+    returns the expected time between changes. `pages` by URL are by default 1."""
     pages = pages or {}
 
     def overdue(want: Want) -> float:
@@ -177,21 +169,19 @@ class SyncQueue:
         """Errors of the wanted responses that could not be fetched, by URL."""
         self._version_of = version_of
         self._wants: dict[str, dict[str, Want]] = {}
-        """Wants that are not satisfied, by URL and then by owner. The URL that was added first is first."""
+        """Unsatisfied wants by URL, then by owner, in the order of adding."""
         self._urls_by_owner: dict[str, set[str]] = {}
         self._ready: dict[Rank, dict[str, float]] = {rank: {} for rank in Rank}
         """URLs that may be fetched now, by rank. Each value is the `Want.order` of the URL."""
         self._general_failures: set[str] = set()
-        """URLs of requests that failed for a reason that stops all requests. The failed requests are retried after the
-        pause."""
+        """URLs of failed requests that are retried after the pause."""
         self._paused_until = self._limited_until = self._limited_at = self._next_later_at = LONG_AGO
         self.paused_by: BaseException | None = None
         """The error that caused the last pause. None after the server has responded again."""
         self._pauses_in_a_row = self._failures_in_a_row = self._background_starts = 0
 
     def set_wants(self, owner: str, wants: Iterable[Want], now: datetime) -> list[Flight]:
-        """Replace all wants of `owner`. Return the running requests that have no want anymore. The caller must cancel
-        them."""
+        """Replace all wants of `owner`. Return the running requests to cancel."""
         new = {want.url: want for want in wants}
         before = self.waiting_urls(owner)
         for url in before - new.keys():
@@ -201,16 +191,15 @@ class SyncQueue:
         return self._take_unwanted(before)
 
     def drop(self, owner: str, urls: Iterable[str]) -> list[Flight]:
-        """Remove the wants of `owner` for some URLs. Return the running requests that have no want anymore. The caller
-        must cancel them."""
+        """Remove the wants of `owner` for some URLs. Return the running requests to cancel."""
         removed = set(urls) & self.waiting_urls(owner)
         for url in removed:
             self._remove(url, owner)
         return self._take_unwanted(removed)
 
     def add(self, want: Want, now: datetime) -> bool:
-        """Add a want or replace the want of the same owner and URL. A failed request is retried. Return False if the
-        stored response satisfies the want."""
+        """Add or replace a want. A failed request is retried. Return False if the stored response satisfies the
+        want."""
         self._clear_failure(want)
         return self._set_want(want, now)
 
@@ -232,10 +221,8 @@ class SyncQueue:
             self.flights[url].is_stale = True
 
     def next(self, now: datetime, allowed: Callable[[Rank], bool] = lambda rank: True) -> Flight | None:
-        """Return the request to start now, which then counts as running. None if no request may start.
-
-        `allowed` returns whether background requests of a rank may start.
-        """
+        """Return the request to start now. None if no request may start. `allowed` returns whether background requests
+        of a rank may start."""
         ranks = [rank for rank in Rank if self._ready[rank] and self._may_start(rank, now, allowed)]
         if not ranks:
             return None
@@ -257,11 +244,8 @@ class SyncQueue:
         return min((time for time in times if time > now), default=None) if has_background else None
 
     def end(self, flight: Flight, error: BaseException | None, now: datetime) -> Version | None:
-        """Record the end of a request, and remove the wants that it satisfies. Return the version to store with the
-        response. None if there is no version to store.
-
-        An error with status 403 or 404 satisfies wants too, because the server would refuse the same request again.
-        """
+        """Record the end of a request. Return the version to store with the response, or None. Status 403 and 404 count
+        as responses."""
         if self.flights.get(flight.url) is not flight:
             return None
         url, version = flight.url, None
@@ -300,18 +284,13 @@ class SyncQueue:
         return frozenset(self._urls_by_owner.get(owner, ()))
 
     def unfinished_urls(self, owner: str) -> frozenset[str]:
-        """Return the URLs that will still be fetched for `owner`. Failed requests are not included, except those that
-        are retried after the pause."""
+        """Return the URLs that will still be fetched for `owner`."""
         return frozenset(
             url for url in self.waiting_urls(owner) if url not in self.errors or url in self._general_failures
         )
 
     def is_idle(self, owner: str, lowest: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
-        """Return whether nothing is running or about to start for the wants of `owner` with rank `lowest` or more
-        urgent.
-
-        These wants are then satisfied or failed, or their requests are paused or not allowed.
-        """
+        """Return whether nothing runs or can start for the wants of `owner` with rank `lowest` or more urgent."""
         urls = self.waiting_urls(owner)
         is_running = any(url in urls and self._rank(url) <= lowest for url in self.flights)
         is_paused = self._is_paused(now)
@@ -338,8 +317,7 @@ class SyncQueue:
         return running_ranks.count(rank) < MAX_REQUESTS_BY_RANK.get(rank, MAX_BACKGROUND)
 
     def _is_paused(self, now: datetime) -> bool:
-        """Return whether background requests are paused. A pause that is too long, or a limit that begins later than
-        now, is ignored: the clock was set back."""
+        """Return whether background requests are paused. The clock may be set back."""
         is_limited = self._limited_at <= now < self._limited_until
         return is_limited or timedelta() < self._paused_until - now <= MAX_PAUSE
 
@@ -399,7 +377,6 @@ class SyncQueue:
         return True
 
     def _clear_failure(self, want: Want) -> None:
-        """Remove the error of a want. An error that stops all requests is only removed for rank NOW and AWAITED."""
         if want.url not in self._general_failures or want.rank <= Rank.AWAITED:
             self._clear_error(want.url)
 
@@ -421,8 +398,7 @@ class SyncQueue:
         return min(self._wants[url].values(), key=lambda want: (want.rank, want.order))
 
     def _rank(self, url: str) -> Rank:
-        """Return the most urgent rank of the wants for a URL. After an error that stops all requests, return VISIBLE or
-        a less urgent rank."""
+        """Return the most urgent rank, at most VISIBLE after a general failure."""
         best = self._best_want(url).rank
         return max(best, Rank.VISIBLE) if url in self._general_failures else best
 

@@ -57,10 +57,8 @@ class Planner(Protocol):
         ...
 
     def on_response(self, want: Want, value: Any) -> Iterable[Want]:
-        """Use the response to a want, and return the wants that depend on it.
-
-        Called with each fetched response. Also called with a stored response if its want has `needs_value`.
-        """
+        """Use a fetched response, and return the wants that depend on it. With `needs_value`, stored responses are
+        passed too."""
         ...
 
 
@@ -94,7 +92,7 @@ class _OwnerState:
     dependent_wants: dict[str, list[Want]] = field(default_factory=dict)
     """The wants that depend on a response, by the URL of the response."""
     used_versions: dict[str, Version | None] = field(default_factory=dict)
-    """Version of the last response that the planner got, by URL. The same version is not read from disk again."""
+    """Version of the last response that the planner got, by URL."""
     due: dict[str, Rank] = field(default_factory=dict)
     """Ranks of the wants that were due in the last pass, by URL."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -115,14 +113,9 @@ class Syncer(Generic[R]):
         now: Callable[[], datetime],
         rate_limit_wait: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """`read(op, min_items)` fetches a response. `min_items` is the number of items that a list must have.
-
-        `accept(op, response, is_outdated)` stores a response and returns its value. `is_outdated` is True if the
-        response will be fetched again, because a write may have changed it.
-
-        `fail(op, error)` handles an error. `rate_limit_wait()` returns the seconds that background requests must wait
-        because of the rate limit.
-        """
+        """`read(op, min_items)` fetches a response. `accept(op, response, is_outdated)` stores it and returns its
+        value. An outdated response is fetched again. `fail(op, error)` handles an error. `rate_limit_wait()` returns
+        seconds."""
         self.queue = SyncQueue(lambda url: cache.versions.get(url))
         self.changed: Observers[[str]] = Observers()
         """Called with the name of an owner when its progress or its failures have changed."""
@@ -137,13 +130,12 @@ class Syncer(Generic[R]):
         self._start_timer: asyncio.Handle | None = None
         self._is_start_scheduled = self.is_hidden = self._is_closed = False
         self._change = asyncio.Event()
-        """Event that is set when a request starts or ends, or a pass ends. A new event replaces it then."""
+        """Set and replaced when requests start or end, or passes end."""
 
     # For callers and planners
 
     async def get(self, op: Operation[T], rank: Rank = Rank.NOW) -> T:
-        """Fetch a response, or wait for a running request. If the caller is canceled, the request continues for other
-        callers. Raises ApiError."""
+        """Fetch a response, or wait for a running request. Raises ApiError."""
         if self._is_closed:
             raise NotSent(SESSION_ENDED)
         url, owner = encode(op).url, f"call {next(self._calls)}"
@@ -170,8 +162,8 @@ class Syncer(Generic[R]):
         self._cancel(self.queue.set_wants(owner, (), self._now()))
 
     def run(self, planner: Planner, *, retries_refused: bool = False) -> None:
-        """Start a pass in the background. The pass begins when the running pass of the owner has ended. With
-        `retries_refused`, the requests that the server refused in an earlier pass are repeated."""
+        """Start a pass in the background, after the running pass of the owner. `retries_refused` repeats requests that
+        the server refused."""
         if self._is_closed:
             return
         state = self._states.setdefault(planner.owner, _OwnerState())
@@ -181,14 +173,12 @@ class Syncer(Generic[R]):
         state.last_pass = self._start_planning(state, work, f"pass of {planner.owner}")
 
     async def wait_idle(self, owner: str, lowest: Rank = Rank.OFFLINE) -> None:
-        """Wait until all wants of `owner` with rank `lowest` or more urgent are satisfied or failed. Also returns while
-        background requests are paused."""
+        """Wait until the wants of `owner` with rank `lowest` or more urgent are satisfied, failed or paused."""
         while not self.is_idle(owner, lowest):
             await self._change.wait()
 
     async def wait_planned(self, owner: str) -> None:
-        """Wait until the planner of `owner` has returned its wants and got its stored responses. Does not wait for
-        requests."""
+        """Wait until the planner of `owner` has computed its wants. Does not wait for requests."""
         while not self._is_closed and (state := self._states.get(owner)) is not None and state.tasks:
             await self._change.wait()
 
@@ -216,8 +206,7 @@ class Syncer(Generic[R]):
         return Progress(len(urls), len(urls & self.queue.waiting_urls(owner)), due)
 
     def pause_reason(self, owner: str) -> str | None:
-        """Return why the requests of an idle owner wait: the error message that caused the pause. Empty if the rate
-        limit is nearly reached. None if no request waits."""
+        """Return why the requests of an idle owner wait. Empty near the rate limit. None if no request waits."""
         if not self.queue.unfinished_urls(owner):
             return None
         return str(self.queue.paused_by) if self.queue.paused_by is not None else ""
@@ -236,8 +225,7 @@ class Syncer(Generic[R]):
     # Requests and the queue
 
     def is_current(self, url: str) -> bool:
-        """Return whether the stored response for `url` is known to be current: a planner has a want with a verified
-        stamp, and the want is satisfied."""
+        """Return whether a planner's verified stamp shows that the stored response is current."""
         wants = [state.wants[url] for state in self._states.values() if url in state.wants]
         version = self._cache.versions.get(url)
         is_stored = version is not None and not version.error
@@ -246,11 +234,7 @@ class Syncer(Generic[R]):
         )
 
     def mark_affected_stale(self, is_affected: Callable[[Operation[Any]], bool]) -> None:
-        """Repeat the running requests whose responses a write may change. The repetition starts when the request has
-        ended.
-
-        `is_affected` returns whether the write may change the response to an operation.
-        """
+        """Repeat each running request after its end if `is_affected` returns True."""
         for url, flight in self.queue.flights.items():
             if is_affected(flight.op):
                 self.queue.mark_stale(url)
@@ -325,11 +309,7 @@ class Syncer(Generic[R]):
         return want.as_due() if version is not None and version.error else want
 
     async def _use_cached_responses(self, state: _OwnerState, wants: Iterable[Want]) -> None:
-        """Pass stored responses to the planner, and add the wants that depend on them.
-
-        A response is read if its want has `needs_value` and is not due, and if the planner has not got this version
-        before. A response that is missing on disk is fetched.
-        """
+        """Pass new stored responses to the planner. Fetch unreadable responses again."""
         versions, wants_with_value = self._cache.versions, [want for want in wants if want.needs_value]
         for start in range(0, len(wants_with_value), READS_PER_SLICE):
             waiting, batch = self.queue.waiting_urls(wants_with_value[start].owner), list[tuple[Want, Version, Any]]()
@@ -353,8 +333,7 @@ class Syncer(Generic[R]):
                     self._schedule_start()
 
     def _decode(self, wants: Iterable[tuple[Want, Version, Any]]) -> list[Any]:
-        """Return the values of stored bodies. None for an unreadable body or an incomplete list. Call this in any
-        thread."""
+        """Return the values of stored bodies. None if unreadable or incomplete."""
         values = []
         for want, _, body in wants:
             value = self._cache.decode(want.op, body[0]) if body is not None else None
@@ -432,9 +411,7 @@ class Syncer(Generic[R]):
                 self._accept_response(flight, response)
 
     def _accept_response(self, flight: Flight, response: R) -> None:
-        """Store a response and its version, and pass the value to callers and planners. If a write has made the request
-        stale, they wait for the next response. Not a coroutine, so that no other task sees the response without its
-        version."""
+        """Store a response and its version, and pass it on. Never await between them."""
         version = self.queue.end(flight, None, self._now())
         value = self._accept(flight.op, response, flight.is_stale)
         self._store_version(flight, version)
@@ -465,8 +442,7 @@ class Syncer(Generic[R]):
     def _on_flight_ended(self, flight: Flight, task: asyncio.Task[None]) -> None:
         del self._running[flight]
         if self.queue.flights.get(flight.url) is flight:
-            # The task was canceled or raised an unexpected error. Its callers get an error, so that they do not wait
-            # forever.
+            # After a cancellation or an unexpected error, callers must not wait forever.
             error = None if task.cancelled() else task.exception()
             self.queue.end(flight, error or asyncio.CancelledError(), self._now())
             if not self._is_closed:
