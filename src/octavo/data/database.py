@@ -22,8 +22,7 @@ from octavo.untrusted_input import parse_json
 BUSY_TIMEOUT = 5.0
 """Seconds to wait for another program that uses a file."""
 _LIMIT_PAGE_CACHE = "PRAGMA cache_size = -256"
-"""Limits the memory of a connection for pages of the file to 256 KiB. The default of 2 MiB is not faster, because the
-operating system caches files."""
+"""Limits a connection's page cache to 256 KiB. The default of 2 MiB is not faster."""
 
 R = TypeVar("R")
 Transaction = Callable[[sqlite3.Connection], R]
@@ -43,20 +42,15 @@ def make_folder_private(folder: Path) -> None:
 
 
 def make_file_private(path: Path) -> None:
-    """Create the file at `path` if it does not exist. Set its mode to 0600. SQLite gives its other files the same mode.
-    Raises OSError."""
+    """Create the file at `path` if necessary. Make it accessible only by its owner. Raises OSError."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
     if path.stat().st_mode & 0o077:
         path.chmod(0o600)
 
 
 def lock_file(path: Path, *, shared: bool = False) -> Callable[[], None] | None:
-    """Lock the file at `path`, and return a function that unlocks it. The file is created if necessary. Return None if
-    another program has a lock. Raises OSError.
-
-    Several programs can have a `shared` lock. A call for a `shared` lock waits until no program has an exclusive lock.
-    The kernel unlocks the file when the process ends.
-    """
+    """Lock a file, and return a function that unlocks it. None if it is locked. A `shared` lock waits instead. Several
+    programs can have shared locks. Raises OSError."""
     handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -91,11 +85,7 @@ def connect(
 
 
 def _set_journal_mode(db: sqlite3.Connection, mode: str) -> str:
-    """Set the journal mode, and return the mode that SQLite chose.
-
-    If two programs create a file at the same moment, SQLite refuses one of them. This is retried for `BUSY_TIMEOUT`
-    seconds.
-    """
+    """Return the mode that SQLite chose. Retries while the file is busy."""
     until = time.monotonic() + BUSY_TIMEOUT
     while True:
         try:
@@ -200,8 +190,8 @@ class Writer:
         return future
 
     def close(self, timeout: float = 2.0) -> None:
-        """End the writer thread after the submitted transactions, and wait for the end for up to `timeout` seconds. The
-        writer thread itself may call this with `timeout=0`."""
+        """End the thread after the submitted transactions. Wait up to `timeout` seconds for its end. The thread itself
+        must use `timeout=0`."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._queue.put(None)
@@ -249,10 +239,8 @@ def table_names(db: sqlite3.Connection) -> list[str]:
 
 
 def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: datetime) -> str:
-    """Rename the damaged file at `path`. Create a new file from its readable rows and from the newest backup.
-
-    Return a sentence for the user with the number of recovered rows and the path of the damaged file.
-    """
+    """Rename the damaged file. Create a new file from its readable rows and the newest backup. Return a sentence for
+    the user."""
     damaged_path = rename_database(path, f"{path.name}.damaged-{now:%Y%m%d-%H%M%S}")
     make_file_private(path)
     db = connect(path, synchronous="FULL")
@@ -268,8 +256,7 @@ def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: date
 
 
 def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -> int:
-    """Insert the rows of the file `source` that `db` does not have, and return their number. With `as_of_backup`,
-    unsent writes are inserted as failed, because they may have been sent after the backup."""
+    """Insert rows that are only in `source`. Return their number."""
     try:
         old_db = connect(source)
     except sqlite3.Error:
@@ -318,15 +305,14 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
 
 
 def _mark_as_failed(row: dict[str, Any]) -> bool:
-    """Mark a write from a backup as failed, so that the user decides. Return False if the row is unreadable."""
+    """Mark a write from a backup as failed. False if unreadable."""
     try:
         record = parse_json(row["record"])
     except ValueError:
         return False
     if not isinstance(record, dict):
         return False
-    # `rounds` is `OutboxEntry.failed_searches`: Octavo searches the server for the write before it sends the write
-    # again. `since` is `OutboxEntry.newest_at`: the search ignores items that are older than the write.
+    # `rounds` (`failed_searches`) makes a retry search for the write first. `since` (`newest_at`) limits that search.
     record.update(
         state="failed",
         rounds=record.get("rounds") or 1,

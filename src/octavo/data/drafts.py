@@ -44,7 +44,7 @@ class Draft(NamedTuple):
 
 @dataclass(eq=False)
 class _Edit:
-    """The last text of this process for a draft. This text may be newer than the text on disk."""
+    """The last text of this process for a draft."""
 
     key: str
     text: str
@@ -98,7 +98,7 @@ class Drafts:
 
     @property
     def unsaved_reason(self) -> str:
-        """The cause of failed or late saves, as the end of a sentence, such as `the disk is slow`."""
+        """The cause of failed or late saves, such as `the disk is slow`."""
         return self._state.save_error_cause or "another program is using the file, or the disk is slow"
 
     def drop_unsaved(self) -> None:
@@ -117,29 +117,27 @@ class Drafts:
                 raise failed
 
     def get(self, key: str) -> str | None:
-        """Return the text of this process, or else the newest text on disk. None if there is no draft."""
+        """Return the text of this process, else the newest text on disk. None without a draft."""
         if (edit := self._edits.get(key)) is not None:
             return edit.text or None
-        if (stored := self._stored(key).get(key)) is None:
+        if (stored := self._stored_versions(key).get(key)) is None:
             return None
         draft, self._seen[key] = stored
         return draft.text
 
     def all(self) -> tuple[Draft, ...]:
-        """Return one version of each draft, the newest draft first. The version of this process is preferred, otherwise
-        the newest version is returned."""
-        return self._newest(self._stored())
+        """Return the drafts, the newest first. The version of this process has priority."""
+        return self._newest(self._stored_versions())
 
     def with_prefix(self, prefix: str) -> tuple[Draft, ...]:
-        """Return the drafts whose keys begin with `prefix`, the newest first. The returned versions count as seen:
-        saving such a draft replaces them."""
-        stored = self._stored(prefix)
+        """Return the drafts whose keys begin with `prefix`, the newest first. Saving such a draft replaces the returned
+        version."""
+        stored = self._stored_versions(prefix)
         self._seen |= {key: version for key, (_, version) in stored.items() if key not in self._edits}
         return self._newest(stored, prefix)
 
-    def _stored(self, prefix: str = "") -> dict[str, tuple[Draft, tuple[str, int]]]:
-        """Return the newest stored version of each draft whose key begins with `prefix`, with its writer and
-        revision."""
+    def _stored_versions(self, prefix: str = "") -> dict[str, tuple[Draft, tuple[str, int]]]:
+        """Return the newest versions by key, each with its writer and revision."""
         rows = self._state.rows(
             "SELECT place, text, saved_at, writer, revision FROM drafts"
             " WHERE namespace = ? AND substr(place, 1, ?) = ? ORDER BY saved_at",
@@ -157,11 +155,8 @@ class Drafts:
         return tuple(sorted(written, key=lambda draft: draft.saved_at, reverse=True))
 
     def save(self, key: str, text: str) -> Awaitable[None]:
-        """Start to save a draft. Awaiting the result waits until the text is on disk, and raises NotSaved.
-
-        A blank text deletes the draft: the version of this process, and the version of another process that the user
-        has seen. After several calls, the last text is stored.
-        """
+        """Start to save a draft. Awaiting ends when it is on disk. Raises NotSaved. A blank text deletes the versions
+        that the user has seen."""
         return self._wait_saved(self._edit(key, text))
 
     def save_now(self, key: str, text: str) -> None:
@@ -244,8 +239,7 @@ class Drafts:
 
 
 _RETURNED_PREFIX = "returned-"
-"""Prefix of the column `writer` in versions that no running process wrote: a restored draft, or the text of a canceled
-write."""
+"""Prefix of `writer` in versions that no running process wrote."""
 StoredDraft = tuple[str, str, str, int, float]
 """A row of the table `drafts`: key, writer, text, revision, and time of the save as a timestamp."""
 
@@ -262,14 +256,12 @@ def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -
 
 
 def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[StoredDraft]) -> None:
-    """Undo `delete_drafts`. Newer versions are kept.
-
-    A restored version gets a new writer, so that its old writer cannot overwrite it before the user has seen it.
-    """
+    """Undo `delete_drafts`. Newer versions are kept."""
     insert = (
         "INSERT OR IGNORE INTO drafts (place, writer, text, revision, saved_at, namespace) VALUES (?, ?, ?, ?, ?, ?)"
     )
     for key, writer, *rest in versions:
+        # With its old writer, another process could overwrite the version unseen.
         is_returned = writer.startswith(_RETURNED_PREFIX)
         if not (is_returned and db.execute(insert, (key, writer, *rest, namespace)).rowcount):
             db.execute(insert, (key, _RETURNED_PREFIX + os.urandom(8).hex(), *rest, namespace))
@@ -278,7 +270,7 @@ def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[St
 def store_unsent_text(
     db: sqlite3.Connection, namespace: str, key: str, text: str, entry_id: str, now: datetime
 ) -> None:
-    """Store the text of a canceled or refused write as a draft. Other versions of the draft are kept."""
+    """Store the text of an unsent write as a draft. Other versions are kept."""
     db.execute(
         "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?, ?, ?)",
         (namespace, key, _RETURNED_PREFIX + entry_id, text, _new_revision(), now.timestamp()),
@@ -291,8 +283,7 @@ def delete_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_i
 
 
 def has_unsent_text(db: sqlite3.Connection, namespace: str, key: str, entry_id: str) -> bool:
-    """Return whether the version that `store_unsent_text` stored for `entry_id` still exists. Saving the draft after an
-    edit deletes that version."""
+    """Return whether the version of `store_unsent_text` for `entry_id` still exists."""
     query = "SELECT 1 FROM drafts WHERE namespace = ? AND place = ? AND writer = ?"
     return db.execute(query, (namespace, key, _RETURNED_PREFIX + entry_id)).fetchone() is not None
 
@@ -344,7 +335,7 @@ class UnsentText:
     block: str = ""
     """Key of the block."""
     thread: str = ""
-    """Id of the first comment of the thread. A pending comment that starts a thread has its own temporary id here."""
+    """Id of the first comment of the thread. Temporary for a pending comment that starts a thread."""
     draft_key: str = ""
     """Key of the draft. Empty for a pending comment."""
     entry_id: str = ""
@@ -395,8 +386,7 @@ class UnsentIndex:
         pending_comments: Sequence[OutboxEntry] = (),
         late_keys: frozenset[str] = frozenset(),
     ) -> None:
-        """`draft_keys` are the keys of all drafts, and `late_keys` are the keys of drafts whose save failed or is late.
-        `pending_comments` are the pending comments."""
+        """`draft_keys` are the keys of all drafts. `late_keys` are the keys of drafts whose save failed or is late."""
         pending_texts = {each.id: pending_comment(each) for each in pending_comments}
         texts = list(pending_texts.values())
         for draft_key in sorted(draft_keys):
@@ -428,9 +418,8 @@ class UnsentIndex:
         return tuple(each for each in self.of_discussion(at) if each.kind in CHANGE_REQUEST_KINDS or each.entry_id)
 
     def by_page(self, at: Discussion, threads: Iterable[Comment]) -> dict[str, list[UnsentText]]:
-        """Return the unsent texts of a space or change request, by page id. The key is "" for texts without a page.
-        Drafts about a change request as a whole are left out. `threads` are the threads of `at`, which show on which
-        page a reply is. For a space, page edits in its change requests are included."""
+        """Return unsent texts by page id, or under "" without a page. Texts about a whole change request are left out.
+        A space includes the page edits of its change requests. `threads` are the threads of `at`."""
         texts = list(self.of_discussion(at))
         if isinstance(at, SpaceRef):
             texts += [
@@ -449,7 +438,7 @@ class UnsentIndex:
 
 
 def by_block(texts: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
-    """Return the drafts of new comments by block key. The key is "" for comments on the whole page."""
+    """Return the drafts of new comments by block key, which is "" for the whole page."""
     return _grouped((text.block, text) for text in texts if text.kind == "comment")
 
 

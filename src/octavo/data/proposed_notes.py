@@ -47,16 +47,14 @@ class NewNote:
     source: str
     """Name of the program that proposes the note."""
     identity: str
-    """Text that identifies the note, even if its block changes. Of notes with the same identity, only the first is
-    stored."""
+    """Identifies the note even if its block changes. A known identity is not stored again."""
     placed: str = "exact"
-    """How the block was found: `exact` (by its key), `words` (by a quote), or `likely` (by similarity or position)."""
+    """How the block was found: `exact` by key, `words` by a quote, otherwise `likely`."""
 
 
 @dataclass(frozen=True)
 class ProposedNote:
-    """A stored note that waits for a decision of the user. Attributes without a docstring are the same as in
-    NewNote."""
+    """A stored note that waits for a decision. See NewNote for its attributes."""
 
     id: str
     at: ChangeRequestRef
@@ -135,11 +133,8 @@ class ProposedNotes:
     async def accept(
         self, notes: Sequence[ProposedNote], body: str | None = None, draft_key: str = ""
     ) -> tuple[Accepted, ...]:
-        """Make notes pending comments. Notes that were decided meanwhile are skipped. Raises NotSaved.
-
-        If `body` is not None, there must be one note. The comment then has the text `body`, and the draft `draft_key`
-        is deleted. If the note was decided meanwhile, `body` becomes a draft for the same block.
-        """
+        """Make undecided notes pending comments. Raises NotSaved. With one note, `body` replaces its text. Then the
+        draft `draft_key` is deleted. If the note was decided meanwhile, `body` becomes a draft."""
         accepted: list[ProposedNote] = []
 
         def decide(db: sqlite3.Connection, note: ProposedNote) -> bool:
@@ -161,8 +156,8 @@ class ProposedNotes:
         return tuple(Accepted(note, entry) for note, entry in zip(accepted, entries, strict=True))
 
     async def undo_accept(self, accepted: Sequence[Accepted]) -> bool:
-        """Propose accepted notes again, and remove their pending comments. Comments that the user has edited or sent
-        stay. Return whether a note is proposed again. Raises NotSaved."""
+        """Propose accepted notes again, unless their comment was edited or sent. Return whether a note is proposed
+        again. Raises NotSaved."""
         notes = {each.entry.id: each.note for each in accepted}
         is_undone = await self._outbox.remove_pending_comments(
             [each.entry for each in accepted],
@@ -182,8 +177,8 @@ class ProposedNotes:
         self._reload()
 
     async def withdraw(self, at: ChangeRequestRef, note_id: str, source: str) -> bool:
-        """Delete a note that waits for a decision, so that it may be proposed again. Return False if the program
-        `source` has no such note. Raises NotSaved."""
+        """Delete an undecided note, so that it may be proposed again. Return False if `source` has no such note. Raises
+        NotSaved."""
         if not any(note.id == note_id and note.source == source for note in self.at(at)):
             return False
         delete = "DELETE FROM proposed_notes WHERE namespace = ? AND id = ? AND decided_at IS NULL"
@@ -228,8 +223,7 @@ def _decode(at: ChangeRequestRef, note_id: str, record: str) -> ProposedNote | N
 
 
 def _write(note: ProposedNote, used_draft_key: str) -> NewWrite:
-    """Return the write that creates the pending comment of a note. If the comment is removed from the review, its text
-    becomes a draft for the same block."""
+    """Return the write that creates the pending comment of a note."""
     node = {"node": note.block} if note.block else {}
     op = Create(at=note.at, body=Markdown(markdown=note.body), page=note.page, **node)
     key = f"comment {note.at.space_id} {note.at.change_request_id} {note.page} {note.block}"
@@ -237,8 +231,7 @@ def _write(note: ProposedNote, used_draft_key: str) -> NewWrite:
 
 
 def sanitize_source_name(name: str) -> str:
-    """Return the name of a program as one line without invisible characters. The result is `unknown` if the name is
-    empty."""
+    """Return a program's name as one safe line, or `unknown` if it is empty."""
     return safe_line(name).strip()[:MAX_SOURCE_LENGTH] or "unknown"
 
 

@@ -27,7 +27,7 @@ from octavo.data.database import (
 from octavo.data.sync_queue import Version
 
 FILE_NAME = "cache-v1.db"
-"""Name of the cache file. Increase the number when a table changes. A new table needs no new number."""
+"""Increase the number when a table changes. A new table needs no new number."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     namespace TEXT NOT NULL, url TEXT NOT NULL, body BLOB NOT NULL, kept_at REAL NOT NULL, immutable INTEGER NOT NULL,
@@ -75,8 +75,7 @@ class StoredResponse(NamedTuple):
 
 
 class ResponseCache:
-    """The cached responses of a profile by URL, with their versions. A pinned response is never evicted. If the folder
-    is None, responses are only in memory."""
+    """The cached responses of a profile by URL, with their versions. Pinned responses are never evicted."""
 
     def __init__(
         self,
@@ -86,8 +85,7 @@ class ResponseCache:
         max_bytes: int = MAX_BYTES,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Open the cache file in `folder` for the profile `namespace`. If the file cannot be opened, responses are only
-        in memory, and `notices` has a sentence for the user."""
+        """Open the cache in `folder`, or in memory if None. After an error, it is also in memory: `notices` says why."""
         self.notices: tuple[str, ...] = ()
         self._namespace = namespace
         self._max_bytes = max_bytes
@@ -109,7 +107,7 @@ class ResponseCache:
         return value, stored[1]
 
     def read_body(self, op: Operation[Any]) -> tuple[bytes, datetime] | None:
-        """Return the cached response as bytes, and the time of its request. None if the response is not cached."""
+        """Return the body of a cached response, and the time of its request. None if missing."""
         if self._is_damaged:
             self._reopen()
         url = encode(op).url
@@ -119,8 +117,7 @@ class ResponseCache:
         return next(((body, time_of_timestamp(requested_at)) for body, requested_at in rows), None)
 
     def decode(self, op: Operation[Any], body: bytes) -> Any:
-        """Return the value of a body that `read_body` returned. If the body is unreadable, delete the response and
-        return None."""
+        """Return the value of a cached body. None if it is unreadable, which deletes the response."""
         try:
             return read(SPECS[type(op)].codec, body)
         except ValueError:
@@ -128,8 +125,7 @@ class ResponseCache:
             return None
 
     def put(self, op: Operation[Any], value: Any, requested_at: datetime | None = None) -> None:
-        """Cache a response in the background. `requested_at` is the time of the request, by default now. If the same
-        response is on disk, only its time is changed."""
+        """Cache a response in the background. `requested_at` is by default now."""
         url, is_immutable = encode(op).url, never_changes(op)
         unwritten = self._unwritten[url] = (value, requested_at or self._now())
 
@@ -153,8 +149,8 @@ class ResponseCache:
             self._writer.submit(self._evict)
 
     def put_version(self, url: str, stamp: str, error: str = "", requested_at: datetime | None = None) -> None:
-        """Store the version of the response at `url`. `error` is the error message of a refused request. `requested_at`
-        is the time of the request, by default now."""
+        """Store the version of the response at `url`. `error` is the message of a refused request. `requested_at` is by
+        default now."""
         version = self.versions[url] = Version(stamp, requested_at or self._now(), error)
         insert = "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)"
         self._execute_later(insert, url, stamp, version.requested_at.timestamp(), error)
@@ -180,8 +176,7 @@ class ResponseCache:
         return {url: Version(stamp, time_of_timestamp(read_at), error) for url, stamp, read_at, error in rows}
 
     def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
-        """Store bytes under `name` in the background, such as an image or data computed from responses. `body` is
-        called in the background to get the bytes."""
+        """Call `body` in the background, and store its bytes under `name`."""
 
         def insert(db: sqlite3.Connection) -> None:
             db.execute("INSERT OR REPLACE INTO made VALUES (?, ?, ?)", (self._namespace, name, body()))
@@ -204,8 +199,7 @@ class ResponseCache:
         self._execute_later(_INSERT_PIN, url, owner)
 
     def unpin(self, owner: str, urls: Iterable[str] | None = None) -> None:
-        """Remove the pins of `owner` for `urls`, or all its pins if `urls` is None. Delete the responses that then have
-        no pin."""
+        """Remove the pins of `owner` for `urls`, by default all. Delete the responses that then have no pin."""
         given_urls = None if urls is None else tuple(urls)
 
         def delete_unpinned(db: sqlite3.Connection) -> None:
@@ -223,8 +217,8 @@ class ResponseCache:
         self._writer.submit(delete_unpinned)
 
     def pinned_sizes(self, owner: str) -> dict[str, int | None]:
-        """Return the sizes of all responses that `owner` has pinned, in bytes, by URL. The size of a response that is
-        not on disk is None. Call this in any thread. Raises sqlite3.Error."""
+        """Return the bytes of each pinned response by URL, None if not on disk. Call this in any thread. Raises
+        sqlite3.Error."""
         query = (
             "SELECT pins.url, length(body) FROM pins LEFT JOIN answers USING (namespace, url)"
             " WHERE pins.namespace = ? AND keeper = ?"
@@ -233,8 +227,8 @@ class ResponseCache:
             return dict(db.execute(query, (self._namespace, owner)).fetchall())
 
     def mean_body_size(self, url_part: str) -> float | None:
-        """Return the mean size of the responses whose URLs contain `url_part`, in bytes. None if there are none. Call
-        this in any thread. Raises sqlite3.Error."""
+        """Return the mean bytes of responses with `url_part` in the URL, or None. Call this in any thread. Raises
+        sqlite3.Error."""
         query = "SELECT avg(length(body)) FROM answers WHERE namespace = ? AND instr(url, ?)"
         with self._connection_of_thread() as db:
             mean: float | None = db.execute(query, (self._namespace, url_part)).fetchone()[0]
@@ -249,8 +243,8 @@ class ResponseCache:
             yield db
 
     def responses_after(self, number: int, limit: int) -> Iterator[StoredResponse]:
-        """Return up to `limit` stored responses with a higher number than `number`, in order of their numbers. Call
-        this in any thread. Raises sqlite3.Error."""
+        """Return up to `limit` responses with numbers above `number`, in order. Call this in any thread. Raises
+        sqlite3.Error."""
         query = "SELECT rowid, url, body, kept_at FROM answers WHERE namespace = ? AND rowid > ? ORDER BY rowid LIMIT ?"
         with self._connection_of_thread() as db:
             rows = db.execute(query, (self._namespace, number, limit)).fetchall()
@@ -277,8 +271,7 @@ class ResponseCache:
         self._db.close()
 
     def _rows(self, query: str, *values: str) -> list[Any]:
-        """Return the rows that a query finds. The first parameter of the query is the namespace. Empty if the file is
-        unreadable."""
+        """Run a query whose first parameter is the namespace. Empty if unreadable."""
         try:
             return self._db.execute(query, (self._namespace, *values)).fetchall()
         except sqlite3.DatabaseError as error:
@@ -346,8 +339,7 @@ class ResponseCache:
             self._evict(db)
 
     def _evict(self, db: sqlite3.Connection) -> None:
-        """Delete responses older than `MAX_AGE`, except those that never change. Then delete the oldest responses until
-        the rest has at most `max_bytes`. Pinned responses stay, and do not count."""
+        """Delete old responses, then the oldest beyond `max_bytes`. Pinned responses stay."""
         horizon = ((self._now() - MAX_AGE).timestamp(),)
         db.execute(
             f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}", horizon

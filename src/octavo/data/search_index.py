@@ -84,7 +84,7 @@ INSERT INTO filling SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM filling);
 MAX_LETTERS = 64_000_000
 """Maximum number of characters in the index."""
 MAX_DOCUMENTS = 200_000
-"""Maximum number of documents. Pages of which only the title is known are deleted first, then the oldest documents."""
+"""Maximum number of documents. Pages with only a title are deleted first, then the oldest."""
 WRITES_PER_EVICTION = 500
 """The limits are checked after this number of written documents."""
 MAX_RANKED = 2000
@@ -122,11 +122,11 @@ class Hit:
     """Title of the page, or subject of the change request."""
     anchor: str = ""
     nth: int = 0
-    """Number of earlier headings on the page with the same text as the last heading of `path`."""
+    """Number of earlier headings on the page with the text of `path[-1]`."""
     change_request: str = ""
     page: str = ""
     node: str = ""
-    """Key of the block that the thread is on. Empty for other hits, and if the thread is on no block."""
+    """Key of the block of a thread. Empty if there is none."""
     author: str = ""
     about: str = ""
     """Description of a page. Status of a change request or thread."""
@@ -178,23 +178,19 @@ class IndexedPages:
     """The indexed pages of a space, and the pages that match a search."""
 
     updated_at: dict[str, float] = field(default_factory=dict)
-    """Time of the last change of each indexed page, by page id. Pages that may be only partly indexed, or whose time is
-    unknown, are missing."""
+    """Last change of each completely indexed page, by page id. Pages without a time are missing."""
     found: frozenset[str] = frozenset()
     """Ids of the pages that contain all words of a query."""
 
     def has_version(self, page_id: str, updated_at: datetime | None) -> bool:
-        """Return whether the index contains the whole page in the version of `updated_at`. False if a time is
-        unknown."""
+        """Return whether the whole page is indexed as of `updated_at`. False if a time is unknown."""
         indexed = self.updated_at.get(page_id)
         return indexed is not None and updated_at is not None and abs(indexed - updated_at.timestamp()) < 0.001
 
 
 class SearchIndex:
-    """The full-text index of a profile. If the folder is None, the index is in memory.
-
-    The file is opened at the first write or search. All access to the file runs in threads, never on the event loop.
-    """
+    """The full-text index of a profile, in memory if the folder is None. Threads access the file, never the event
+    loop."""
 
     def __init__(
         self,
@@ -206,8 +202,8 @@ class SearchIndex:
         max_documents: int = MAX_DOCUMENTS,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`namespace` is the profile. A new index is filled with cached responses: `read_cached(number, limit)` returns
-        up to `limit` responses with numbers above `number`."""
+        """`namespace` is the profile. `read_cached(number, limit)` returns up to `limit` cached responses above
+        `number`, for a new index."""
         name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
         self._path = folder / f"index-v{VERSION}-{name}.db" if folder is not None else None
         self._read_cached = read_cached
@@ -235,8 +231,7 @@ class SearchIndex:
             self._schedule(partial(_index_update, op, value), self._now())
 
     def remove_target(self, op: Operation[Any]) -> None:
-        """Remove the target of `op` from the index in the background, because it was deleted or cannot be read anymore.
-        Do nothing if such targets are not indexed."""
+        """Remove the target of `op` in the background, because it was deleted or is not accessible."""
         if SPECS[type(op)].name in _REMOVING_OPERATIONS:
             self._schedule(partial(_removal_update, op), self._now())
 
@@ -339,11 +334,8 @@ class SearchIndex:
         spaces: Collection[str] | None = None,
         snippet_length: int = 160,
     ) -> tuple[Hit, ...]:
-        """Return the documents that contain every word of `query`, the best first. Empty if the index cannot be used.
-
-        Only documents of `kinds` in `spaces` are searched. None stands for all spaces. A snippet has about
-        `snippet_length` characters.
-        """
+        """Return the documents with every word of `query`, the best first. Empty if the index cannot be used.
+        `spaces=None` searches all spaces."""
         return await asyncio.to_thread(self._read, partial(_search, query, limit, kinds, spaces, snippet_length), ())
 
     async def counts(self, spaces: Collection[str] | None = None) -> IndexedCounts:
@@ -469,8 +461,7 @@ class SearchIndex:
             self.changed()
 
     def _read(self, function: Callable[[sqlite3.Connection], R], default: R) -> R:
-        """Return the result of `function`, or `default` if the index cannot be used. Blocks, so call this in a
-        thread."""
+        """Return the result or `default`. Blocks, so call this in a thread."""
         if self.notice or self._closing:
             return default
         try:
@@ -509,7 +500,7 @@ class IndexedDocument(NamedTuple):
 
 
 _IN_JSON = "IN (SELECT value FROM json_each(?))"
-"""SQL condition for a list of any length. SQLite limits the number of parameters, so the list is one JSON parameter."""
+"""SQL condition for a list of any length, as one JSON parameter."""
 
 
 def _json_list(values: Iterable[int | str]) -> str:
@@ -581,8 +572,7 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
         shown_text = _storable_text(text_part.text)
         title, context = _storable_text(text_part.title), _storable_text(text_part.context)
         columns = [fold_to_index_text(context), fold_to_index_text(f"{title} {_parts(title)}".rstrip())]
-        # SQLite itself ignores case and the accents of most letters. Such a text is indexed as it is shown, and stored
-        # only once.
+        # A text that folding changes only in case is stored once, because SQLite ignores case.
         is_simple = fold_for_search(shown_text) == shown_text.lower()
         columns += [to_index_text(shown_text), ""] if is_simple else [fold_to_index_text(shown_text), shown_text]
         columns.insert(3, fold_to_index_text(_parts(shown_text)))
@@ -600,8 +590,7 @@ def _parts(text: str) -> str:
 
 
 def _storable_text(text: str) -> str:
-    """Return a text that SQLite can store: lone surrogates become `?`, and NUL becomes a space. Sanitized text has
-    neither."""
+    """Replace lone surrogates and NUL, which SQLite cannot store."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 

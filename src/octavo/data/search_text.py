@@ -62,15 +62,14 @@ class SearchTerms:
             (word, len(word) > 2 or not word.isascii() or (len(word) == 2 and place == len(words) - 1))
             for place, word in enumerate(words)
         )
-        """Pairs of a word, and whether longer words that begin with the word match too. True for three or more letters,
-        for letters outside ASCII, and for two letters at the end of the query."""
+        """Pairs of a word, and whether it also matches longer words that begin with it."""
 
     def __bool__(self) -> bool:
         return bool(self.words)
 
     @property
     def expression(self) -> str:
-        """FTS5 query for texts that contain every word. At least one word must be outside the column `context`."""
+        """FTS5 query for texts with every word. Matches only in `context` do not count."""
         terms = [_phrase(*term) for term in self.words]
         any_term = " OR ".join(f"({term})" for term in terms)
         return " AND ".join([*(f"({term})" for term in terms), f"({{title words parts}} : ({any_term}))"])
@@ -109,8 +108,7 @@ class SearchTerms:
         return tuple(ranges)
 
     def excerpt(self, text: str, length: int) -> tuple[str, tuple[Range, ...]]:
-        """Return a snippet of about `length` characters, in one line, and the ranges of the words in the snippet. The
-        snippet is the part of `text` with the most different words."""
+        """Return a one-line snippet of about `length` characters, and the ranges of the words in it."""
         text = " ".join(text.split())
         ranges = self.ranges(text)
         if len(text) <= length:
@@ -143,7 +141,7 @@ class SearchTerms:
 
     @cached_property
     def _patterns(self) -> list[tuple[re.Pattern[str], bool]]:
-        """Pairs of the pattern of a word, and whether the word also matches the beginning of a longer word."""
+        """Patterns of the words, each with whether it also matches longer words."""
         found = ((_TOKEN.findall(_without_accents(word)[0]), is_prefix) for word, is_prefix in self.words)
         return [
             (re.compile(r"[\W_]*".join(map(re.escape, tokens))), is_prefix) for tokens, is_prefix in found if tokens
@@ -185,7 +183,7 @@ def _without_accents(folded: str) -> tuple[str, Sequence[int]]:
 # Pages
 
 _FENCE = re.compile(r"(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]){0,20}(`{3,}(?=[^`]*$)|~{3,})")
-"""Start of a code fence, which may be inside a list item. If more backticks follow on the line, it is inline code."""
+"""Start of a code fence, maybe in a list item."""
 _MERMAID = re.compile(r"[ \t]*mermaid(?:\s|$)", re.IGNORECASE)
 _DIAGRAM = re.compile(r"[ \t]*\{%-?[ \t]*@mermaid/diagram\b(?:[ \t]+content=\"?)?")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
@@ -209,10 +207,7 @@ _RULE_OF_TABLE = re.compile(r"[ \t|:-]+$")
 
 
 def sections(markdown: str, title: str) -> Iterator[DocumentText]:
-    """Yield the sections of a page. Long sections are split. A first heading that equals the page title is skipped.
-
-    The page is read line by line, so unusual headings and markup may be read wrongly.
-    """
+    """Yield the sections of a page. Long sections are split. A first heading that equals `title` is skipped."""
     heading_path: list[tuple[int, str]] = []
     anchor, nth = "", 0
     heading_counts: Counter[str] = Counter()
@@ -248,8 +243,7 @@ def sections(markdown: str, title: str) -> Iterator[DocumentText]:
 
 
 def _lines(markdown: str) -> Iterator[tuple[int, str]]:
-    """Yield the level and the text of each line: 1 to 6 for a heading, 0 for text, and -1 for code, diagram labels and
-    formulas. A formula is yielded as one line. Front matter and code fences are skipped."""
+    """Yield level and text of each line: heading 1–6, text 0, other -1."""
     lines = markdown.split("\n")
     start = 0
     if lines[0].rstrip() == "---":
@@ -318,8 +312,7 @@ def _without_markup(text: str) -> str:
 
 
 def _link_text(match: re.Match[str]) -> str:
-    """Return the visible text of a link. If the link shows the title of its target page, return a placeholder for the
-    title (`encode_mention`)."""
+    """Return the text of a link, or a placeholder for a title."""
     is_picture, text, bracketed, plain, title = match.groups()
     url = bracketed or plain or ""
     path = unquote(url.partition("#")[0])
@@ -366,7 +359,7 @@ class SearchDocument:
     about: str = ""
     """Description of a page, or status of a change request or thread."""
     path: str = ""
-    """Path of a page in the page tree. The path ends with a slash if the page has pages below it."""
+    """Path of a page in the page tree, such as `guide/` if it has pages below it."""
     git_path: str = ""
     number: int = 0
     changed_at: datetime | None = None
@@ -378,7 +371,7 @@ class SearchDocument:
 
     @property
     def key(self) -> str:
-        """Key of the document in the index. U+001F separates the parts of the key, because ids may contain spaces."""
+        """Key of the document in the index. Its parts are separated by U+001F."""
         thread = self.thread if self.kind == "reply" else ""
         return "\x1f".join((self.kind, self.space, self.change_request, thread, self.id))
 

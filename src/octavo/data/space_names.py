@@ -19,9 +19,8 @@ _MAX_LISTS = 200
 
 
 def space_name(space_id: str, titles: Mapping[str, str]) -> str:
-    """Return a short name of a space: a readable id such as `docs`, or else the title as `tide-tables`. The id is also
-    returned if the name from the title would be empty, a number, or the name of another space. `titles` has the titles
-    of all spaces by id."""
+    """Return a short unique name of a space, such as `docs` or `tide-tables`. `titles` are the titles of all spaces by
+    id."""
     if _READABLE_ID.fullmatch(space_id):
         return space_id
     own = slug(titles[space_id])

@@ -74,10 +74,7 @@ WRITE_TABLES = ("outbox", "sent", "once")
 
 
 class StateDb:
-    """The file `state.db`. `write` returns after the data is on disk.
-
-    Each profile has its own namespace in the file. A StateDb uses only one namespace.
-    """
+    """The file `state.db`, used for one profile (`namespace`). `write` ends when the data is on disk."""
 
     def __init__(
         self,
@@ -88,8 +85,8 @@ class StateDb:
         now: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Open the file in `folder`, or a database in memory if `folder` is None. If the file cannot be used, `notices`
-        says why. Raises nothing."""
+        """Open the file in `folder`, or a database in memory if None. Raises nothing: `notices` says why a file is
+        unusable."""
         self.namespace = namespace
         self.now = now
         self.sleep = sleep
@@ -103,8 +100,7 @@ class StateDb:
         self._facts: dict[str, Any] = {}
         self._locks: set[str] = set()
         self.committed: Observers[[]] = Observers()
-        """Called by `check_changed` if this or another Octavo process has written to the file. The outbox worker calls
-        `check_changed` every second."""
+        """Called by `check_changed` if any Octavo process has written to the file."""
         try:
             self._db = self._open(self._path, migrations)
         except (sqlite3.Error, OSError) as error:
@@ -129,8 +125,8 @@ class StateDb:
         return function(self._db)
 
     def write(self, function: Transaction[R]) -> Awaitable[R]:
-        """Start `function` in a transaction, and return an awaitable of its result. Awaiting waits until the changes
-        are on disk, and raises NotSaved. If the caller is canceled, `function` still runs."""
+        """Start `function` in a transaction. Awaiting waits until its changes are on disk. Raises NotSaved. `function`
+        runs even if the caller is canceled."""
         return self.wait_written(self.submit(function))
 
     async def wait_written(self, future: Future[R]) -> R:
@@ -146,10 +142,8 @@ class StateDb:
         return self.wait_written_now(self.submit(function))
 
     def wait_written_now(self, future: Future[R]) -> R:
-        """Block until submitted work is on disk, and return its result. For signal handlers.
-
-        Raises NotSaved, also after a timeout of two seconds, or half a second if the last write failed.
-        """
+        """Block until submitted work is on disk, and return its result. For signal handlers. Raises NotSaved, also
+        after a timeout of two seconds or less."""
         try:
             return future.result(0.5 if self.save_error else 2.0)
         except (sqlite3.Error, OSError) as error:  # a TimeoutError is an OSError
@@ -159,8 +153,7 @@ class StateDb:
         """Store a fact, which is a named JSON value, in the background."""
         self._facts[name] = value
         if not self.read_only:
-            # `_facts` may be outdated, because another process may have changed the fact. So the value in the file is
-            # compared.
+            # `_facts` may be outdated, so the value in the file is compared.
             statement = (
                 "INSERT INTO facts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
                 " WHERE value IS NOT excluded.value"
@@ -169,8 +162,7 @@ class StateDb:
             self.submit(lambda db: db.execute(statement, row))
 
     def change_fact(self, name: str, change: Callable[[Any], Any]) -> None:
-        """Change the fact `name` in the background. `change` gets the value on disk, or None if there is no such fact,
-        and returns the new value."""
+        """Change a fact in the background. `change` gets the value on disk or None, and returns the new value."""
         self._facts.pop(name, None)
         if self.read_only:
             return
@@ -181,8 +173,7 @@ class StateDb:
         self.submit(write_changed)
 
     async def read_fact_from_disk(self, name: str) -> Any:
-        """Return the fact `name` from disk, after all earlier writes. None if there is no such fact. Raises
-        NotSaved."""
+        """Return a fact from disk, after all earlier writes. None if there is none. Raises NotSaved."""
         return await self.write(lambda db: read_fact(db, self.namespace, name))
 
     def get_fact(self, name: str, default: Any = None) -> Any:
@@ -204,8 +195,8 @@ class StateDb:
         self.write_now(empty)
 
     def adopt_namespace(self, namespace: str) -> None:
-        """Move all rows of `namespace` except facts to this profile. Do nothing while another process sends writes of
-        `namespace`."""
+        """Move all rows except facts from `namespace` to this profile. Do nothing while another process sends its
+        writes."""
         tables_with_rows = [
             table
             for table in table_names(self._db)
@@ -235,9 +226,8 @@ class StateDb:
         return is_changed
 
     def try_lock(self, role: str, namespace: str = "", *, shared: bool = False) -> Callable[[], None] | None:
-        """Lock `role` for a profile, by default this profile. Return a function that unlocks it. None if another
-        process has the lock. Raises NotSaved. Several processes can have a `shared` lock (`lock_file`). The kernel
-        unlocks the file when the process ends."""
+        """Lock `role` for a profile, by default this one. Return a function that unlocks it, or None if locked.
+        `shared` as in `lock_file`. Raises NotSaved."""
         if self._path is None:
             if shared:
                 return lambda: None  # no other process can use a database in memory
@@ -308,8 +298,8 @@ class StateDb:
         self.notices = (*self.notices, sentence)
 
     def submit(self, function: Transaction[R]) -> Future[R]:
-        """Run `function` in a transaction, after all functions submitted before. The future may fail with NotSaved,
-        sqlite3.Error or OSError."""
+        """Run `function` in a transaction after all earlier functions. The future may fail with NotSaved, sqlite3.Error
+        or OSError."""
         if self.read_only:
             refused: Future[R] = Future()
             refused.set_exception(NotSaved(self.save_error))
@@ -345,13 +335,12 @@ def read_fact(db: sqlite3.Connection, namespace: str, name: str) -> Any:
 
 
 def write_fact(db: sqlite3.Connection, namespace: str, name: str, value: Any) -> None:
-    """Store a fact as a part of another transaction. Read this fact with `read_fact_from_disk`, because
-    `StateDb.get_fact` may return an old value from memory."""
+    """Store a fact in another transaction. `StateDb.get_fact` may still return the old value."""
     db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (namespace, name, json.dumps(value)))
 
 
 def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:
-    """Return why `path` could not be written or locked, and what the user can do, such as `Free some space`."""
+    """Return why `path` could not be written or locked, and what the user can do."""
     name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", None) or 0, "")
     if isinstance(error, TimeoutError):
         name = "BUSY"  # the writer still waits for the lock of the file

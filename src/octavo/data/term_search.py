@@ -58,11 +58,8 @@ class TermResults:
 async def search_term(
     live: Live, index: SearchIndex, at: RevisionRef, change: TermChange, changed: Collection[str] = ()
 ) -> AsyncIterator[TermResults]:
-    """Search the pages of a revision for `change.old`, and yield the results after every few pages.
-
-    `changed` are the ids of pages whose text differs from main, because the index has only the text of main. A page
-    that cannot be loaded is skipped. Raises ApiError if the page tree cannot be loaded.
-    """
+    """Search a revision for `change.old`. Yield the results so far. `changed` are the ids of pages whose text
+    differs from main. Raises ApiError."""
     tree = await live.cached_or_fetch(ListPages(at=at))
     documents = [page for page in tree.walk() if page.type == "document"]
     indexed = await index.pages_with(at.space_id, index_queries(change))
