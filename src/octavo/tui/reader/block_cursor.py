@@ -254,7 +254,7 @@ PAN_COMMANDS: Commands[BlockCursor] = Commands(
 
 
 def _ids_inside(block: Block | None) -> frozenset[int]:
-    """Return the identities of a block and of all blocks inside. Fast for a huge table."""
+    """Return the `id()` of a block and of all blocks inside."""
     ids: set[int] = set()
     level = [block] if block is not None else []
     while level:
@@ -339,7 +339,7 @@ class Hints:
 
 
 def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
-    """Yield True for each cell that a label may cover (a blank or a bullet), else False."""
+    """Yield for each cell whether a label may cover it."""
     for text, _, clickable, is_decoration, _ in line.pieces:
         if is_decoration and clickable is None and text.strip() in bullets:
             yield from repeat(True, cells(text))

@@ -67,7 +67,7 @@ class PageSection:
 
     @property
     def is_loaded(self) -> bool:
-        """True if the current versions are compared, even without changes."""
+        """True if the comparison of the current versions is complete."""
         return self.documents is not None
 
     @property

@@ -173,14 +173,14 @@ class DiffNavigation:
             )
 
     def _current_block(self, block: Block) -> Block:
-        """Return the block with the same key in the current comparison, else `block` itself."""
+        """Return the block in the current comparison, else `block` itself."""
         compared = self.contents.page.compared
         if compared is None or block.kind in NON_BLOCK_KINDS or block.key in self.contents.thread_keys:
             return block
         return compared.find(block.key) or block
 
     def _fold_hiding(self, block: Block) -> DiffUnit | None:
-        """Return the unit of collapsed lines that hides `block`. None if `block` is visible."""
+        """Return the unit that hides `block`. None if it is visible."""
         units = self.contents.shown_diff.units
         return next((units[at] for at in self.page_range if units[at].hidden_blocks and units[at].hides(block)), None)
 
@@ -190,7 +190,7 @@ class DiffNavigation:
 
     @property
     def _is_unmoved(self) -> bool:
-        """True if the selected block and the scroll position have not changed since the page was opened."""
+        """True if selection and scroll position are as when the page opened."""
         selected = self.cursor.selected[1] if self.cursor.selected is not None else None
         return (
             self._opening_position is not None
@@ -225,7 +225,7 @@ class DiffNavigation:
         self.pane.viewport.notify_moved()
 
     def _lay_out_around(self, selected: BlockSpan | None, thread_block: str, laid_units: LaidUnits | None) -> None:
-        """Replace all lines and keep the selected block in its row, else the block `thread_block`."""
+        """Replace all lines. Keep the selected block or `thread_block` in its row."""
         row = self.pane.viewport.row_of(selected.start) if selected is not None else 0
         self.pane.reset_lines(laid_units=laid_units)
         if selected is None:
@@ -241,7 +241,7 @@ class DiffNavigation:
                 self.cursor.scroll_into_view()  # New replies in the thread may be out of view.
 
     def _find_span(self, block: Block) -> BlockSpan | None:
-        """Return the span of `block`, else of a block with the same key. None if there is neither."""
+        """Return the span of `block`, else of one with the same key."""
         same_key: BlockSpan | None = None
         tries = _MAX_SEARCHED_SLICES
         contains_by_id: dict[int, bool] = {}
@@ -315,12 +315,12 @@ class DiffNavigation:
         return span is not None
 
     def _next_thread(self, unit_index: int, block: Block | None, step: int) -> BlockSpan | None:
-        """Return the next open thread after `block`, or the previous one if `step` is -1. None without one."""
+        """Return the next open thread, or the previous one (`step` -1)."""
         spans = self._thread_rows(unit_index, block, step)
         return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 
     def _thread_rows(self, unit_index: int, block: Block | None, step: int) -> Iterator[BlockSpan]:
-        """Yield the selectable rows after `block`, or before `block` if `step` is -1, in units with threads."""
+        """Yield the rows in units with threads, in the direction of `step`."""
         units, page_range = self.contents.shown_diff.units, self.page_range
         return self.cursor.spans_from(
             unit_index, block, step, lambda index: index in page_range and bool(units[index].threads)
@@ -387,7 +387,7 @@ class DiffNavigation:
         self.builder.build(partial(self._select_near, selected.start) if selected is not None else None)
 
     def _select_near(self, row: LinePosition) -> None:
-        """If the selected block is hidden now, select the change at or after `row`."""
+        """If the selected block is hidden, select the change near `row`."""
         selected = self.cursor.selected
         if selected is None or self._find_span(selected[1]) is not None:
             return

@@ -160,7 +160,7 @@ class FindBar(PanePart):
                 self.step(steps)
 
     def _go_to_first_match(self, known_count: int) -> None:
-        """Go to the first match below the position before the search, else to the first of the page."""
+        """Go to the first match below the old position, else on the page."""
         start_unit = self._top_before.unit_index
         match_to_select = next((match for match in self.matches[known_count:] if match.unit_index >= start_unit), None)
         is_complete = self._search is None and not self.viewport.contents.has_more_to_search
@@ -467,7 +467,7 @@ class TextSelection(PanePart):
         return done and (contents.is_fully_parsed or not collector.needs_more_lines)
 
     def cancel_copy(self) -> None:
-        """Cancel an unfinished copy and tell the user, who leaves the page."""
+        """Cancel an unfinished copy, and tell the user that nothing was copied."""
         if self._collector is not None:
             self._collector = None
             explain(self.viewport.widget, "Nothing was copied: you left the page before the selection was loaded.")

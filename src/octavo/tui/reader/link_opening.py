@@ -132,7 +132,6 @@ def reload_link_titles(shown: ShownPage) -> None:
 async def _specification(
     session: Session, at: OrganizationRef, location: SpaceRef, query: str | links.Target
 ) -> Specification:
-    """Return the specification with a slug, or behind a link on a page."""
     found: Specification
     if isinstance(query, str):
         found = await _load_by_slug(session.live, at, query)
@@ -302,7 +301,7 @@ def open_target(
 
 
 def _is_outside_folder(app: Shell, target: links.Target) -> bool:
-    """Return True if a link leads outside the open folder. False if a server is open."""
+    """Return True if a link leads outside the open folder."""
     match target:
         case _ if app.session.kind != "folder":
             return False
@@ -369,7 +368,7 @@ def copy_url(shown: ShownPage, message: CopyUrlRequested) -> None:
 
 
 def link_url(shown: ShownPage, href: str) -> str:
-    """Return the URL to which a link leads. Empty if there is none."""
+    """Return the URL to which a link leads, or the path of reusable content. Empty if there is none."""
     page, workspace = shown.page, shown.shell.workspace
     target = _resolve(shown, href)
     match target:

@@ -138,7 +138,7 @@ async def scale_image(
 
 
 class _Header(BaseModel):
-    """Header before the pixels. Untrusted, because a malicious image may control the child process."""
+    """Header before the pixels. Untrusted: an image may control the process."""
 
     problem: SafeLine = ""
     format: SafeLine = ""

@@ -345,7 +345,7 @@ class MultiPageNavigation(DiffNavigation):
 
     def _restore_position(self, section: PageSection, position: ReadingPosition) -> None:
         if section is not self.contents.page or self.pane.viewport.is_outdated:
-            return  # A pane without width has earlier lines, where the block stays collapsed.
+            return  # A pane without width keeps its old lines, in which the block is still collapsed.
         block = self._current_block(Block("", key=position.block))
         if (fold := self._fold_hiding(block)) is not None:
             self._expand(fold, partial(self._restore_position, section, position))

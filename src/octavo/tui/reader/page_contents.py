@@ -471,7 +471,7 @@ def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
 
 
 def _unit_with_head(viewport: Viewport, unit_index: int) -> int:
-    """Return the unit with the head of the table with which a unit begins, else `unit_index`."""
+    """Return the unit with the head of a table, else `unit_index`."""
     bounds = _table_bounds(viewport, unit_index)
     if bounds is None:
         return unit_index
@@ -483,7 +483,7 @@ def _unit_with_head(viewport: Viewport, unit_index: int) -> int:
 
 
 def _table_bounds(viewport: Viewport, unit_index: int) -> SliceBounds | None:
-    """Return the bounds of the table slice with which a unit begins. None for another block."""
+    """Return the bounds of a table slice that begins a unit."""
     block = viewport.virtual_lines.units[unit_index].slice
     while block is not None and block.kind != "table":
         at = viewport.folds.chosen_tab(block) if block.kind == "tabs" else 0

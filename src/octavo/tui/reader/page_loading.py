@@ -94,7 +94,7 @@ class PageParse:
         self.is_ready.set()
 
     def _split(self, parse: IncrementalParse) -> Generator[None, None, ParsedPage]:
-        """Split newly parsed blocks into units, and return the page with all units."""
+        """Split new blocks into units. Return the page with all units."""
         blocks, split_count, self._split_count = parse.blocks, self._split_count, len(parse.blocks)
         if split_count:
             units = split_into_units(blocks[split_count:], blocks[split_count - 1])
@@ -225,7 +225,7 @@ class PageLoader:
         self.pane.post_message(PageLoaded())
 
     def go_to_end(self) -> None:
-        """Scroll to the end, again when the whole page is shown if the user has not moved."""
+        """Scroll to the end, and again when a loading page is complete. A move by the user cancels this."""
         self.pane.cursor.go_to_edge(at_end=True)
         if self.is_loading:
             self.navigation.repeat_when_parsed(partial(self.pane.cursor.go_to_edge, at_end=True))

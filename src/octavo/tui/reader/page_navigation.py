@@ -55,7 +55,7 @@ class PageNavigation:
         self._unfinished_restore: tuple[ReadingPosition, ReadingPosition] | None = None
         """Position to restore after parsing, and the position at the request."""
         self.is_latest = True
-        """False while a newer version of the page is loading, which may have a missing anchor."""
+        """False while a newer version is loading. It may have an anchor that is missing here."""
         self.pending_jump: PendingJump | None = None
         self._waiting_moves: list[Callable[[], object]] = []
         """Moves to repeat when the whole page is parsed."""

@@ -163,7 +163,7 @@ _for_page = partial(unless_empty, no_target=_why_empty)
 
 
 def _for_whole_page(group: Commands[Any]) -> Commands[Any]:
-    """Return the commands of `group`, disabled in an empty view and in an excerpt."""
+    """Return `group`, disabled in an empty view and in an excerpt."""
     find: Callable[[Any], Any] = group.find
     return group.for_target(
         lambda page: find(page) if len(page.viewport.virtual_lines) and page.excerpt is None else None,

@@ -357,7 +357,7 @@ class LinePainter:
         return frame
 
     def _paintable_rows(self, top: LinePosition, width: int, base_style: Style) -> list[PaneRow]:
-        """Return the visible rows. If a line cannot be painted, the Markdown source of its unit is shown."""
+        """Return the visible rows. Units that fail are shown as source."""
         pane, viewport = self.pane, self.viewport
         replaced: set[int] = set()
         while True:
@@ -404,7 +404,7 @@ def _lines_per_page(pane: Reader) -> int:
 
 
 def _scroll_line(direction: int) -> Callable[[object, Reader], None]:
-    """Return a command that scrolls by one line. Where the page ends, it selects the next visible block."""
+    """Return a command that scrolls by one line, or selects a block."""
 
     def run(_: object, pane: Reader) -> None:
         is_at_edge = pane.viewport.is_at_end if direction > 0 else pane.viewport.top == START

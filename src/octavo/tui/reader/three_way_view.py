@@ -43,7 +43,7 @@ _MAX_SHOWN_CHANGES = 3
 
 
 class _Unit(NamedTuple):
-    """Part of the page that is rendered in one step: a conflict, collapsed text, or text between conflicts."""
+    """Part of the page that is rendered in one step."""
 
     kind: str
     block: Block | None = None
@@ -125,7 +125,7 @@ class ConflictContents(Contents):
         return units
 
     def _units_between(self, passage: UnconflictedText) -> list[_Unit]:
-        """Return the units of the text between two conflicts, with unchanged text collapsed."""
+        """Return the units between two conflicts, with unchanged text collapsed."""
         merged = [each for each in passage.units if each.kind not in ("block", "label", "title")]
         count = len({each.change_number for each in merged if each.change_number >= 0})
         merged_text = f"merged from {self.side_names[1]} without conflicts"

@@ -568,7 +568,7 @@ class BackgroundLayout:
     def _record_missing(
         self, render: Callable[[Any], list[Line]], deferred: DeferredContent, missing: dict[int, MissingContents]
     ) -> Callable[[Any], list[Line]]:
-        """Return a function that renders a unit and adds its missing deferred content to `missing`."""
+        """Return a function that renders a unit and records missing content."""
 
         def render_and_record(unit: Any) -> list[Line]:
             deferred.take_missing()

@@ -58,7 +58,7 @@ _NESTING_FACTOR = 9 / 8
 _LEAST_LIMIT = 600
 """Smallest limit with which blocks are split."""
 _LONGEST_WORD = 3000
-"""A word with fewer characters is never split."""
+"""In ASCII prose, a word with fewer characters is never split."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _CELL_GROUP_SIZE = 6
 """Slices have a multiple of this number of cells. Divisible by 2 and 3, so that rows are whole."""
@@ -202,7 +202,7 @@ def _split_cells(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_tabs(block: Block, limit: float) -> Iterator[Block]:
-    """Yield slices of a block with tabs. Each slice has a part of each tab."""
+    """Yield slices with a part of each tab."""
     empty_tabs = [tab._replace(children=()) for tab in block.children]
     for tab_slices in zip_longest(*(split_block(tab, limit / _NESTING_FACTOR) for tab in block.children)):
         tabs = [tab_slice or empty for tab_slice, empty in zip(tab_slices, empty_tabs, strict=True)]
@@ -210,7 +210,6 @@ def _split_tabs(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _split_rows(table: Block, limit: float) -> Iterator[Block]:
-    """Yield slices with some rows of a table, without merged cells."""
     for piece in _split_children(unmerge_cells(table), limit):
         bounds = slice_bounds(piece)
         assert bounds is not None, "the block must be a slice of another block"
@@ -257,7 +256,6 @@ def shorten_row(row: Block, limit: float = SLICE_COST) -> Block:
 
 
 def _replace_cells(row: Block, cells: Iterable[Block]) -> Block:
-    """Return a slice of a row with other cells. `whole_block` of the slice is the original row."""
     attrs = {**row.attrs, "slice": SliceBounds(whole_block(row), 0, is_first=True, is_last=True)}
     return row._replace(children=tuple(cells), attrs=attrs)
 
@@ -306,7 +304,7 @@ def split_text(text: str) -> Iterator[str]:
 
 
 def _part_end(text: str, limit: int, longest_word: int) -> tuple[int, int] | None:
-    """Return the end of a part and the start of the next. None if `text` is too short."""
+    """Return where a part ends and the next begins, or None."""
     end = text.find(" ", limit, limit + longest_word)
     if end >= 0:
         return end, end + 1
@@ -376,7 +374,6 @@ def _split_integration(block: Block, limit: float) -> Iterator[Block]:
 
 
 def _is_drawable(block: Block) -> bool:
-    """Return True for a diagram that can be drawn. Such a block is never split."""
     return is_diagram(block) and len(block.text) <= LONGEST_DIAGRAM and not block.children
 
 

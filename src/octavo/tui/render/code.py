@@ -77,7 +77,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     with_notes = [note_widths.get(first + line, 0) + cells(note.text) for line, note in notes.items()]
     longest = max(whole.longest, *map(cells, rows), *with_notes)
     needed, most_width = longest + gutter + 4, context.max_width(width)
-    # If rows wrap even in the widest box, the box is only as wide as the text.
+    # If rows wrap even in the widest box, the box is only as wide as the text around it.
     box_width = width if wraps and needed > most_width else max(width, min(most_width, needed))
     inner = box_width - 4 - gutter
     overflow = 0 if wraps else max(0, longest - inner)

@@ -152,7 +152,6 @@ def source_units(lines: Sequence[LineChange], change_number: int) -> Iterator[Di
 
 
 def _entry_slices(block: Block) -> Iterator[Block]:
-    """Return the slices of an added or removed block. Each tab is split alone."""
     if block.kind != "tabs" or not is_long(block):
         return cached_slices(block)
     return (piece for tab in block.children for piece in cached_slices(block._replace(children=(tab,))))
@@ -232,7 +231,6 @@ def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterat
 
 
 def _versions_of(row: Entry) -> tuple[Block | None, Block | None]:
-    """Return the old and the new version of a row. None where it is missing."""
     match row:
         case ChangedBlock(old=old, new=new):
             return old, new
@@ -386,7 +384,7 @@ class UnchangedRange(NamedTuple):
     def visible_units(self, context_size: ContextSize) -> Iterator[PlacedUnit | CollapsedBlocks]:
         """Yield units for expanded blocks and blocks near both ends. `CollapsedBlocks` replace the others."""
         count = len(self.new_blocks)
-        # `collapse_unchanged` needs two more blocks: it never collapses a single block of prose.
+        # Two more blocks, because `collapse_unchanged` never collapses a single block of prose.
         edge = context_size.blocks + 2
         visible: Iterable[int] = range(count)
         if 2 * edge < count:
@@ -436,7 +434,7 @@ def block_summary(block: Block) -> str:
 
 
 def _operation_name(block: Block) -> str:
-    """Return the name of an API block, such as `GET /pets`. Empty for other blocks."""
+    """Return the name of an API block, such as `GET /pets`."""
     attrs = block.attrs
     if block.kind not in ("openapi", "api-method"):
         return ""
@@ -489,7 +487,7 @@ def collapse_unchanged(
 
 
 def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: ContextSize) -> list[int | None]:
-    """Return the line limit of each unit, as in `DiffUnit.line_limit`. None for a collapsed unit."""
+    """Return the `DiffUnit.line_limit` of each unit, None if collapsed."""
     around, is_brief = context_size.blocks, context_size.is_brief
     after = _distances_below_changes(placed)
     before = _distances_below_changes(placed[::-1])

@@ -154,7 +154,7 @@ def _side_at_place(conflict: Conflict) -> int:
 
 
 def _text_alone(conflict: Conflict, text: str | None) -> str:
-    """Return one side of a conflict as text that can be parsed alone, sanitized for display."""
+    """Return one side of a conflict as safe text that parses alone."""
     return safe_text(conflict.in_context(text)) if text and text.strip() else ""
 
 
@@ -183,7 +183,7 @@ def _unconflicted_text(units: Sequence[DiffUnit]) -> Iterator[UnconflictedText]:
 
 
 def _first_line(unit: DiffUnit) -> int | None:
-    """Return the line of the new text at which a unit begins, or None."""
+    """Return the line of the new text at which a unit begins."""
     if unit.slice_number > 1:
         return None
     match unit.entry:

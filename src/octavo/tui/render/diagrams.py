@@ -124,7 +124,7 @@ def _render_drawing(
 
 
 def _start_offset(lines: tuple[str, ...], inner_width: int) -> int:
-    """Return by how many cells a wide drawing is scrolled at first, to show its first box."""
+    """Return by how many cells a drawing is scrolled at first."""
     head = [line for line in lines if line.strip()][:_HEAD_ROWS]
     left = min((cells(line[: len(line) - len(line.lstrip())]) for line in head), default=0)
     right = max(map(cells, head), default=0)
@@ -216,7 +216,7 @@ def normalize_diagram(text: str) -> tuple[str, str]:
 
 
 def _shorten_arrow(regex_match: re.Match[str]) -> str:
-    """Return the shortest form of an arrow. The drawing program may fail on longer arrows."""
+    """Return the shortest form of an arrow: longer arrows may fail."""
     arrow = regex_match["arrow"]
     if arrow is None:
         return regex_match[0].replace(r"\n", " ") if regex_match[0][0] == "|" else regex_match[0]
@@ -248,7 +248,6 @@ class _SequenceDiagram:
         """For each open frame, True if it is drawn."""
 
     def normalize(self, text: str) -> Iterator[str]:
-        """Yield the rewritten lines of a sequence diagram."""
         yield "sequenceDiagram"
         for line in text.split("\n")[1:]:
             yield from self._normalize_line(line.strip().rstrip("; \t"))
@@ -289,7 +288,7 @@ class _SequenceDiagram:
             yield line
 
     def _declare(self, *names: str) -> Iterator[str]:
-        """Yield a declaration for each new name with spaces, so that the drawing shows the name as written."""
+        """Yield a declaration for each new name with spaces."""
         for name in names:
             shown = name.strip(_QUOTES)
             if self._id(name) not in self._declared_names and self._id(name) != shown:

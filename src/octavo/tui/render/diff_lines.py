@@ -188,7 +188,7 @@ def _render_side(
     *,
     is_old_side: bool = False,
 ) -> list[Line]:
-    """Render a block as on a page, with a sign in the gutter."""
+    """Render a block as on a page, with a gutter."""
     path = unit.old_ancestors if is_old_side else unit.ancestors
     shown_blocks, prefix = [_within_parent(block, path)], _list_prefix(block, path, context.styles)
     if sign != " ":
@@ -217,7 +217,7 @@ def _render_side(
 
 
 def _list_prefix(block: Block, path: Sequence[Block], styles: Styles) -> str:
-    """Return the marker of a list item, or spaces for its later blocks."""
+    """Return the marker of a list item, or as many spaces."""
     prefix = ""
     level = 0
     for list_block, item in pairwise(path):
@@ -238,7 +238,7 @@ def _child_index(block: Block, parent: Block) -> int:
 
 
 def _expand_all(block: Block) -> list[Block]:
-    """Return blocks that show all content of a block: expandables are open, and each tab is a block."""
+    """Return blocks that show all content: expandables open, tabs split."""
     children = [expanded for child in block.children for expanded in _expand_all(child)]
     if block.kind == "tabs":
         return [block._replace(children=(tab,)) for tab in children]
@@ -267,7 +267,7 @@ def _render_unchanged(context: LayoutContext, unit: DiffUnit, side_widths: SideW
 
 
 def _clip_lines(lines: list[Line], line_limit: int, styles: Styles, side_widths: SideWidths) -> list[Line]:
-    """Return the lines that `DiffUnit.line_limit` allows, and an ellipsis in place of the others."""
+    """Return the lines that `DiffUnit.line_limit` allows, and an ellipsis."""
     if not line_limit or len(lines) <= abs(line_limit) + 1:
         return lines
     block = lines[0].block
@@ -292,7 +292,7 @@ def _render_replacement(context: LayoutContext, unit: DiffUnit, side_widths: Sid
 
 
 def _within_parent(block: Block, path: Sequence[Block]) -> Block:
-    """Return a list item, step or tab alone in a copy of its parent."""
+    """Return a list item, step or tab alone in its parent."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block

@@ -128,7 +128,6 @@ class _Container:
 
     @property
     def section_path(self) -> tuple[str, ...]:
-        """Names of the sections and containers around the next unit."""
         return (*self.names, self.heading) if self.heading else self.names
 
 
@@ -151,8 +150,6 @@ def _block_paths(blocks: Sequence[Block], ancestors: tuple[Block, ...]) -> Itera
 
 
 class _UnitBuilder:
-    """Makes the units of one diff."""
-
     def __init__(
         self,
         context_size: ContextSize,
@@ -271,7 +268,7 @@ class _UnitBuilder:
         return self._only_meaning and bool(kinds) and not may_affect_meaning(kinds)
 
     def _add_hidden(self, hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]]) -> None:
-        """Add a line with the number of hidden changes, and the threads on their blocks. Clear `hidden`."""
+        """Add the number of hidden changes and their threads. Clear `hidden`."""
         if not hidden:
             return
         counts: Counter[ChangeKind] = Counter()
@@ -422,7 +419,6 @@ class _UnitBuilder:
         self._add_unchanged_ranges(old_blocks[start:], new_blocks[start:])
 
     def _add_unchanged_ranges(self, old_blocks: Sequence[Block], new_blocks: Sequence[Block]) -> None:
-        """Add unchanged blocks in ranges. All blocks of a range were in the same old container."""
         start = 0
         for end in range(1, len(old_blocks)) if self._old_paths else ():
             if self._old_ancestors(old_blocks[end]) is not self._old_ancestors(old_blocks[start]):
@@ -452,7 +448,7 @@ class _UnitBuilder:
             )
 
     def _remember_heading(self, block: Block) -> None:
-        """Make a heading the section of the following units, unless it is the title of its container."""
+        """Make a heading the section of the following units."""
         level = self._containers[-1]
         if block.kind == "heading" and block is not level.title_heading:
             text = "" if self._repeats_title(block) else plain_text(block.runs)  # The page title is at the top already.
@@ -460,7 +456,7 @@ class _UnitBuilder:
 
     @contextmanager
     def _enter(self, old: Block | None, new: Block | None) -> Iterator[None]:
-        """Enter a container: it becomes an ancestor of the units added inside the `with` block."""
+        """Enter a container, which becomes an ancestor of the units added inside."""
         outer, either = self._containers[-1], new or old
         assert either is not None, "the block must have a parent"
         name = container_name(either)

@@ -89,7 +89,6 @@ def invisible_change(words: Iterable[model.TextPart]) -> model.AttributeChange:
 
 
 def _words_of_side(words: Iterable[model.TextPart], op: str) -> Iterator[tuple[model.TextPart, Run]]:
-    """Yield the words of one side, `delete` or `insert`, with their runs."""
     for word in words:
         if word.op == op or word.op not in ("insert", "delete"):
             yield word, word.old or word.run if op == "delete" else word.run
@@ -187,7 +186,7 @@ def _render_line(
     if line.op == "change" and _displayed_text(line.old) == _displayed_text(line.new):
         part = SidePair(side("~", 0), side("~", 1), is_same=True)
         for setting in render_setting_changes([invisible_change(line.words)], "", styles, side_widths, blocks[1]):
-            # In the same pair, so that the lines of the next change stay below the setting.
+            # In the same pair, so that the next change is shown below the setting.
             part.old += setting.old if side_widths.is_split else []
             part.new += setting.new if side_widths.is_split else [*setting.old, *setting.new]
         return [part]
@@ -204,7 +203,7 @@ def _displayed_text(text: str) -> str:
 
 
 def _marked_code(tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]], styles: Styles) -> list[Piece]:
-    """Return a line of code with syntax colors. Its changed words are marked, and its tabs are spaces."""
+    """Return a line of code with syntax colors and marked words."""
     marks = iter(words)
     mark, left = next(marks, (PLAIN, ""))
     pieces: list[Piece] = []
@@ -229,8 +228,6 @@ Cells = list[list[Piece]]
 
 @dataclass(frozen=True)
 class _ChangedRow:
-    """A row of the old table, of the new table, or of both."""
-
     old: Cells | None
     new: Cells | None
     old_block: Block

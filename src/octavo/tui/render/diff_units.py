@@ -201,7 +201,7 @@ def pair_replacements(entries: Sequence[Entry]) -> Iterator[Entry | Replacement]
 
 @dataclass(frozen=True)
 class JointMove:
-    """Blocks that moved together, either at their old or at their new position."""
+    """Blocks that moved together, shown at their old or at their new position."""
 
     moves: tuple[MovedBlock, ...]
 

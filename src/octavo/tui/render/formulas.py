@@ -88,7 +88,7 @@ def _layout_formula(source: str, is_stacked: bool) -> FormulaBox | None:
 
 
 class _PartReader:
-    """Reads the parts of a group one by one, and can look at the next part."""
+    """Reads the parts of a group one by one."""
 
     def __init__(self, parts: LatexParts) -> None:
         self._parts = parts
@@ -104,7 +104,7 @@ class _PartReader:
 
     @property
     def is_after_blanks(self) -> bool:
-        """True if the parser removed spaces between the last part and a command before it."""
+        """True if spaces before the last part were removed."""
         part = self._parts[self._index - 2] if self._index > 1 else ""
         return isinstance(part, LatexCommand) and part.blanks != ""
 
@@ -261,7 +261,7 @@ class _FormulaLayout:
         return inside
 
     def _sign_box(self, name: str, items: _PartReader, before: Sequence[FormulaBox]) -> FormulaBox:
-        """Return the character of a command, or its name with spaces between the name and other letters."""
+        """Return the character of a command, or its name with spaces around."""
         sign = command_text(name)
         if len(sign) < 2 or not sign.isalpha():
             return _sign_with_spaces(sign)
@@ -311,7 +311,7 @@ class _FormulaLayout:
         return "" if sign == "." else sign
 
     def _read_scripts(self, items: _PartReader, sign: LatexPart) -> tuple[FormulaBox | None, FormulaBox | None]:
-        """Read the scripts after a part. Return the subscript and the superscript, with None for a missing one."""
+        """Return the subscript and the superscript after a part, None if missing."""
         found: dict[LatexPart, FormulaBox] = {}
         while True:
             items.skip("limits", "nolimits")

@@ -226,7 +226,7 @@ def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> t
 def _render_button(
     run: Run, label: str, styles: Styles, background: Style, clickable: Clickable | None, targets: LinkTargets | None
 ) -> list[Piece]:
-    """Return a button. If its link is broken, it looks disabled, and says why when it is pressed."""
+    """Return a button. It looks disabled if its link is broken."""
     attrs = run.attrs
     style = styles.button if attrs.get("style") == "primary" else styles.chip
     if clickable is None and attrs.get("action") in ("ask", "search", "select"):

@@ -308,7 +308,7 @@ def _status_piece(status: str, styles: Styles) -> Piece:
 
 
 def _render_response(context: LayoutContext, response: Response, width: int, shown: set[SchemaField]) -> list[Line]:
-    """Render a response. If its schema is in `shown`, only name the schema. Otherwise, add it to `shown`."""
+    """Render a response. Name a schema in `shown`, else add it."""
     styles = context.styles
     head = [_status_piece(response.status, styles)]
     head += [Piece("  ", PLAIN, None, True), Piece(" ".join(response.description.split()), styles.text)]

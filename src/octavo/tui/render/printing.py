@@ -50,7 +50,7 @@ def _text_of(lines: Iterable[Line], *, has_escapes: bool) -> str:
 
 
 def _terminal_styles(*, ascii: bool) -> Styles:
-    """Return styles without backgrounds, because the background of the terminal may be dark or light."""
+    """Return styles without backgrounds, for dark and light terminals."""
     cyan, dim = Style(color="cyan"), Style(dim=True)
     return Styles(
         muted=dim,

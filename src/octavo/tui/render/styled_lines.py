@@ -33,7 +33,7 @@ def flatten_emoji(text: str) -> str:
 
 
 def _replace_modifier(regex_match: re.Match[str]) -> str:
-    """Return "" for a modifier. Keep a joiner between letters, because many scripts need it."""
+    """Remove a modifier, but no joiner between letters: many scripts need it."""
     text, at = regex_match.string, regex_match.start()
     joins_emoji = text[at - 1 : at] > _LAST_LETTER and text[at + 1 : at + 2] > _LAST_LETTER
     return regex_match[0] if regex_match[0] == _JOINER and not joins_emoji else ""
@@ -197,7 +197,6 @@ def _hidden_text_sign(text: str, hidden: Sequence[Piece], start: int) -> Piece:
 
 
 def _uncut_column(pieces: Iterable[Piece], column: int, step: int) -> int:
-    """Return `column`, or the next column if it cuts a wide character."""
     text = "".join([piece.text for piece in pieces])
     is_cut = column < cells(text) and not text.startswith(set_cell_size(text, column))
     return column + step if is_cut else column
@@ -524,7 +523,7 @@ def fit_title(title: Sequence[Piece], lines: list[Line], width: int) -> tuple[Se
 
 
 def _word_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern for the words of a text. Scripts without spaces need a slower pattern."""
+    """Return the pattern for words. Scripts without spaces need a slower one."""
     characters = () if text.isascii() else set(text)
     has_unspaced = any(
         "\u0e01" <= char <= "\u17dd" or "\u2e80" <= char <= "\uffef" or char >= "\U00020000" for char in characters
@@ -617,7 +616,7 @@ def _split_long_word(word: str, width: int) -> list[int]:
 
 
 def _last_break(breaks: re.Pattern[str], word: str, start: int, end: int) -> int:
-    """Return the distance from `start` to the last break up to `end`, or 0."""
+    """Return the distance from `start` to the last break, or 0."""
     length = end - start
     breaks_found = breaks.finditer(word[start : end + _LOOKAHEAD])
     return max(

@@ -456,7 +456,6 @@ def _name_parts(name: str) -> list[str]:
 
 
 def _emoji(name: str) -> str | None:
-    """Return the emoji of a name. None if it has several characters."""
     found = (from_editor_name(name) or "").replace("\ufe0f", "") if len(name) > 2 else ""
     return found if len(found) == 1 else None
 

@@ -167,9 +167,9 @@ def fit_columns(
     least = [longest.part for longest in longest_of]
     labels = [max(longest.part, longest.label) for longest in longest_of]
     all_hints = [*hints[: len(least)], *[0] * (len(least) - len(hints))]
-    # A hint breaks words only if the table cannot keep them whole.
     prose = _NARROW_PROSE if max(labels) <= _LONG_LABEL else _HINTED_PROSE
     narrow = [max(label, min(wide, prose)) for label, wide in zip(labels, natural, strict=True)]
+    # Columns with a hint break words only if the table does not fit with whole words.
     lowest = labels if _excess_width(narrow, available_width) <= 0 else least
     hinted = [
         max(low, min(wide, hint)) if hint else wide for low, wide, hint in zip(lowest, natural, all_hints, strict=True)
@@ -230,7 +230,7 @@ class _WordPartWidths:
         return self._widths[index]
 
     def longest(self, index: int, limit: int) -> int:
-        """Return the width of the longest part of at most `limit` cells in a column, or 0."""
+        """Return the longest part of at most `limit` cells, or 0."""
         return max((width for width in self.of_column(index) if width <= limit), default=0)
 
 

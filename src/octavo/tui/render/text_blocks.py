@@ -285,7 +285,6 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 
 def _begins_with_title(children: Sequence[Block]) -> bool:
-    """Return whether a hint begins with a title: a heading or a bold paragraph."""
     first = children[0]
     if first.kind != "paragraph" or len(children) == 1:
         return first.kind == "heading"
@@ -392,7 +391,7 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     if width >= NARROWEST_COLUMN * count + COLUMN_GAP * (count - 1):
         room = width
     free = room - COLUMN_GAP * (count - 1)
-    # Long columns are in slices, which cannot be side by side: one step would render all of them.
+    # Slices of long columns are not side by side: one step would render all of them.
     if slice_bounds(block) is not None or count == 1 or free // count < NARROWEST_COLUMN - 2:
         stacked = [child for column in block.children for child in column.children]
         above = child_above(block.children[0]) or child_above(block)
@@ -403,7 +402,7 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def _column_widths(shares: Sequence[float], free: int) -> list[int]:
-    """Divide `free` cells between columns in proportion to `shares`. No column gets less than `_LEAST_COLUMN_WIDTH`."""
+    """Divide `free` cells between columns in proportion to `shares`."""
     widths = [0] * len(shares)
     remaining, indexes = free, sorted(range(len(shares)), key=lambda index: shares[index])
     while indexes:

@@ -86,7 +86,6 @@ def find_browser(url: str, environment: Mapping[str, str]) -> Browser | str:
 
 
 def _commands_in(setting: str) -> list[tuple[str, ...]]:
-    """Return the commands in a value of the variable BROWSER."""
     commands = []
     for each in setting.split(":"):
         try:
@@ -314,7 +313,7 @@ def _run(
         _note_path(path).unlink(missing_ok=True)
         return result
     if (note := read_note(path)) is not None:
-        with suppress(OSError):  # the file can be opened again without the reason
+        with suppress(OSError):  # only the reason is lost: the file can still be opened again
             _write_note(path, replace(note, reason=result.sentence, process_id=0))
     return result
 

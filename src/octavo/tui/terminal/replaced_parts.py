@@ -17,7 +17,6 @@ UNREPLACED_PARTS: set[tuple[type, str]] = set()
 
 
 def _names_in(code: CodeType) -> set[str]:
-    """Return all names in a function and its inner functions."""
     names = {*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars}
     return names.union(*(_names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)))
 

@@ -191,7 +191,6 @@ class HasCommands:
         super().__init_subclass__(**keywords)
 
     def _resolve_command(self, id: object) -> tuple[Any, Commands[Any], Command[Any], Any]:
-        """Return the app, the group, the command, and the current target for the id of a command."""
         group, command = self._commands_by_id[str(id)]
         node = cast("DOMNode", self)
         return node.app, group, command, group.find(node)
@@ -323,7 +322,7 @@ def add_commands(node: HasCommands, group: Commands[Any]) -> None:
 
 
 def _is_complete(widget: object) -> bool:
-    """Return False while a widget is created or removed, because child widgets may be missing."""
+    """Return False while a widget is created or removed."""
     return not isinstance(widget, Widget) or is_whole(widget)
 
 
@@ -339,8 +338,8 @@ class ActiveCommand:
     context: str
     """Name of the widget, screen or app that has the command."""
     enabled: bool
-    applies: bool
-    """True if the key bar shows the command."""
+    is_applicable: bool
+    """False if the key bar hides the command for its current target."""
     group: Binding.Group | None
     reason: str | None = field(compare=False)
     """Reason why the command cannot run now. None if it can run."""
@@ -368,7 +367,7 @@ def commands_after_failure(app: App[Any]) -> list[tuple[str, str]]:
 
 
 def _active_bindings(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
-    """Return pairs of an active binding and the names of its keys, such as `ctrl+p`."""
+    """Return active bindings with the names of their keys, such as `ctrl+p`."""
     entries: dict[tuple[int, str], tuple[ActiveBinding, list[str]]] = {}
     for active in screen.active_bindings.values():
         if active.binding.id is None:
@@ -383,9 +382,9 @@ def _active_bindings(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]
 def _active_command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCommand:
     node, binding, enabled, tooltip = active
     id, title, reason = binding.id or "", None, None if enabled else "This command is not available now."
-    applies = True
+    is_applicable = True
     if isinstance(node, HasCommands) and id in node._commands_by_id:
-        title, reason, applies = node.title_of(id), node.why_not(id), _is_applicable(node, id)
+        title, reason, is_applicable = node.title_of(id), node.why_not(id), _is_applicable(node, id)
     return ActiveCommand(
         id=id,
         keys=tuple(keys),
@@ -393,7 +392,7 @@ def _active_command(app: App[Any], active: ActiveBinding, keys: list[str]) -> Ac
         help=tooltip or binding.description,
         context=name_in_help(node),
         enabled=reason is None,
-        applies=applies,
+        is_applicable=is_applicable,
         group=binding.group,
         reason=reason,
         node=node,
@@ -402,7 +401,7 @@ def _active_command(app: App[Any], active: ActiveBinding, keys: list[str]) -> Ac
 
 
 def _is_applicable(node: HasCommands, id: str) -> bool:
-    """Return whether the key bar shows a command, also during creation or removal."""
+    """Return whether a command applies to its target. True while the widget is incomplete."""
     if not _is_complete(node):
         return True
     app, _, command, target = node._resolve_command(id)
@@ -417,7 +416,7 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
         help=title,
         context=name_in_help(node),
         enabled=True,
-        applies=True,
+        is_applicable=True,
         group=None,
         reason=None,
         node=node,
@@ -426,7 +425,7 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
 
 
 def _function_of(node: DOMNode, binding: Binding) -> object:
-    """Return the function or action that a binding runs. The key bar shows a function only once."""
+    """Return what a binding runs. The key bar shows it only once."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
     return commands[binding.id][1].run if binding.id in commands else binding.action
 
@@ -448,7 +447,7 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
             and (id(node), _function_of(node, binding)) not in unique
         ):
             unique[id(node), _function_of(node, binding)] = _active_command(screen.app, active, keys)
-    applicable = [command for command in unique.values() if command.applies]
+    applicable = [command for command in unique.values() if command.is_applicable]
     first_id = next((command.id for command in applicable if command.node is focused), None)
     ancestors = focused.ancestors if focused is not None else [screen]
 

@@ -129,9 +129,8 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
             above = max(1, frame.styles.margin.top)  # At least one row for notices.
             free_height = self.size.height - above - frame.gutter.height - used_height - 2
             part.styles.max_height = min(self.MAX_SCROLLED_ROWS, max(3, free_height))
-            self.call_after_refresh(
-                self.refresh_bindings
-            )  # The scroll keys are bound if the part scrolls after the layout.
+            # After the layout, because the scroll keys are bound only if the part scrolls.
+            self.call_after_refresh(self.refresh_bindings)
 
     @property
     def hidden_keys(self) -> frozenset[str]:

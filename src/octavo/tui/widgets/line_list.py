@@ -255,7 +255,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._scroll_to_cursor()
         self._announce_selection()
         if self.waiting_commands and keys:
-            self.call_later(self.run_waiting_commands)  # The view may first select another item.
+            self.call_later(self.run_waiting_commands)  # Later: the view may first select another item.
 
     @property
     def is_waiting_for_lines(self) -> bool:
@@ -310,7 +310,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
             self.refresh(*rows)
 
     def _scroll_to_cursor(self) -> None:
-        """Scroll as little as needed to show the selected item and the headings directly above this item."""
+        """Scroll to the selected item and the headings directly above it."""
         if not self.keys or not self.size.height:
             return
         first = self.first_lines[self.cursor]

@@ -154,7 +154,7 @@ def _split_rows(text: str) -> tuple[list[str], list[str]]:
 
 
 def _cut_position(row: str, target: int) -> int:
-    """Return an index near `target` for a cut: before a word, else between two letters."""
+    """Return an index near `target` for a cut, preferably before a word."""
     word_starts = [match.end() for match in _WORD_START.finditer(row, target - 200, target + 1)]
     if word_starts:
         return word_starts[-1]

@@ -167,10 +167,10 @@ class Notices(Widget):
         self._place()
 
     def _place(self) -> None:
-        """Move the notices to the rows where they hide least, and repaint changed notices."""
+        """Move the notices to where they hide least. Repaint changed notices."""
         if is_being_removed(self):
             return
-        if self.styles.dock == "none":  # A screen with docked notices has rows for them.
+        if self.styles.dock == "none":  # Docked notices have their own rows, so they hide nothing.
             for self._is_short in (False, True):
                 offset, covered_cells = self._best_offset()
                 if not covered_cells:
@@ -184,7 +184,7 @@ class Notices(Widget):
             self.refresh()
 
     def _best_offset(self) -> tuple[tuple[int, int], int]:
-        """Return the position at which the notices hide least, and the number of hidden cells of `uncovered` widgets."""
+        """Return where the notices hide least, and the number of hidden cells."""
         screen, size = self.screen.size, self._own_size() + self.gutter.totals
         x = max(0, screen.width - size.width - 1)
         lowest = max(0, screen.height - size.height - _ROWS_BELOW)

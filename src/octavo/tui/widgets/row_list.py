@@ -243,7 +243,7 @@ class ColumnLayout:
         return Content("  ").join(pieces)
 
     def _widths(self, width: int) -> list[tuple[Column, int]]:
-        """Return the columns with their widths in a table of `width` cells. Hidden columns have the width 0."""
+        """Return the columns with their widths. Hidden columns have width 0."""
         visible_columns = list(self.all)
         while len(visible_columns) > 1 and sum((each.width or each.min_width) + 2 for each in visible_columns) > width:
             last = max(visible_columns, key=lambda each: (each.drop_order, visible_columns.index(each)))

@@ -34,7 +34,7 @@ from octavo.tui.widgets.text_widgets import ChangingText, ScrollWidget
 MAX_INPUT_LENGTH = 20_000
 """Maximum number of characters in a one-line input. Servers accept fewer characters in every field."""
 MAX_BRACKET_SEARCH = 20_000
-"""Maximum number of characters in a text in which each key press searches for matching brackets."""
+"""Maximum length in characters of a text in which matching brackets are searched."""
 
 
 class LineInput(Input, ScrollWidget):

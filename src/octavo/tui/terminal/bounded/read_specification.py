@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def paths_and_values(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the paths and values inside `value`. A value whose path has `MAX_DEPTH` names is not split."""
+    """Yield the paths and values inside `value`. A path has at most `MAX_DEPTH` names."""
     if not isinstance(value, dict) or not value or len(path) == MAX_DEPTH:
         yield path, value
         return
