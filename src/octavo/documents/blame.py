@@ -16,7 +16,7 @@ V = TypeVar("V")
 _WHOLE_KINDS = frozenset({"row", "card", "figure", "prompt"})
 """Kinds of blocks that count as one block, although they have children."""
 _MIN_MOVED_LENGTH = 25
-"""Minimum number of characters of a text that is searched for on other pages. Shorter texts occur on many pages."""
+"""Minimum number of characters of a text searched on other pages."""
 _MIN_PART_LENGTH = 12
 """Minimum number of characters of a part of a split block."""
 _MIN_SPLIT_SHARE = 0.9
@@ -45,7 +45,7 @@ class _Trail:
 
 
 class Blame(Generic[V]):
-    """The origins of the blocks of a page. Older versions are compared one after the other to find them."""
+    """The origins of the blocks of a page, found by comparing older versions."""
 
     def __init__(self, page: str, document: Document) -> None:
         """`document` is the newest version of the page with the id `page`."""
@@ -56,8 +56,7 @@ class Blame(Generic[V]):
         self._documents = {page: document}
         self._trails = {block.key: _Trail(page, block.key, _text(block)) for block in self.blocks}
         self._added_blocks: dict[str, tuple[_Trail, str]] = {}
-        """Long blocks that the last compared version added or moved to this page, by key, with their trails and
-        words."""
+        """Trail and words of long blocks that the last compared version added."""
 
     @property
     def page_ids(self) -> frozenset[str]:
@@ -65,11 +64,8 @@ class Blame(Generic[V]):
         return frozenset(trail.page for trail in self._trails.values())
 
     def compare(self, version: V, older: Mapping[str, Document | None]) -> bool:
-        """Find the blocks that `version` wrote. `older` maps the id of each page that it changed to the page before
-        that change, or to None for a new page.
-
-        Return True if some blocks may come from other pages. Then call `trace_to_other_pages`.
-        """
+        """Find the blocks that `version` wrote. `older` has the previous pages by id. Return True if blocks may come
+        from other pages."""
         self._added_blocks = {}
         for page, document in older.items():
             if page in self.page_ids:
@@ -77,8 +73,8 @@ class Blame(Generic[V]):
         return bool(self._added_blocks)
 
     def trace_to_other_pages(self, others: Mapping[str, tuple[Document, Document | None]]) -> None:
-        """Find the blocks that the last compared version moved here from other pages. `others` has these pages before
-        and after that version, by id. None stands for a deleted page."""
+        """Find blocks that came from other pages in the last compared version. `others` has these pages before and
+        after."""
         for page, (before, after) in others.items():
             remaining = {_text_with_links(block) for block in blocks_with_words(after)} if after is not None else set()
             moved = {
@@ -127,7 +123,7 @@ class _TwoVersions:
         self._pair_equal_words()
 
     def _pair_equal_words(self) -> None:
-        """Pair the remaining blocks with equal words, such as the rows of a table that a new paragraph divides."""
+        """Pair the remaining blocks with equal words."""
         paired = set(self._old_keys.values())
         unpaired: dict[str, list[str]] = {}
         for key, block in self._older.items():
@@ -141,7 +137,7 @@ class _TwoVersions:
         return _text_with_links(self._newer[key])
 
     def source_of(self, trail: _Trail) -> _Trail | None:
-        """Return the place of the same words in the older version. None if the newer version wrote or edited them."""
+        """Return the trail in the older version. None if the words are newer."""
         old_key = self._old_keys.get(trail.block_key)
         if old_key is not None:
             old = self._older[old_key]
@@ -171,8 +167,7 @@ class _TwoVersions:
 
 
 def blocks_with_words(document: Document) -> Iterator[Block]:
-    """Yield the blocks that have words of their own, in the order of the page. A container with a title comes before
-    the blocks in it. The rows of a table are blocks."""
+    """Yield the blocks with words of their own, such as table rows. Containers come before their content."""
     yield from _with_words(document.blocks)
 
 

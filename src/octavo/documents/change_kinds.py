@@ -130,7 +130,7 @@ def text_facts(text: str) -> TextFacts:
 
 
 def short_unit(token: str, *, after_number: bool) -> str | None:
-    """Return the short form of a unit. None if `token` is no unit. After a number, `s` and similar are units too."""
+    """Return the short form of a unit, else None. After a number, letters such as `s` are units."""
     if token in _SIGNS or token in _LONE_UNITS:
         return token
     if (unit := _LONG_UNITS.get(token.lower())) is not None:
@@ -152,8 +152,8 @@ ChangeKind = Literal[
     "number", "unit", "command", "code", "link", "warning", "deletion", "addition", "setting", "wording", "move",
     "formatting", "white space",
 ]  # fmt: skip
-"""What a change affects, the most important first. `number` includes moved steps, whose numbers change. `link` is the
-target of a link, image or file. `warning` is a hint with the style warning or danger, or a word such as “not”."""
+"""What a change affects, the most important first. `number` includes moved steps. `link` includes image targets.
+`warning` includes words such as “not”."""
 KINDS: tuple[ChangeKind, ...] = get_args(ChangeKind)
 """All kinds, the most important first."""
 KEEPING_MEANING: frozenset[ChangeKind] = frozenset({"move", "formatting", "white space"})
@@ -299,7 +299,7 @@ def _kinds(entry: Entry) -> Iterator[ChangeKind]:
 
 
 def _container_kinds(block: Block, kind: ChangeKind) -> Iterator[ChangeKind]:
-    """Yield the kinds of a container that was added or removed around blocks that remain."""
+    """Yield the kinds of a change that adds or removes a container."""
     if _is_warning(block):
         yield "warning"
     if block.kind in ("conflict", "if"):
@@ -395,7 +395,7 @@ def _cell_kinds(cell: CellChange) -> Iterator[ChangeKind]:
 
 
 def _setting_kinds(setting: AttributeChange) -> Iterator[ChangeKind]:
-    """Yield the kinds of a changed attribute. Its name can begin with a kind of run, as in `image URL`."""
+    """Yield the kinds of a changed attribute, such as `image URL`."""
     names = [setting.name, setting.name.rpartition(" ")[2], setting.name.partition(",")[0]]
     values = {setting.old, setting.new}
     if setting.name == "white space":

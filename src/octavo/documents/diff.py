@@ -136,8 +136,7 @@ def compare_nodes(old: Node, new: Node) -> DiffStep:
 
 
 def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """Return the change of the fallback text of a block. If its words are equal, return the changes of its links and
-    formats that the attributes do not show."""
+    """Return the changes of the fallback text that the attributes do not show."""
     old_side, new_side = plain_text(old.runs), plain_text(new.runs)
     if old_side != new_side:
         return (AttributeChange("fallback text", old_side or None, new_side or None),)
@@ -225,7 +224,7 @@ def _compare_cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
 
 
 Word = tuple[Literal["same", "ins", "del"], str]
-"""A text with its change: `same` is in both versions, `ins` only in the new one, `del` only in the old one."""
+"""A text with its change. `ins` is only in the new version, `del` only in the old one."""
 BlockStatus = Literal["same", "added", "edited", "deleted", "moved"]
 
 _SIGNS: dict[str, Literal["same", "ins", "del"]] = {"insert": "ins", "delete": "del"}
@@ -250,8 +249,8 @@ class BlockChange:
 
 
 def block_changes(diff: Diff) -> Iterator[BlockChange]:
-    """Yield the blocks of both versions in reading order. A container comes before its blocks. A container of which
-    only blocks changed is left out."""
+    """Yield the blocks of both versions in reading order. Containers come first, except if only blocks inside
+    changed."""
     yield from _changes(diff.entries)
 
 

@@ -19,18 +19,16 @@ _CONTAINER_SIMILARITY = 0.5
 """Similarity of containers with the same title, and of containers without title if one is empty."""
 
 _MIN_HEADING_SIMILARITY = 0.6
-"""Minimum similarity of headings without a common word: short texts have many letters in common by chance. Also the
-similarity of headings if one begins with all words of the other."""
+"""Minimum similarity of headings without a common word."""
 
 _MIN_LINK_SIMILARITY = 0.6
-"""Minimum similarity of a block that is only a link to a block with another target, if its own target is on both
-sides."""
+"""Minimum similarity of different links if both versions have one of them."""
 
 _MIN_ROW_SIMILARITY = 0.5
 """Minimum similarity of two rows without an equal cell."""
 
 _MIN_CODE_SIMILARITY = 0.85
-"""Minimum similarity of a paragraph and a code block. High, because code often repeats words of the text above it."""
+"""Minimum similarity of a paragraph and a code block. Code often repeats the text above."""
 
 TITLED_KINDS = kinds_with("titled")
 
@@ -64,12 +62,12 @@ _OPERATION_KINDS = frozenset({"openapi", "api-method"})
 _IMAGE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
 _MAX_COMPARED = 6000
-"""Maximum number of pairs of blocks in a gap. In a larger gap, only blocks at similar positions are compared."""
+"""Above this number of pairs, only blocks at similar positions are compared."""
 _MAX_PAIRS = 250_000
 
 
 def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Pair the blocks of two sides without changing their order. A block without a counterpart is paired with None."""
+    """Pair the blocks of two sides in order. A block without a counterpart is paired with None."""
     pairs: list[Pair] = []
     found = _join_around_short_matches(diff_ranges(*_alignment_keys(old, new)), old, new)
     gaps = [each for each in found if not each.equal]
@@ -87,8 +85,7 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hashable]]:
-    """Return the keys by which the blocks of each side are aligned. The key of a heading is its text without the level.
-    A heading that occurs once on each side keeps its level, if one side has the text more often."""
+    """Return the keys by which blocks of each side are aligned."""
     headings = [[node for node in side if node.block.kind == "heading"] for side in (old, new)]
     old_texts, new_texts = (Counter(node.text for node in side) for side in headings)
     old_numbers, new_numbers = (Counter(node.number for node in side) for side in headings)
@@ -141,8 +138,7 @@ def _join_around_short_matches(
 def _renumbered_headings(
     short: Sequence[int], ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return the indexes in `ranges` of headings such as “Step 4” that are equal only because steps were renumbered.
-    Then a long equal block is before the heading on one side, and after it on the other."""
+    """Return indexes of headings that are equal only because steps were renumbered."""
     series = [Counter(form for node in nodes if (form := _number_pattern(node))) for nodes in (old, new)]
     numbered = [
         index
@@ -198,8 +194,7 @@ def _unique_equal_numbers(old: Sequence[Node], new: Sequence[Node]) -> frozenset
 
 
 def _copied_number(gap: DiffRange, old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> int | None:
-    """Return the number of the version of an edited block that is also in another place. None if there is none. `gap`
-    is below a heading and has one block on each side."""
+    """Return the number of an edited block's version found elsewhere, else None."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]
@@ -301,7 +296,7 @@ def _is_same_container(old: Node, new: Node) -> bool:
 
 
 def _is_same_operation(old: Block, new: Block) -> bool:
-    """Return whether two blocks have the same method and path. The host may be missing in one of them."""
+    """Return whether method and path are equal. One host may be missing."""
     if str(old.attrs.get("method") or "get") != str(new.attrs.get("method") or "get"):
         return False
     before, after = (_operation_url(block) for block in (old, new))
@@ -333,8 +328,8 @@ def _align_gap(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) 
 
 
 def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tuple[int, int]]:
-    """Return the pairs (i, j) with the highest total value, in increasing order of both indexes. `pair_values[i][j]` is
-    the value of a pair. `width` is the number of items on the second side."""
+    """Return the pairs (i, j) with the highest total of `pair_values[i][j]`, in increasing order. `width` is the number
+    of second items."""
     best = _best_totals(pair_values, width)
     pairs = []
     i = j = 0
@@ -351,8 +346,7 @@ def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tupl
 
 
 def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[dict[int, float]]:
-    """Return the values of similar blocks for `best_pairs`. Long blocks have higher values. A block of `moved` is
-    paired only with an equal block. In a large gap, only blocks at similar positions are compared."""
+    """Return the values of similar blocks, for `best_pairs`."""
     old_links, new_links = ([_only_link(node) for node in side] for side in (old, new))
     kept_links = {*old_links}.intersection(new_links) - {None}
     reach = len(new)
@@ -379,7 +373,7 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]
 
 
 def _best_totals(pair_values: Sequence[dict[int, float]], width: int) -> list[list[float]]:
-    """Return a table. Its cell [i][j] is the highest total value of pairs from old block `i` and new block `j` on."""
+    """Return the highest total value of pairs from each [i][j] on."""
     best = [[0.0] * (width + 1)]
     for row_values in reversed(pair_values):
         below = best[-1]
@@ -444,14 +438,13 @@ class _Section(NamedTuple):
         return " ".join(node.text for node in self.body if node.text)[:_MAX_SECTION_TEXT]
 
     def pair_value(self, other: _Section) -> float:
-        """Return the value of a pair for `best_pairs`: the number of equal blocks, then the length of this section."""
+        """Return the number of equal blocks, plus less than one for length."""
         equal = Counter(node.number for node in self.nodes) & Counter(node.number for node in other.nodes)
         return equal.total() + 1 - 1 / (2 + sum(node.size for node in self.nodes))
 
 
 def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Return the pairs of blocks of sections that moved past other sections. Sections are matched by title and text, at
-    any heading level."""
+    """Return the pairs of blocks of sections that moved past other sections."""
     found = _moved_trees(old, new)
     kinds = {node.block.kind for node in old} & {node.block.kind for node in new}
     for sections_of, sections in ((_heading_sections, {"heading"}), (_titled_containers, TITLED_KINDS)):
@@ -467,8 +460,7 @@ def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Return the pairs of blocks of moved sections that have subsections. Sections are matched by titles that are
-    unique among their siblings."""
+    """Return the pairs of blocks of moved sections that have subsections."""
     before, after = _top_sections(old), _top_sections(new)
     if len(before) == len(after) == 1:
         return _moved_trees(before[0].body, after[0].body)
@@ -533,14 +525,13 @@ def _pairs_in_moved_sections(old: Sequence[_Section], new: Sequence[_Section]) -
 
 
 def _pairs_in_order(pairs: Mapping[int, int], old: Sequence[_Section], new: Sequence[_Section]) -> set[tuple[int, int]]:
-    """Return the pairs of sections that did not move. `pairs` maps indexes of old sections to those of new ones."""
+    """Return the `pairs` of sections that did not move."""
     pair_values = [{pairs[i]: each.pair_value(new[pairs[i]])} if i in pairs else {} for i, each in enumerate(old)]
     return set(best_pairs(pair_values, len(new)))
 
 
 def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int, int]:
-    """Map the index of each old section to that of its counterpart. Match, in this order: unique title and equal
-    blocks, unique title, same title next to a matched section, similar text."""
+    """Map indexes of old sections to those of their counterparts."""
     found: dict[int, int] = {}
     paired: set[int] = set()
     before, after = [each.text() for each in old], [each.text() for each in new]

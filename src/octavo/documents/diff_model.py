@@ -19,19 +19,21 @@ Op = Literal["equal", "insert", "delete", "format", "link"]
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """Adjacent words with the same change. `old` is the earlier `run` if only its format or link changed, else None."""
+    """Adjacent words with the same change."""
 
     op: Op
     run: Run
     old: Run | None = None
+    """The earlier run, if only its format or link changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextChange:
-    """A changed text. `changed_share` is the share of its characters that were removed or added, from 0 to 1."""
+    """A changed text."""
 
     words: tuple[TextPart, ...]
     changed_share: float
+    """Share of its characters that were removed or added, from 0 to 1."""
 
     @property
     def is_rewritten(self) -> bool:
@@ -54,9 +56,9 @@ class LineChange:
     new: str = ""
     words: tuple[TextPart, ...] = ()
     old_number: int = 0
-    """Line number in the old text, counted from 0. For an added line, the place where it would be."""
+    """Line in the old text, counted from 0. For an added line, where it would be."""
     new_number: int = 0
-    """Line number in the new text, counted from 0. For a removed line, the place where it would be."""
+    """Line in the new text, counted from 0. For a removed line, where it would be."""
     omitted: int = 0
     """Number of unchanged lines that this entry stands for. 0 if it is a single line."""
 
@@ -80,7 +82,7 @@ class ColumnPair:
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """Changes of a table or of cards. Each row is an entry. The `parts` of a changed row is a `RowChange`."""
+    """Changes of a table or of cards. A changed row has a `RowChange`."""
 
     columns: tuple[ColumnPair, ...]
     rows: tuple[Entry, ...]
@@ -152,7 +154,7 @@ class RemovedBlock:
 
 @dataclass(frozen=True, slots=True)
 class ChangedBlock:
-    """A changed block. `parts` is None if only the settings or the kind changed, or if the block was replaced."""
+    """A changed block. `parts` is None if no content changed, or if the block was replaced."""
 
     old: Block
     new: Block
@@ -167,7 +169,7 @@ class ChangedBlock:
 
 @dataclass(frozen=True, slots=True)
 class MovedBlock:
-    """One end of a move: the old position of a block, or the new one if `is_arrival`. Both ends share `number`."""
+    """One end of a move: the old position, or the new one if `is_arrival`. Both ends share `number`."""
 
     old: Block
     new: Block
@@ -189,16 +191,14 @@ class MovedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RestructuredBlocks:
-    """Blocks that were rearranged, or a section that was replaced.
-
-    `entries` are the changes of the blocks inside the containers, or the removed and added blocks. `note` describes the
-    change. It is empty if the entries have notes. Without `old` and `new`, it is about the next entry.
-    """
+    """Blocks that were rearranged, or a section that was replaced."""
 
     old: tuple[Block, ...]
     new: tuple[Block, ...]
     note: str
+    """Description, or empty if the entries have notes. Without `old` and `new`, it is about the next entry."""
     entries: tuple[Entry, ...] = ()
+    """Changes inside the containers, or the removed and added blocks."""
 
     @property
     def is_replaced(self) -> bool:
@@ -213,7 +213,7 @@ Entry = UnchangedBlocks | AddedBlock | RemovedBlock | ChangedBlock | MovedBlock 
 
 @dataclass(frozen=True, slots=True)
 class ChangeSize:
-    """Numbers of words of a page that were added and removed, and of all its words in both versions."""
+    """Numbers of words added, removed, and in each version of a page."""
 
     added: int = 0
     removed: int = 0

@@ -33,23 +33,21 @@ from octavo.documents.diff_text import SLICE_LENGTH, WIDE_LETTERS, slices
 from octavo.documents.sequences import text_similarity
 
 _PART_KINDS = kinds_with("part")
-"""Kinds of elements, such as rows and list items, that count as moved among their siblings even if they are short."""
+"""Kinds that count as moved among siblings even if they are short."""
 _ROW_KINDS = frozenset({"row", "card"})
-"""Kinds that are compared column by column. A row or card does not count as both moved and edited here."""
+"""Kinds compared by column. They do not count as moved and edited."""
 _MIN_EDITED_LENGTH = 60
 _MIN_TEXT_SIMILARITY = 0.85
 _MIN_CONTAINER_SIMILARITY = 0.75
-"""Minimum similarity of two containers of the same kind to count as one container that was moved and edited."""
+"""Minimum similarity of a container to its moved and edited version."""
 _MIN_LENGTH_RATIO = 0.4
-"""Two blocks are compared only if the shorter one has at least this share of the length of the longer one."""
+"""Minimum ratio of the lengths of two compared blocks."""
 _MAX_PAIRS = 4000
 
 
 def find_moves(steps: list[DiffStep], compare: CompareNodes) -> None:
-    """Turn removed and added steps of equal or similar blocks into moves, at any depth, numbered from 1.
-
-    A block is not shown as moved if there are only moved, removed and added blocks between its old and new position.
-    """
+    """Turn steps of equal or similar blocks into moves, numbered from 1. A block that passed only moved, removed or
+    added blocks is not moved."""
     visible = [each for step in steps for each in (step, *step.descendants())]
     containers = [step for step in visible if step.inside is None and _is_container_step(step)]
     for step in containers:
@@ -107,13 +105,11 @@ def _keep_in_place(siblings: list[DiffStep], compare: CompareNodes) -> None:
 
 
 def _is_one_sided(step: DiffStep) -> bool:
-    """Return whether a step is one end of a move, or a whole block that was added or removed."""
     return step.status in ("left", "arrived") or (step.status in ("added", "removed") and step.inside is None)
 
 
 def _join_longest_move(steps: list[DiffStep], compare: CompareNodes) -> tuple[list[DiffStep], ...] | None:
-    """Join both steps of the longest move that can be joined. Return the steps before the joined step, the joined step,
-    and the steps after it. None if no move can be joined."""
+    """Join the longest joinable move. Return steps before, at and after it."""
     ends: dict[int, list[int]] = {}
     for index, step in enumerate(steps):
         if step.status in ("left", "arrived"):
@@ -146,7 +142,7 @@ class _MoveFinder:
         self._give_numbers(all_steps)
         self._parents = {id(inner): step for step in all_steps for inner in (*(step.inside or ()), *step.rows)}
         self._split: set[int] = set()
-        """`id()` of the steps of containers that cannot move as a whole: a block inside moved alone, or remains."""
+        """`id()` of container steps that cannot move as a whole. A block inside moved alone or stayed."""
         for step in all_steps:
             if step.status not in ("added", "removed"):
                 self._mark_split(step)
@@ -176,8 +172,7 @@ class _MoveFinder:
     def move_edited(
         self, steps: Sequence[DiffStep], similarity_of: Callable[[Node, Node], float], at_least: float
     ) -> None:
-        """Turn removed and added steps of similar blocks into moves. Blocks are similar if they have the same kind and
-        `similarity_of` returns at least `at_least`."""
+        """Turn steps of similar blocks of one kind into moves. `similarity_of` must return at least `at_least`."""
         removed: dict[str, list[DiffStep]] = {}
         for step in steps:
             if self._is_free(step, "removed"):
@@ -201,7 +196,7 @@ class _MoveFinder:
                 self._move(source, step)
 
     def move_neighbors(self, lists: Sequence[Sequence[DiffStep]]) -> None:
-        """Turn equal blocks that are next to both ends of a move into moves, even if they are short."""
+        """Turn equal neighbors of both ends of a move into moves, even if short."""
         previous_by_id: dict[int, DiffStep] = {}
         following_by_id: dict[int, DiffStep] = {}
         for siblings in lists:
@@ -267,8 +262,7 @@ def _identifiable_steps(siblings: Sequence[DiffStep]) -> list[DiffStep]:
 
 
 def _unique_headings(steps: Sequence[DiffStep], all_steps: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return the steps of headings whose text occurs once in each version. A repeated text such as “Example” does not
-    identify a section."""
+    """Return the steps of headings whose text occurs once in each version."""
     free = (step for step in all_steps if step.status in ("removed", "added"))
     found = [step for step in free if _kind(step) == "heading" and _size(step) > 2]
     if len({step.status for step in found}) < 2:
@@ -337,10 +331,10 @@ class _KeptWords:
 
     def __init__(self) -> None:
         self.moved = 0
-        """Number of words in moved blocks, which can move out of an entry. Not in the result of `count_in_entries`."""
+        """Number of words in moved blocks. Not part of `count_in_entries`."""
 
     def count_in_entries(self, entries: Iterable[Entry]) -> int:
-        """Return the number of words that are kept in place, and add the number of words in moved blocks to `moved`."""
+        """Return the number of words kept in place. Add words in moved blocks to `moved`."""
         return sum(map(self._count_in_entry, entries))
 
     def _count_in_entry(self, entry: Entry) -> int:
@@ -370,7 +364,7 @@ class _KeptWords:
                 return is_counted + _count_kept_in_text(words)
             case CodeChange(lines):
                 changed = sum(_count_kept_in_text(line.words) for line in lines if line.op == "change")
-                return changed + sum(_count_in_text(line.old) for line in lines if line.op == "equal")
+                return changed + sum(_count_words_in_text(line.old) for line in lines if line.op == "equal")
             case RowChange(cells):
                 return sum(
                     _count_kept_in_text(cell.words.words) if cell.words is not None else _count_own(cell.old)
@@ -387,7 +381,7 @@ class _KeptWords:
 
 
 def _count_kept_in_text(words: Iterable[TextPart]) -> int:
-    return _count_in_runs([_REPLACED if word.op in ("insert", "delete") else word.run for word in words])
+    return _count_words_in_runs([_REPLACED if word.op in ("insert", "delete") else word.run for word in words])
 
 
 def _count_media(block: Block) -> Counter[tuple[object, ...]]:
@@ -402,28 +396,28 @@ def _count_words(block: Block) -> int:
 
 
 def _count_own(block: Block) -> int:
-    words = _count_in_text(block.text) if block.text else 0
-    return words + (_count_in_runs(block.runs) if block.runs else 0) + (block.kind in _COUNTED_BLOCKS)
+    words = _count_words_in_text(block.text) if block.text else 0
+    return words + (_count_words_in_runs(block.runs) if block.runs else 0) + (block.kind in _COUNTED_BLOCKS)
 
 
-def _count_in_runs(runs: Sequence[Run]) -> int:
+def _count_words_in_runs(runs: Sequence[Run]) -> int:
     text = "".join([" " if run.kind in _COUNTED_RUNS else run.text for run in runs])
-    return _count_in_text(text) + sum([run.kind in _COUNTED_RUNS for run in runs])
+    return _count_words_in_text(text) + sum([run.kind in _COUNTED_RUNS for run in runs])
 
 
-def _count_in_text(text: str) -> int:
+def _count_words_in_text(text: str) -> int:
     if len(text) <= SLICE_LENGTH:
         return len(_WORD.findall(text))
     return sum(len(_WORD.findall(part)) for part in slices(text))
 
 
 _MIN_EDITS = 4
-"""Minimum number of edits of a section that is shown as replaced. Fewer edits are readable one by one."""
+"""Minimum number of edits of a section shown as replaced."""
 _MIN_RENAMED_SHARE = 0.3
-"""If more than this share of a heading changed, from 0 to 1, its section may be about another topic."""
+"""Share of a heading that must change for another topic, 0 to 1."""
 
 _MAX_SHARE_OF_SAME_WORDS = 0.75
-"""Maximum share of its words, from 0 to 1, that a replaced section keeps. With more, only its layout changed."""
+"""Maximum share, 0 to 1, of words that a replaced section keeps."""
 
 
 def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:
@@ -444,8 +438,7 @@ def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:
 
 
 def _is_whole_edit(step: DiffStep) -> bool:
-    """Return whether a step changes the words of a block, or adds or removes a whole block. False for a container with
-    one end of a move inside, which must stay visible."""
+    """Return whether a step edits a whole block, with no move inside."""
     if step.status == "changed":
         if any(inner.status in ("left", "arrived") for inner in step.descendants()):
             return False
@@ -468,7 +461,7 @@ def _join_replaced(run: list[DiffStep]) -> list[DiffStep]:
     ):
         return run
     size = change_size(to_entries(run), *([node.block for node in side] for side in (old, new)))
-    if not size.is_rewritten or _has_same_words(old, new):
+    if not size.is_rewritten or _has_mostly_same_words(old, new):
         return run
     step = DiffStep("restructured", old_nodes=tuple(old), new_nodes=tuple(new))
     step.note = f"section replaced: {size.removed} of {size.words_before} words removed, {size.added} added"
@@ -476,7 +469,7 @@ def _join_replaced(run: list[DiffStep]) -> list[DiffStep]:
     return [step]
 
 
-def _has_same_words(old: Sequence[Node], new: Sequence[Node]) -> bool:
+def _has_mostly_same_words(old: Sequence[Node], new: Sequence[Node]) -> bool:
     before, after = (
         Counter(word for node in side for part in slices(node.text) for word in _WORD.findall(part))
         for side in (old, new)

@@ -92,12 +92,12 @@ class NodeFactory:
 
 
 def leaf_node(block: Block) -> Node:
-    """Return a node for a block that was made for the comparison. Its number is unique, so it equals no other node."""
+    """Return a node for a block made for the comparison, equal to no other."""
     return Node(block, [], -id(block), plain_text(block.runs))
 
 
 def container_node(block: Block, children: Sequence[Node]) -> Node:
-    """Return a node for a container that was made for the comparison. Its number is unique, as in `leaf_node`."""
+    """Return a node for a container made for the comparison, equal to no other."""
     block = block._replace(children=tuple(child.block for child in children))
     titles = [plain_text(column.title) for column in block.attrs.get("columns", ())]
     own = [str(block.attrs[name]) for name in ("title", "name", "summary", "path") if block.attrs.get(name)]
@@ -134,7 +134,7 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
 
 
 def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
-    """Return a key that is equal for texts that look the same, even if they are split into runs differently."""
+    """Return a key that is equal for texts that look the same."""
     found: list[tuple[Hashable, ...]] = []
     if isinstance(runs, tuple) and len(runs) < 2:
         return tuple([(run.text, *style(run)) for run in runs if run.text or run.kind in ATOMIC_KINDS])
@@ -152,7 +152,7 @@ def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
 
 
 def style(run: Run) -> tuple[Hashable, ...]:
-    """Return the format of a run: marks, kind, attributes and link. Kind `code` counts as a text with mark `code`."""
+    """Return the format of a run, including kind, attributes and link. Kind `code` equals mark `code`."""
     kind = "text" if run.kind == "code" and "code" in run.marks else run.kind
     return (run.marks, kind, _freeze(run.attrs) if run.attrs else (), run.link or "")
 
@@ -272,8 +272,7 @@ def changed_attributes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
 
 
 def changed_metadata(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[AttributeChange, ...]:
-    """Return the values that differ between two front matters. A missing boolean is not shown as “no”, because its
-    default may be “yes”, as for `layout.title.visible`."""
+    """Return the values that differ between two front matters."""
     sides = (
         {name: _value_text(value) if isinstance(value, bool) else value for name, value in _flatten(side).items()}
         for side in (old, new)
@@ -300,8 +299,7 @@ def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, 
 
 
 def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
-    """Return the run of each word. A kept word of a link gets the whole new text of the link, because this text names
-    the link in a change."""
+    """Return the runs of words, with the whole text of kept links."""
     runs = [word.run for word in words]
     kept = [index for index, word in enumerate(words) if word.op != "delete"]
     for link, group in groupby(kept, lambda index: runs[index].link):
@@ -313,7 +311,7 @@ def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
 
 
 def _style_changes(word: TextPart, run: Run) -> Iterator[AttributeChange]:
-    """Yield the changes of format of an unchanged text. `run` is its run with the complete text of its link."""
+    """Yield changes of format. `run` has the whole text of its link."""
     old, new = word.old or word.run, word.run
     if (old.link or None) != (new.link or None):
         yield _link_change(old, run)
@@ -339,7 +337,7 @@ def _link_change(old: Run, new: Run) -> AttributeChange:
 
 
 def _attribute_change(name: str, old: str | None, new: str | None) -> AttributeChange:
-    """Return the change of an attribute. If only the signature of a URL changed, return the change of the signature."""
+    """Return the change of an attribute, or only of its URL signature."""
     before, after = (str(side).partition("?") for side in (old, new))
     if old is None or new is None or not (before[1] and after[1]) or before[0] != after[0]:
         return AttributeChange(name, old, new)
@@ -385,7 +383,7 @@ def _run_attribute_changes(old: Run, new: Run) -> Iterator[AttributeChange]:
 
 
 def describe_whitespace(text: str) -> str:
-    """Return the invisible characters of a text in words, such as `2 spaces, line break`. `none` if there are none."""
+    """Return invisible characters in words, such as `2 spaces, line break`. `none` if there are none."""
     found = []
     for char, group in groupby(char for char in text if not char.isprintable() or char.isspace()):
         count = len(list(group))
@@ -401,8 +399,7 @@ def value_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[
     for name in names:
         old, new = before.get(name), after.get(name)
         if old != new:
-            # A missing boolean is “no” next to “yes”. Next to “no”, it stays missing: else both sides would look the
-            # same.
+            # A missing boolean is shown as “no” only if the other is “yes”.
             if isinstance(old or new, bool) and bool(old) is not bool(new):
                 old, new = old or False, new or False
             texts = [_value_text(side) for side in (old, new)]
@@ -435,7 +432,7 @@ def _value_text(value: Any) -> str | None:
 
 
 def insert_in_order(run: Sequence[DiffStep], replacements: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return `run` with `replacements` for the steps of their blocks. Old blocks stay in order, and new blocks too."""
+    """Return `run` with `replacements` for the steps of their blocks. Both sides stay in order."""
     removed = [step for step in run if step.old is not None]
     added = [step for step in run if step.old is None]
     ordered: list[DiffStep] = []

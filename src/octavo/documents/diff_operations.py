@@ -67,7 +67,8 @@ def with_new_tags(operation: Node) -> Node:
 
 
 def join_rewritten_operations(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Join an API operation with the plain blocks on the other side. `run` has only added and removed steps."""
+    """Join an API operation with the plain blocks that replace it, or the reverse. `run` has only added and removed
+    steps."""
     for status in ("removed", "added"):
         is_removed = status == "removed"
         operations = [node for step in run if step.status == status and (node := step.old if is_removed else step.new)]
@@ -174,9 +175,7 @@ def _section_text(section: Node) -> str:
 
 
 def _expand_operation(details: _Operation, titles: Mapping[str, str], row_numbers: Mapping[str, int]) -> list[Node]:
-    """Return an operation as the headings, tables and tabs that the platform writes without an operation tag. `titles`
-    has the tab titles of the other version, by comparable title. `row_numbers` has the `Node.number` of its rows, by
-    text."""
+    """Return an operation as the platform writes it without an operation tag."""
     block = details.block
     method = str(block.attrs.get("method") or "get")
     url = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()

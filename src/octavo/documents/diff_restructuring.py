@@ -25,19 +25,19 @@ _MIN_SHARE_KEPT = 0.5
 _MIN_CONTAINER_SIMILARITY = 0.7
 """Minimum similarity of two containers of the same kind to count as one container that changed."""
 _MIN_LENGTH_RATIO = 0.4
-"""Two containers are paired only if the shorter one has at least this share of the length of the longer one."""
+"""Minimum ratio of the lengths of two paired containers."""
 _MAX_NAMES = 3
 _MAX_PAIRS = 20_000
 _MAX_COMPARED = 4_000
 
 
 class _NodeInContainers(NamedTuple):
-    """A block and the containers around it, outermost first. `is_title` is True if the node was made from the title of
-    the last container."""
+    """A block and the containers around it, outermost first."""
 
     node: Node
     path: tuple[Node, ...] = ()
     is_title: bool = False
+    """True if the node was made from the title of the last container."""
 
 
 _Pair = tuple[_NodeInContainers | None, _NodeInContainers | None]
@@ -57,8 +57,7 @@ def join_restructured(steps: list[DiffStep], compare: CompareNodes) -> list[Diff
 
 
 def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep] | None:
-    """Join the steps of blocks that moved into or out of a container. None if there are no such blocks, if their text
-    is too short, or if there are too many blocks to compare."""
+    """Join blocks that crossed the edge of a container, else return None."""
     if len(run) < 2 or not (_container_kinds(step.old for step in run) & _container_kinds(step.new for step in run)):
         return None
     sides = _texts(run)
@@ -79,7 +78,7 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
     new = [step.new for step in run[first:last] if step.new]
     old_counts, new_counts = (Counter(each.number for node in nodes for each in node.walk()) for nodes in (old, new))
     old_parts, new_parts = (
-        # Open equal containers if one side has more of them: content of any of them may have moved out.
+        # Content of any equal container may have moved out if their numbers differ.
         list(_flatten_containers(nodes, lambda node: old_counts[node.number] == new_counts[node.number]))
         for nodes in (old, new)
     )
@@ -106,7 +105,7 @@ def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Co
 
 
 def _compare_single_block(step: DiffStep, compare: CompareNodes) -> DiffStep:
-    """Compare two blocks of one kind that were not paired because of their sizes. Return any other step unchanged."""
+    """Compare two blocks of one kind whose sizes prevented a pair."""
     kinds = [[node.kind for node in nodes] for nodes in (step.old_nodes, step.new_nodes)]
     if step.note and len(kinds[0]) == 1 and kinds[0] == kinds[1]:
         return compare(step.old_nodes[0], step.new_nodes[0])
@@ -114,7 +113,6 @@ def _compare_single_block(step: DiffStep, compare: CompareNodes) -> DiffStep:
 
 
 def _split_container_pair(pair: _Pair) -> list[_Pair]:
-    """Split a pair of a container and another block into two pairs with None. Return any other pair unchanged."""
     one, other = pair
     if one and other and (one.node.kind in CONTAINERS) is not (other.node.kind in CONTAINERS):
         return [(one, None), (None, other)]
@@ -126,7 +124,7 @@ def _container_kinds(nodes: Iterable[Node | None]) -> set[str]:
 
 
 def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
-    """Return the old and new texts of each step, with their counts. A new text counts as the similar removed text."""
+    """Count the texts of each step. An edited text counts as old."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
         for nodes in ([step.old for step in run], [step.new for step in run])
@@ -145,8 +143,7 @@ def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
 
 
 def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[str], Counter[str]]:
-    """Return the texts that left a block, and the texts that arrived, without edits of one text into another. An edited
-    text can equal a distant text by chance, such as the next number of a series."""
+    """Return both counts without texts that were edited in place. They can equal a distant text by chance."""
     if not left or not arrived or len(left) * len(arrived) > _MAX_COMPARED:
         return left, arrived
     texts = list(arrived)
@@ -198,7 +195,7 @@ def _containers(nodes: Sequence[Node]) -> Mapping[str, list[Node]]:
 def _flatten_containers(
     nodes: Sequence[Node], is_closed: Callable[[Node], bool], path: tuple[Node, ...] = ()
 ) -> Iterator[_NodeInContainers]:
-    """Yield the blocks inside containers, at any depth. A container for which `is_closed` is True is one block."""
+    """Yield blocks and titles at any depth. Closed containers stay whole."""
     for node in nodes:
         if node.kind not in CONTAINERS or not node.children or is_closed(node):
             yield _NodeInContainers(node, path)
@@ -217,7 +214,7 @@ def _has_counterpart(node: Node, others: Sequence[Node]) -> bool:
 
 
 def _title(block: Block) -> tuple[Run, ...]:
-    """Return the title in the text or attributes of a container. Empty if there is none, or if the title is a child."""
+    """Return the title in the text or attributes of a container."""
     if block.kind == "expandable":
         return block.runs
     title = str(block.attrs.get("title") or "")
@@ -269,12 +266,8 @@ def _step(old: _NodeInContainers | None, new: _NodeInContainers | None, compare:
 def _restructured_step(
     pairs: Sequence[_Pair], compare: CompareNodes, old_containers: Mapping[int, Node] | None = None
 ) -> DiffStep:
-    """Return one step for all pairs, with steps for the new containers inside. A step without nodes is a note about the
-    steps after it.
-
-    `old_containers` has the old version of each new container, by `id()`. None if whole containers were added or
-    removed.
-    """
+    """Return one step for `pairs`, with steps for new containers inside. `old_containers` has their old versions, by
+    `id()`."""
     old = tuple(_outermost_nodes(one for one, _ in pairs))
     new = tuple(_outermost_nodes(other for _, other in pairs))
     step = DiffStep("restructured", old_nodes=old, new_nodes=new, inside=[])
@@ -362,8 +355,7 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
 
 
 def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_containers: Mapping[int, Node]) -> str:
-    """Return a note such as “unwrapped from a quote”. Empty if the block stayed in its containers, or if a container
-    was split or joined."""
+    """Return a note such as “unwrapped from a quote”. May be empty."""
     kept_ids = {id(old_containers[id(node)]) for node in new.path if id(node) in old_containers} & set(
         map(id, old.path)
     )
@@ -390,7 +382,7 @@ def collapse_container(step: DiffStep) -> None:
 
 
 def _finish_container(container: DiffStep) -> None:
-    """Complete the step of a container of both versions. Its old children are the old blocks of the steps inside."""
+    """Complete the step of a container that both versions have."""
     assert container.inside is not None, "a container must have steps inside"
     assert container.old is not None
     assert container.new is not None
@@ -424,7 +416,7 @@ def _steps_inside(open_containers: Sequence[tuple[Node, DiffStep]], whole: DiffS
 
 
 def _retitle(container: DiffStep, old: _NodeInContainers) -> None:
-    """Turn the step of a new container into a change of `old`, the heading or container from which its title comes."""
+    """Turn the step of a new container into a change of `old`."""
     assert container.new is not None, "the container must be in the new version"
     new_block, old_block = (
         container.new.block,

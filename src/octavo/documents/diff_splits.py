@@ -19,10 +19,9 @@ from octavo.documents.sequences import DiffRange, diff_ranges
 _MIN_SHARE_OF_PART = 0.5
 """Minimum share of the words of a split part that the undivided text must have."""
 _MIN_SHARE_KEPT = 0.9
-"""Minimum share of the words of the longer version that the other version has too."""
+"""Minimum share of the words of the longer version that both versions have."""
 _MIN_EQUAL_LENGTH = 25
-"""Minimum number of letters at the beginning and at the end of a text that was split in two. If these are equal, most
-words between them may differ. The same applies to two texts that were joined."""
+"""Minimum number of equal letters at both ends of a divided text."""
 _MIN_WORDS = 4
 """If one of the texts has fewer words, both versions must have exactly the same words."""
 _FIRST_WIDE_LETTER = "\u0e00"
@@ -74,8 +73,8 @@ def _words(at: int, text: Node) -> Iterator[_Word]:
 
 
 def join_split_texts(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Join the steps of texts that were split, joined or divided at other places into one restructured step. `run` has
-    only added, removed and changed steps."""
+    """Join the steps of texts that were split, joined or divided differently. `run` has only added, removed and changed
+    steps."""
     found: list[DiffStep] = []
     for has_only_text, group in groupby(run, _has_only_text):
         steps = list(group)
@@ -124,13 +123,13 @@ def _join_splits(steps: list[DiffStep], compare: CompareNodes) -> list[DiffStep]
 
 
 def _may_have_splits(steps: Sequence[DiffStep]) -> bool:
-    left: set[str] = set()
-    arrived: set[str] = set()
+    removed_words: set[str] = set()
+    added_words: set[str] = set()
     for step in steps:
         before, after = (_word_set(node.text) if node is not None else set() for node in (step.old, step.new))
-        left |= before - after
-        arrived |= after - before
-    return not left.isdisjoint(arrived)
+        removed_words |= before - after
+        added_words |= after - before
+    return not removed_words.isdisjoint(added_words)
 
 
 def _word_set(text: str) -> set[str]:
@@ -140,8 +139,7 @@ def _word_set(text: str) -> set[str]:
 
 
 def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[tuple[range, range]]:
-    """Return index ranges of old and new texts with nearly the same words, several on at least one side. They may
-    overlap. The largest share of equal words is first. Of equal shares, ranges in the middle are first."""
+    """Return ranges of texts with nearly the same words, best first."""
     shared: Counter[tuple[int, int]] = Counter()
     for each in ranges:
         for i, j in zip(range(each.i1, each.i2), range(each.j1, each.j2), strict=True) if each.equal else ():
@@ -184,7 +182,7 @@ def _have_equal_ends(old: Sequence[str], new: Sequence[str]) -> bool:
 def _with_whole_nodes(
     old: _Side, new: _Side, likely: Collection[tuple[int, int]], old_texts: range, new_texts: range
 ) -> tuple[range, range]:
-    """Return a group extended to all texts of its nodes, and to their `likely` counterparts in the other version."""
+    """Extend a group to whole nodes and to their `likely` counterparts."""
     while True:
         whole_old, whole_new = old.texts_of(old.nodes_of(old_texts)), new.texts_of(new.nodes_of(new_texts))
         pairs = [(i, j) for i, j in likely if i in whole_old or j in whole_new]
@@ -214,8 +212,7 @@ def _groups(pairs: Collection[tuple[int, int]]) -> list[tuple[range, range]]:
 def _steps_around(
     steps: Sequence[DiffStep], old: Sequence[Node], old_range: range, new: Sequence[Node], new_range: range
 ) -> tuple[list[DiffStep] | None, list[DiffStep]]:
-    """Return the steps of the blocks before two ranges, and of the blocks after them. The first value is None if a step
-    has one block before a range and the other after a range."""
+    """Return the steps before and after two ranges. None if one crosses."""
     old_places = {id(node): position for position, node in enumerate(old)}
     new_places = {id(node): position for position, node in enumerate(new)}
     before: list[DiffStep] = []
@@ -241,7 +238,7 @@ def _steps_around(
 def _old_parts(
     old: _Side, new: _Side, old_texts: range, new_texts: range, ranges: Sequence[DiffRange]
 ) -> dict[int, Node]:
-    """Return the old words of each new text as one node, by `id()` of the node of the new text."""
+    """Map `id()` of each new text to a node of old words."""
     partners = {
         i: j
         for each in ranges
@@ -268,7 +265,7 @@ def _old_parts(
 
 
 def _old_place(ranges: Sequence[DiffRange], place: int) -> int:
-    """Return the index of the old word at the place of a new word, or the number of old words at the end."""
+    """Return the index of the old word at a new word's place."""
     each = ranges[max(0, bisect_right(ranges, place, key=lambda each: each.j1) - 1)]
     return min(each.i2, each.i1 + place - each.j1) if place < each.j2 else each.i2
 

@@ -128,11 +128,8 @@ def is_same_column(pair: ColumnPair) -> bool:
 def row_pairs(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[list[Pair], dict[int, Node]]:
-    """Pair the rows of two tables in order. A moved row is in two pairs with None, one at each position. Also return
-    the other version of each moved row, by `id()`.
-
-    Rows are matched by a text that is unique in its column, or else by similarity.
-    """
+    """Pair the rows of two tables in order. Also map each moved row, by `id()`, to its other version. Moved rows are
+    paired with None."""
     old_names, new_names = _identified_rows(old, new, columns)
     before = [old_names.get(id(row), row.number) for row in old]
     after = [new_names.get(id(row), row.number) for row in new]
@@ -163,8 +160,7 @@ def row_pairs(
 def _identified_rows(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the names of the rows that both sides have, by `id()` of the old row, and by `id()` of the new row. A name
-    is the text in the first column in which at least half of the rows have a unique text."""
+    """Return the unique names of common rows, by `id()`, for each side."""
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
             continue
@@ -176,7 +172,7 @@ def _identified_rows(
 
 
 def _rows_by_unique_text(rows: Sequence[Node], column: int) -> dict[str, Node]:
-    """Return rows by their unique text in a column. Texts without letters do not count: numbers change often."""
+    """Return rows by their unique text in a column, without numbers."""
     cells = [(row.children[column].text if column < len(row.children) else "", row) for row in rows]
     counts = Counter(text for text, _ in cells)
     return {text: row for text, row in cells if counts[text] == 1 and _LETTER.search(text)}
@@ -191,14 +187,13 @@ def _named_rows_in_range(
 
 
 _MIN_SHARE_FOUND = 0.5
-"""Minimum share of the text of a row that another row must have if the rows were joined or split."""
+"""Minimum share of a row's text found in the row it was joined into or split from."""
 _MIN_JOINED_LENGTH = 10
 _MIN_CELL_SIMILARITY = 0.7
 
 
 def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[DiffStep]:
-    """Join each changed row with the removed rows after it that were merged into it, or else with the added rows after
-    it that were split from it."""
+    """Join changed rows with removed rows merged into them, or added rows split from them."""
     joined: list[DiffStep] = []
     index = 0
     while index < len(steps):
@@ -220,7 +215,7 @@ def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[Diff
 
 
 def _is_part_of_row(step: DiffStep, row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool) -> bool:
-    """Return whether the row in `step` was joined into `row` (`is_join`) or split from it."""
+    """Return whether a row was joined into `row` (`is_join`) or split from it."""
     part = step.old if is_join else step.new
     assert part is not None
     texts = [text for cell in part.children if _LETTER.search(text := _cell_text(cell))]
@@ -230,8 +225,7 @@ def _is_part_of_row(step: DiffStep, row: DiffStep, columns: Sequence[ColumnPair]
 
 
 def _joined_cells(row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
-    """Return two texts for each column: of the whole row, and of the first of the rows that were joined or split. Both
-    are empty if this first row already has the text of the whole row."""
+    """Return the texts of the whole row and first part, by column."""
     first, whole = (row.old, row.new) if is_join else (row.new, row.old)
     assert first is not None
     assert whole is not None
@@ -291,8 +285,7 @@ def _cell_text(cell: Node) -> str:
 
 
 def _find_cell(text: str, cells: Sequence[tuple[str, str]]) -> int | None:
-    """Return the index of the cell of the whole row that contains `text`, or resembles the text of the first row
-    followed by `text`. None if there is none. `cells` come from `_joined_cells`."""
+    """Return the index of the cell that contains `text`, perhaps edited."""
     best, found = 0.0, None
     for index, (cell, rest) in enumerate(cells):
         if not cell:
@@ -316,8 +309,7 @@ _MAX_TEXT_PAIRS = 20_000
 
 
 def join_converted_tables(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Join the steps of text that became a table without header, or the reverse, into one restructured step. `run` has
-    only added and removed steps."""
+    """Join text that became a table without header, or the reverse. `run` has only added and removed steps."""
     grids = [step for step in run for node in (step.old, step.new) if node is not None and node.kind in _TABLE_KINDS]
     if len(grids) != 1 or (grid := grids[0].new or grids[0].old) is None:
         return run
@@ -360,7 +352,7 @@ def join_converted_tables(run: list[DiffStep], compare: CompareNodes) -> list[Di
 
 
 def _pair_with_cells(others: Sequence[Node], grid: Node) -> dict[int, Node]:
-    """Map the `id()` of each text block to the cell with its words. Empty if too few words are equal."""
+    """Map the `id()` of each text block to a similar cell."""
     texts, cells = [text for node in others for text in text_blocks(node)], _filled_cells(grid)
     if len(texts) * len(cells) > _MAX_TEXT_PAIRS:
         return {}
@@ -383,7 +375,7 @@ def _filled_cells(grid: Node) -> list[Node]:
 
 
 def compare_texts(node: Node, pairs: dict[int, Node], compare: CompareNodes) -> DiffStep:
-    """Return the step of a new block. `pairs` has the old version of each of its texts, by `id()` of the new text."""
+    """Return the step of a new block. `pairs` has its old texts, by `id()` of the new texts."""
     if node.kind in _TEXT_KINDS and pairs[id(node)].block.runs == node.block.runs:
         return DiffStep("same", _with_cell_text(node, pairs), node)
     return compare(_with_cell_text(node, pairs), node)

@@ -21,7 +21,7 @@ _WIDE = re.compile(f"[{WIDE_LETTERS}]")
 _CLAUSE_ENDS = frozenset("，。、；：！？,.;:!?\n")
 _PUNCTUATION = re.compile(r"[\s,.;:!?，。、；：！？…]+")
 _NAMED_LINK_KINDS = frozenset({"mention", "button"})
-"""Kinds of runs that are compared as a whole. A link with the same text is also compared as a whole."""
+"""Kinds of runs that are compared as a whole."""
 _ATOMIC_MARK = "\0"
 """First character of a token that is compared as a whole."""
 _EMPHASIS = frozenset({"bold", "italic"})
@@ -60,7 +60,7 @@ def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
             continue
         removed, inserted = old_tokens[diff_range.i1 : diff_range.i2], new_tokens[diff_range.j1 : diff_range.j2]
         if _has_same_letters(removed, inserted):
-            for old_token, new_token in _split_at_same_letters(removed, inserted):
+            for old_token, new_token in _split_at_token_ends(removed, inserted):
                 builder.put_pair(old_token, new_token)
             continue
         for token in removed:
@@ -82,8 +82,8 @@ def _has_same_letters(old: Sequence[Token], new: Sequence[Token]) -> bool:
     return is_text and "".join(token.text for token in old) == "".join(token.text for token in new)
 
 
-def _split_at_same_letters(old: Sequence[Token], new: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
-    """Split the tokens of two equal texts where a token of either text ends. Yield pairs of tokens with equal texts."""
+def _split_at_token_ends(old: Sequence[Token], new: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
+    """Split two equal texts at all token ends. Yield the token pairs."""
     before, after = list(reversed(old)), list(reversed(new))
     while before:
         ends = [side.pop() for side in (before, after)]
@@ -96,7 +96,7 @@ def _split_at_same_letters(old: Sequence[Token], new: Sequence[Token]) -> Iterat
 
 
 def split_tokens(runs: Iterable[Run], names: Collection[str] = ()) -> list[Token]:
-    """Return the words of a text. An atomic run is one token, and so is a link whose text is in `names`."""
+    """Return the words of a text. Atomic runs and links with a text in `names` are one token."""
     found = []
     for run in runs:
         token_style = style(run)
@@ -112,8 +112,7 @@ def _atomic_text(run: Run) -> str:
 
 
 def slices(text: str) -> Iterator[str]:
-    """Split a text into parts of at most `SLICE_LENGTH` characters, between words if possible. A regular expression on a
-    longer text would block all threads."""
+    """Split a text into parts of at most `SLICE_LENGTH` characters. A regular expression blocks all threads."""
     start = 0
     while len(text) - start > SLICE_LENGTH:
         end = text.rfind(" ", start, start + SLICE_LENGTH) + 1 or start + SLICE_LENGTH
@@ -143,8 +142,7 @@ def _is_short(tokens: Sequence[Token]) -> bool:
 
 
 def _join_in_clauses(ranges: Sequence[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
-    """Join the changes of a clause if less than half of it is unchanged. In scripts without spaces, single characters
-    are equal by chance."""
+    """Join the changes of a clause if less than half is unchanged."""
     joined: list[DiffRange] = []
     clause: list[DiffRange] = []
     for diff_range in ranges:
@@ -250,13 +248,13 @@ def _join_tokens(tokens: Sequence[Token]) -> Run:
 _MIN_LINE_SIMILARITY = 0.5
 _MAX_LINE_LENGTH = 4000
 _MAX_LINE_PAIRS = 4000
-"""Maximum number of pairs of an old and a new line in a changed range. In a larger range, not all lines are compared."""
+"""Maximum number of line pairs that are compared in a changed range."""
 _MAX_CHARACTER_PAIRS = 20_000_000
 """Maximum number of pairs of an old and a new character in a changed range."""
 
 
 def diff_lines(old: str, new: str) -> tuple[LineChange, ...]:
-    """Compare two texts line by line. A line with other trailing white space is changed, not removed and added."""
+    """Compare two texts line by line. A line with other trailing white space counts as changed."""
     old_lines, new_lines = old.split("\n"), new.split("\n")
     found: list[LineChange] = []
     sides = ([line.rstrip() for line in side] for side in (old_lines, new_lines))
@@ -314,7 +312,7 @@ def _line_pairs(old: Sequence[str], new: Sequence[str], i: int, j: int) -> list[
 
 
 def _pair_value(old: str, new: str) -> float:
-    """Return the value of showing `new` as a change of `old`, for `best_pairs`. 0 if they are too different."""
+    """Return the value of two similar lines for `best_pairs`, else 0."""
     if not old.strip() or not new.strip() or max(len(old), len(new)) > _MAX_LINE_LENGTH:
         return 0.0
     # If only the indentation differs, it may be longer than the text. Such a line may be as short as a bracket, so its
@@ -332,7 +330,7 @@ class SourceHunk:
 
 
 def source_diff(old: str, new: str, context: int = 3) -> tuple[SourceHunk, ...]:
-    """Return the changes of a text with up to `context` unchanged lines around each. Empty if the texts are equal."""
+    """Return the changes of a text with up to `context` unchanged lines around each. Empty if equal."""
     lines = diff_lines(old, new)
     shown: set[int] = set()
     last = -1

@@ -11,20 +11,21 @@ from typing import Any, NamedTuple, TypeVar
 
 
 def text_similarity(old: str, new: str, at_least: float = 0.3, max_length: int = 1_500) -> float:
-    """Return the similarity of the first `max_length` characters of two texts, from 0 to 1. 0 if below `at_least`."""
+    """Return the similarity of two texts, from 0 to 1. 0 if below `at_least`. Only `max_length` characters are
+    compared."""
     scorer = _rapidfuzz().distance.Indel.normalized_similarity
     return float(scorer(old[:max_length], new[:max_length], score_cutoff=at_least))
 
 
 def most_similar(text: str, others: Sequence[str], at_least: float) -> int | None:
-    """Return the index of the text in `others` that is most similar to `text`. None if all are below `at_least`."""
+    """Return the index of the most similar text in `others`. None if all are below `at_least`."""
     scorer = _rapidfuzz().distance.Indel.normalized_similarity
     match = _rapidfuzz().process.extractOne(text, others, scorer=scorer, score_cutoff=at_least)
     return None if match is None else int(match[2])
 
 
 def similar_parts(text: str, others: Sequence[str], at_least: float, limit: int) -> list[tuple[float, int]]:
-    """Return pairs (similarity from 0 to 100, index) of texts with a part similar to `text`, most similar first."""
+    """Return (similarity, index) of texts with a part similar to `text`, best first. Similarities are from 0 to 100."""
     library = _rapidfuzz()
     matches = library.process.extract(
         text, others, scorer=library.fuzz.partial_ratio, score_cutoff=at_least, limit=limit
@@ -33,8 +34,8 @@ def similar_parts(text: str, others: Sequence[str], at_least: float, limit: int)
 
 
 def closest_name(text: str, others: Sequence[str], at_least: float, *, any_order: bool = False) -> str | None:
-    """Return the name in `others` that is most similar to `text`. None if all similarities are below `at_least`, from 0
-    to 100. With `any_order`, parts of names match too, and the order of words does not matter."""
+    """Return the most similar name in `others`, else None. Similarities are from 0 to 100. `any_order` ignores the
+    order of words."""
     library = _rapidfuzz()
     scorer = library.fuzz.WRatio if any_order else library.fuzz.ratio
     match = library.process.extractOne(text, others, scorer=scorer, score_cutoff=at_least)
@@ -49,8 +50,7 @@ def _rapidfuzz() -> Any:
 
 
 MAX_PAIRS = 50_000_000
-"""Maximum number of pairs of items for an exact comparison. The comparison takes one bit of memory for each pair, and
-blocks all other threads for about ten milliseconds. Larger ranges are compared by unique items, or split in halves."""
+"""Maximum number of pairs of items for an exact comparison. It blocks all threads for about ten milliseconds."""
 
 
 T = TypeVar("T", bound=Hashable)
@@ -67,11 +67,8 @@ class DiffRange(NamedTuple):
 
 
 def diff_ranges(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: bool = False) -> list[DiffRange]:
-    """Return the changes from `old` to `new` as alternating equal and different ranges that cover both sequences.
-
-    With `landmarks`, items that are unique in both sequences are matched first, as a reader would do. Otherwise as many
-    items as possible are matched.
-    """
+    """Return alternating equal and different ranges of both sequences. `landmarks` matches unique items first. Else as
+    many items as possible match."""
     found: list[DiffRange] = []
     i = j = 0
     for i1, j1, length in [*sorted(_matches(old, new, landmarks)), (len(old), len(new), 0)]:
@@ -88,7 +85,7 @@ def diff_ranges(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: 
 
 
 def unmoved_items(before: Sequence[T], after: Sequence[T]) -> set[T]:
-    """Return the largest set of items that keep their order. Each item occurs once in `before` and in `after`."""
+    """Return the largest set of items that keep their order. Both sequences have the same unique items."""
     return {
         each
         for stretch in diff_ranges(before, after, landmarks=True)
@@ -134,7 +131,7 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
 
 
 def _landmarks(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -> list[tuple[int, int]]:
-    """Return the longest series of items that are unique in both ranges and in the same order, as pairs of indexes."""
+    """Return the longest series of unique items in order, as index pairs."""
     counts_a, counts_b = Counter(a[i1:i2]), Counter(b[j1:j2])
     place = {b[j]: j for j in range(j1, j2) if counts_b[b[j]] == 1 and counts_a[b[j]] == 1}
     return _longest_increasing([(i, place[a[i]]) for i in range(i1, i2) if a[i] in place])
