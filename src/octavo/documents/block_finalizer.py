@@ -87,7 +87,7 @@ def _image_draft(run: Run, draft: DraftBlock) -> DraftBlock:
 
 
 def _take_paragraphs(draft: DraftBlock, *kinds: str) -> list[DraftBlock]:
-    """Move the text of child paragraphs and of children of `kinds` into the draft. Remove and return all others."""
+    """Move paragraphs and `kinds` into the draft. Return the other children."""
     others = []
     for child in draft.children:
         if child.kind == "paragraph" or child.kind in kinds:
@@ -147,8 +147,7 @@ def _rewrite_expandable(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _rewrite_summary(draft: DraftBlock) -> list[DraftBlock]:
-    """Return a `title` draft with the text of the summary, and the children that cannot be in a title. Outside an
-    expandable, a title becomes a paragraph."""
+    """Return a `title` draft for the summary, and its other children."""
     others = _take_paragraphs(draft, "heading")
     title = DraftBlock("title", runs=draft.runs, first_line=draft.first_line, end_line=draft.end_line)
     return [title, *others] if draft.runs else others
@@ -166,7 +165,7 @@ def _rewrite_captioned(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _rewrite_series(draft: DraftBlock) -> list[DraftBlock]:
-    """Keep only the expected children, such as `tab` in `tabs`. Move each other child into the child before it."""
+    """Put unexpected children into expected ones, such as `tab` in `tabs`."""
     member_kind = _CHILD_OF[draft.kind]
     members: list[DraftBlock] = []
     for child in draft.children:
@@ -239,7 +238,7 @@ def _join_lines(first: tuple[Run, ...], second: tuple[Run, ...]) -> tuple[Run, .
 
 
 class BlockFinalizer:
-    """Turns the drafts of a page into blocks, and assigns unique keys and anchors. Pages may be finalized in parts."""
+    """Turns the drafts of a page into blocks with unique keys and anchors."""
 
     def __init__(self) -> None:
         self.headings: list[Heading] = []
@@ -247,7 +246,7 @@ class BlockFinalizer:
         self._anchors = AnchorAssigner()
 
     def finalize(self, drafts: Iterable[DraftBlock]) -> list[Block]:
-        """Return the blocks of complete top-level drafts."""
+        """Return the blocks of top-level drafts that are complete."""
         top = _rewrite_children(DraftBlock("document", children=list(drafts)))
         return [self._finalize(draft)[0] for draft in top.children]
 
@@ -281,7 +280,7 @@ class BlockFinalizer:
 
 
 def _lines(draft: DraftBlock, blocks: tuple[Block, ...]) -> tuple[int, int]:
-    """Return the lines of a draft and its blocks. To save memory, equal lines of the first block are reused."""
+    """Return the lines of a draft and its blocks. Equal tuples are reused to save memory."""
     if not blocks:
         return draft.first_line, max(draft.end_line, draft.first_line + 1)
     first_lines, (_, last_line) = blocks[0].lines, blocks[-1].lines
@@ -297,7 +296,7 @@ def _single_line(value: Any) -> Any:
 
 
 def _digest(draft: DraftBlock, first_child: str) -> str:
-    """Return a hash for the key of a block: of the words of a leaf, or of the title and first child of a container."""
+    """Return a hash of the words, or of title and first child."""
     attrs = draft.attrs
     own_text = draft.text or plain_text(draft.runs)
     if not own_text:
@@ -319,7 +318,7 @@ def _digest(draft: DraftBlock, first_child: str) -> str:
 
 
 def _normalized_pieces(text: str) -> Iterator[str]:
-    """Yield `text` in pieces, with white space collapsed. A list of all words would take ten times the memory."""
+    """Yield `text` with white space collapsed, in pieces to save memory."""
     if len(text) <= _SLICE_LENGTH:
         yield " ".join(text.split())
         return

@@ -102,13 +102,13 @@ NO_MARKS: frozenset[str] = frozenset()
 Role = Literal["any length", "container", "opened", "series", "part", "grid", "titled"]
 """Properties of kinds of blocks, for the comparison of pages and the search for anchors.
 
-- any length: two blocks of the kind can match even if their lengths are very different
+- any length: blocks match even if their lengths are very different
 - container: blocks can move into and out of the block
-- opened: if an unchanged block has a thread, only the parts near the thread are shown
+- opened: an unchanged block shows only the parts near its threads
 - series: readers do not see the block itself, only its parts
-- part: an element of a series or grid. A moved part is found even if it is short
+- part: an element of a series or grid, which moves even if it is short
 - grid: the block consists of rows of cells
-- titled: the title of the block has an anchor, and its content is compared like a section below a heading
+- titled: the title has an anchor, like the heading of a section
 """
 ROLES: Mapping[str, tuple[Role, ...]] = {
     **dict.fromkeys(("list", "tabs", "stepper", "columns", "updates"), ("any length", "container", "opened", "series")),
@@ -141,17 +141,19 @@ class Run(NamedTuple):
 
 
 class TableColumn(NamedTuple):
-    """A column of a table or of cards. `width` is in pixels. `options` maps the option ids of a select to labels."""
+    """A column of a table or of cards."""
 
     title: tuple[Run, ...] = ()
     type: str = "text"
     align: str | None = None
     width: int | None = None
+    """Width in pixels."""
     hidden: bool = False
     role: str | None = None
     """The purpose of a hidden column of cards: target, cover or cover-dark."""
     max: int = 5
     options: Mapping[str, str] = NO_ATTRS
+    """Labels of the options of a select, by option id."""
 
 
 class Block(NamedTuple):
@@ -163,12 +165,11 @@ class Block(NamedTuple):
     runs: tuple[Run, ...] = ()
     text: str = ""
     lines: tuple[int, int] = (0, 0)
-    """The first line in the source and the line after the last one, counted from 0. (0, 1) without source."""
+    """First line in the source, counted from 0, and the line after the last. (0, 1) without source."""
     key: str = ""
-    """Id of the block on its page: the key in JSON. For Markdown, a hash of the words of a leaf, or of the title and
-    first child of a container. Repeated hashes get a suffix such as `-2`."""
+    """Unique id of the block on its page: the key in JSON, or a hash for Markdown."""
     text_line: int = 0
-    """The source line on which `text` begins, counted from 0. It may be after `lines[0]`, because of a fence or tag."""
+    """Source line of the start of `text`, counted from 0. It may be after `lines[0]`."""
 
     def plain(self) -> str:
         """Return the text of the block and its descendants, one line for each leaf."""
@@ -193,7 +194,7 @@ class Diagnostic(NamedTuple):
     line: int
     message: str
     tag: str = ""
-    """The beginning of the tag that has no partner, such as `{% hint` or `</details`. Empty for other errors."""
+    """Start of the tag without a partner, such as `{% hint`. Else empty."""
 
 
 class Heading(NamedTuple):
@@ -254,8 +255,7 @@ MAX_CONTAINER_DEPTH = 40
 
 @dataclass(slots=True, eq=False)
 class DraftBlock:
-    """An unfinished block. Kinds that are not in the table at the top of this module, such as `group`, are replaced in
-    `block_finalizer.py`."""
+    """A block under construction. Its kind may be internal, such as `group`."""
 
     kind: str
     attrs: dict[str, Any] = field(default_factory=dict)
@@ -290,7 +290,7 @@ class BlockTree:
         return self._open[-1][1]
 
     def report(self, line: int, message: str, tag: str = "") -> None:
-        """Add a diagnostic for a line of the source. `tag` is the beginning of a tag without a partner."""
+        """Add a diagnostic for a source line. `tag` is the start of an unpaired tag."""
         self.diagnostics.append(Diagnostic(max(line, 0), message, tag))
 
     def add(self, draft: DraftBlock) -> DraftBlock:
@@ -312,7 +312,7 @@ class BlockTree:
         return draft
 
     def close(self, key: str, line: int) -> bool:
-        """Close the innermost open block with `key`, and all open blocks inside it. Return False if there is none."""
+        """Close the innermost open block with `key`, and all blocks inside. Return False if there is none."""
         if self._ignored_keys and self._ignored_keys[-1] == key:
             self._ignored_keys.pop()
             return True
@@ -329,7 +329,7 @@ class BlockTree:
         return False
 
     def close_markdown(self, line: int) -> None:
-        """Close the innermost Markdown container and all open blocks in it. Does nothing if an end tag closed it."""
+        """Close the innermost Markdown container and its open blocks, if it is still open."""
         container = self._markdown.pop()
         if container is None:
             return
@@ -355,8 +355,7 @@ class BlockTree:
         return self.root
 
     def find_open_sibling(self, key: str, *parents: str) -> DraftBlock | None:
-        """Return the innermost open block with `key`, which ends because its sibling begins. None if there is none, or
-        if the sibling is nested in an open Markdown container or block of `parents` inside the block."""
+        """Return the innermost open block with `key`, else None. Markdown and `parents` inside it must be closed."""
         for open_key, draft in reversed(self._open):
             if open_key == key:
                 return draft
@@ -390,14 +389,14 @@ MAX_PAGE_LENGTH = 5_000_000
 MAX_PAGE_LINES = 200_000
 
 MAX_BLOCK_TOKENS = 60_000
-"""Maximum number of tokens in a top-level block. A larger block and the rest of the page are shown as source."""
+"""Maximum number of tokens in a top-level block. The page is shown as source from a larger block on."""
 
 MAX_LINE_VISITS = 60_000
-"""Maximum number of lines that the parser reads in a page. The rest of the page is shown as source. A line in nested
-quotes counts once for each level. The limit of a long page is a tenth of its characters."""
+"""Maximum number of lines that the parser reads in a page. Long pages have a higher limit. Nested quotes count once per
+level. The rest is shown as source."""
 
 MAX_ROW_LENGTH = 20_000
-"""Maximum number of characters of a table row in Markdown. A longer row ends its table, and is shown as source."""
+"""Maximum number of characters of a table row in Markdown. A longer row is shown as source."""
 
 MAX_MARKS = 10_000
 """Maximum number of formatting marks in a paragraph, and of `<` in a piece of HTML."""
@@ -406,13 +405,13 @@ SLICE_LENGTH = 3000
 """Number of characters parsed at a time. A longer block is parsed again with twice as many."""
 
 FENCE_ESCAPE = "\U0010f7e5"
-"""Character put before a fence in code, so that the code continues. It is removed from the parsed text."""
+"""Character before a fence in code, so that the code continues. It is removed from the parsed text."""
 
 _MARK = re.compile(r"[*_\[\]<`&$:{~\\!\n]")
 
 
 class BlockTooLarge(Exception):
-    """Raised if a block has more than `MAX_BLOCK_TOKENS` tokens, or if its page exceeds the limit of line visits."""
+    """Raised if a block has too many tokens, or its page too many line visits."""
 
 
 def max_page_tokens(length: int) -> int:
@@ -426,7 +425,7 @@ def max_table_rows(columns: int) -> int:
 
 
 def count_tokens(tokens: Iterable[Token]) -> int:
-    """Return the number of tokens of a block. Tags and HTML count several times, because reading them takes longer."""
+    """Return the number of tokens of a block. Tags and HTML count several times."""
     return sum(
         6 if token.type == "platform_tag" else 1 + 3 * token.content.count("<") if token.type == "platform_html" else 1
         for token in tokens

@@ -15,7 +15,7 @@ _ENCLOSED = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"|'[^']*+(?:''[^']*+)*+'|\[[^\]]*\
 """A quoted text or a list, and the comment after it. Inside them, `#` begins no comment."""
 _LIST_ITEM = re.compile(r"""\s*+(?:"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+')\s*+(?=,|\Z)|[^,]+""")
 _CONTINUED_LINE = re.compile(r"(?<!\\)((?:\\\\)*+)\\\n[ \t]*")
-"""A backslash at the end of a line in double quotes, which joins the line to the next one."""
+"""A backslash that joins a line in quotes to the next."""
 _MAX_LENGTH = 65_536
 """Maximum number of characters of front matter, with both lines of dashes."""
 MAX_DEPTH = 60
@@ -51,7 +51,7 @@ class FrontMatterError(ValueError):
 
 
 def split_page(source: str) -> tuple[str, int]:
-    """Return the front matter of a page, and the position where its body begins. "" and 0 if it has no front matter."""
+    """Return the front matter of a page, and the position of its body. Else "" and 0."""
     opening = _OPENING_LINE.match(source)
     closing = _CLOSING_LINE.search(source, opening.end(), _MAX_LENGTH) if opening is not None else None
     if opening is None or closing is None:
@@ -108,8 +108,7 @@ def parse(yaml: str) -> dict[str, Any]:
 
 
 def _read_scalar(first: str, lines: list[str], index: int, indent: int, depth: int) -> tuple[Any, int]:
-    """Return a value, and the index of the line after it. `first` is the first line of the value. The value is None if
-    it is empty or null."""
+    """Return a value that begins with `first`, and the next line index."""
     below, after = _lines_below(lines, index, indent)
     if first.startswith((">", "|")):
         return _fold(below) if first[0] == ">" else dedent("\n".join(below)), after
@@ -123,7 +122,7 @@ def _read_scalar(first: str, lines: list[str], index: int, indent: int, depth: i
 
 
 def _begins_entry(line: str) -> bool:
-    """Return whether a line begins a list item or a `key:` entry, even if the parser does not support the key."""
+    """Return whether a line begins a list item or a `key:` entry."""
     return _ENTRY.match(line) is not None or _ITEM_OR_PLAIN_KEY.match(line) is not None
 
 
@@ -166,8 +165,7 @@ def _parse_scalar(value: str, depth: int) -> Any:
 
 
 def _unquote_double(inner: str) -> str:
-    """Return the inner text of a string in double quotes with its escapes resolved. Unknown escapes stay as they are.
-    Two escaped surrogates, as JSON writes an emoji, become one character."""
+    """Resolve escapes in the inner text of a double-quoted string."""
 
     def replace(match: re.Match[str]) -> str:
         if digits := match[1] or match[2] or match[3]:

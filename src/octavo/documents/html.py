@@ -104,7 +104,7 @@ def find_tag_end(text: str, position: int) -> int | None:
 
 
 def find_loose_tag_end(text: str, position: int) -> int | None:
-    """Return the end of the HTML tag at `position`, even with unusual attributes. None if there is no tag."""
+    """Return the end of the HTML tag at `position`, or None. Unusual attributes are allowed."""
     match = _LOOSE_TAG.match(text, position)
     return find_tag_end(text, position) if match and match[1].lower() in _HTML_NAMES else None
 
@@ -153,16 +153,15 @@ def parse_colors(style: str) -> dict[str, str]:
 
 
 class Placeholders:
-    """Finds placeholders in angle brackets, such as `<your token>`. A placeholder is shown as text, because it has no
-    closing tag in the source and is no element of HTML."""
+    """Finds placeholders in angle brackets, such as `<your token>`. They are shown as text."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._closed: frozenset[str] | None = None
 
     def end_in_paragraph(self, text: str, position: int) -> int | None:
-        """Return the end of the placeholder at `position` in a paragraph. None if there is none. In a paragraph, some
-        HTML names are placeholders too, as in `the <script> tag`."""
+        """Return the end of the placeholder at `position`, else None. In paragraphs, `<script>` is a placeholder
+        too."""
         if (match := _BARE_TAG.match(text, position)) is not None:
             name = match[2].lower()
             other = f"<{name}" if match[1] else f"</{name}"
@@ -182,25 +181,23 @@ class Placeholders:
 
 
 class TextFinder:
-    """Finds the next occurrence of a text, ignoring case. Words match only as a whole: `</p` is not found in `</pre>`.
-    Results are remembered, so that all searches together take linear time."""
+    """Finds the next occurrence of a text. Case is ignored, and `</p` is not found in `</pre>`."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._known: dict[str, tuple[int, int]] = {}
 
     def find_after(self, text: str, position: int) -> int:
-        """Return the position of the next `text` from `position` on. The length of the source if there is none."""
+        """Return the next position of `text` from `position` on. The source length if there is none."""
         searched_from, found = self._known.get(text, (0, -1))
         if not searched_from <= position <= found:
-            match = _literal(text).search(self._source, position)
+            match = _literal_pattern(text).search(self._source, position)
             found = match.start() if match else len(self._source)
             self._known[text] = (position, found)
         return found
 
     def element_end(self, name: str, start: int) -> tuple[int, int]:
-        """Return the end of the content of an element, and the end of its closing tag. Both are the length of the
-        source if the element is not closed. Nested elements are recognized only for tables."""
+        """Return the ends of an element's content and closing tag. Both are the source length without closing tag."""
         end = self.find_after(f"</{name}", start)
         if name == "table":
             inner = start - 1
@@ -217,5 +214,5 @@ class TextFinder:
 
 
 @cache
-def _literal(text: str) -> re.Pattern[str]:
+def _literal_pattern(text: str) -> re.Pattern[str]:
     return re.compile(re.escape(text) + (r"(?![\w-])" if text[-1].isalnum() else ""), re.IGNORECASE)

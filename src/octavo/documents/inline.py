@@ -43,9 +43,9 @@ _URL_OR_EMOJI = re.compile(
     r"(?:[\w.:-]{2,300}(?=[,;]https?://)|[^\s<>\"'`\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]{2,2000}))"
     r"|:(?P<emoji>[a-z0-9+-][\w+-]{0,80}):(?::skin-tone-(?P<tone>[2-6]):)?"
 )
-"""A URL or the name of an emoji. A URL without a path ends before `,` or `;` if another URL follows."""
+"""A URL or the name of an emoji."""
 _ESCAPED_EMOJI = re.compile(r":(?=((?:[a-z0-9+-]|\\_)(?:[\w+-]|\\_){0,80}):)")
-"""Matches the first colon of an emoji name in Markdown. Group 1 is the name, in which underscores may be escaped."""
+"""First colon of an emoji name. Group 1 is the name, perhaps escaped."""
 _MIN_NAME_LENGTH, _FLAG_LENGTH = 6, 4
 _MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+")
 _INLINE_PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECASE)
@@ -115,7 +115,7 @@ class RunBuilder:
         self._write(text[position:], "text", self._link, self._attrs)
 
     def add_special(self, kind: str, text: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
-        """Add a run of another kind, such as an icon. A tag may span lines, so line breaks become spaces."""
+        """Add a run of another kind, such as an icon. Line breaks become spaces."""
         if not self._invisible_depth:
             self.runs.append(Run(safe_text(text).replace("\n", " "), self._marks, self._link, kind, attrs))
 
@@ -153,7 +153,7 @@ class RunBuilder:
         self.add_text(collapsed.lstrip() if at_start else collapsed)
 
     def read_html_tag(self, tag: HtmlTag) -> None:
-        """Open or close the element of an HTML tag, or add its image or line break. Media become links."""
+        """Open or close an HTML element, or add its image or line break. Media become links."""
         name = tag.name
         if name in _INVISIBLE_ELEMENTS:
             self._invisible_depth = max(0, self._invisible_depth + (-1 if tag.is_closing else not tag.is_self_closing))
@@ -314,9 +314,7 @@ def _add_mark(marks: frozenset[str], mark: str) -> frozenset[str]:
 
 
 def _is_part_of_list(text: str, start: int, end: int) -> bool:
-    """Return whether a text like `:name:` is part of a list such as `a:b:c`, and not an emoji: ASCII letters or digits
-    are on both sides. For a short name, one side is enough. For a flag such as `:de:`, a colon on one side is
-    enough."""
+    """Return whether `:name:` is part of a list such as `a:b:c`."""
     neighbors = (text[max(0, start - 1) : start], text[end : end + 1])
     sides = [side.isascii() and side.isalnum() for side in neighbors]
     is_flag = end - start == _FLAG_LENGTH and text[start + 1 : end - 1].isalpha()
@@ -365,8 +363,7 @@ def _button_attrs(html_attrs: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _trim_url(url: str) -> str:
-    """Return a URL found in a sentence without the punctuation that follows it. A closing parenthesis that the URL does
-    not open ends the URL."""
+    """Return a URL without the punctuation and closing parenthesis after it."""
     depth = 0
     for at, sign in enumerate(url):
         depth += (sign == "(") - (sign == ")")

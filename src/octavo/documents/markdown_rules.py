@@ -47,8 +47,7 @@ def _push_source(state: StateBlock, start: int, end: int, message: str) -> None:
 
 
 def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table. Surplus cells of a row are added to its last cell, because standard Markdown would drop them. The
-    rest of a table that is too large becomes source."""
+    """Parse a table. Surplus cells are added to the last cell. A too large rest becomes source."""
     if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH or not table(state, start, end, True):
         return False
     if silent:
@@ -117,7 +116,7 @@ def block_tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
-    """Parse an unknown tag with a `lang` argument as code. Plugins write such tags. Return False for other tags."""
+    """Parse an unknown tag with a `lang` argument as code."""
     if is_known_tag(tag.closed_name or tag.name) or not tag.arguments.get("lang"):
         return False
     found = state.env["finder"].find_after(f"end{tag.name}", tag.end)
@@ -142,8 +141,7 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
 
 
 def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
-    """Return the first line between `tag` and the position `end` that opens another tag of the same name: then `tag`
-    was not closed. -1 if there is none."""
+    """Return the next line before `end` that reopens `tag`, or -1."""
     position = tag.end
     while (position := state.src.find("{%", position, end)) >= 0:
         other = state.env["tags"].tag_at(position)
@@ -171,7 +169,7 @@ def _push_rest(state: StateBlock, position: int, line: int) -> None:
 
 
 def _fence_after_tag(state: StateBlock, position: int, line: int, end: int) -> bool:
-    """Parse a code fence that begins after a tag on the same line. Return False if there is no such fence."""
+    """Parse a code fence after a tag on the same line."""
     while state.src.startswith((" ", "\t"), position):
         position += 1
     if not state.src.startswith(("```", "~~~"), position):
@@ -190,7 +188,7 @@ def _fence_after_tag(state: StateBlock, position: int, line: int, end: int) -> b
 
 
 def fence_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse fenced code. An end tag may follow the closing fence on its line. Return False if there is no fence."""
+    """Parse fenced code. An end tag may follow the closing fence on its line."""
     if not state.src.startswith(("`", "~"), state.bMarks[start] + state.tShift[start]):
         return False
     is_code = fence(state, start, end, silent)
@@ -213,8 +211,7 @@ _USUAL_INDENT = 4
 
 
 def list_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a list. The content of an item may be indented by only four columns, even below a wide number, such as
-    `10.  Ten`. CommonMark requires five columns there."""
+    """Parse a list. Below wide numbers, such as `10.  Ten`, an indentation of four columns is enough."""
     position = state.bMarks[start] + state.tShift[start]
     if not silent and state.src[position : position + 1].isdigit() and not state.is_code_block(start):
         _indent_below_wide_numbers(state, start, end)
@@ -255,8 +252,7 @@ def _push_paragraph(state: StateBlock, content: str, line: int) -> None:
 
 
 def _is_in_formula(state: StateBlock, position: int) -> bool:
-    """Return whether a formula of the current paragraph is open at `position`. The marks above are counted only once,
-    because a paragraph may have thousands of lines."""
+    """Return whether a formula of the paragraph is open at `position`."""
     source, start, end, count = state.env.get("formula_marks", ("", 0, 0, 0))
     if source is not state.src or start != state.bMarks[state.line] or end > position:
         start = end = state.bMarks[state.line]
@@ -312,7 +308,7 @@ _BLOCK_ELEMENTS = (
     "picture|source|video|audio|svg|pre|script|style"
 )
 _WHOLE_ELEMENTS = {"table": 8000, "pre": 8000, "script": 2000, "style": 2000, "svg": 400, "figure": 60, "picture": 60}
-"""HTML elements that are read as a whole, with the maximum number of lines up to their closing tag."""
+"""Maximum number of lines of HTML elements that are read whole."""
 
 _TRAILING_TAG = re.compile(r"</(?:table|figure|picture|pre)>[ \t]{0,99}(\{%[^\n]{1,4000}%\}[ \t]*)\n?\Z", re.IGNORECASE)
 """A platform tag after the closing tag of an element, on the same line."""
@@ -321,7 +317,7 @@ _INLINE_ELEMENTS = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|button|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|map|mark|object|q|s|"
     "samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
-"""HTML elements within a line. The tag of an unknown element stands alone: the text after the tag is Markdown."""
+"""HTML elements within a line. Tags of other elements stand alone."""
 _MAX_COMMENT_LINES = 4000
 
 
@@ -405,8 +401,7 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
 def _line_after(
     state: StateBlock, text: str, position: int, first_line: int, end_line: int, max_lines: int
 ) -> int | None:
-    """Return the line below the next `text` from `position` on. For `</table`, nested tables are skipped. None if
-    `text` is not above `end_line`, or not within `max_lines` lines from `first_line` on."""
+    """Return the line after the next `text`. None if too far."""
     finder: TextFinder = state.env["finder"]
     is_table = text == "</table"
     found = finder.element_end("table", position + 1)[0] if is_table else finder.find_after(text, position)
@@ -455,7 +450,7 @@ def nan_entity_rule(state: StateInline, silent: bool) -> bool:
 
 
 def trailing_break_rule(state: StateInline, silent: bool) -> bool:
-    """Skip a backslash at the end of a text. The platform's editor leaves it there as a line break."""
+    """Skip a backslash at the end of a text. It is a line break of the platform's editor."""
     if state.src[state.pos] != "\\" or state.pos + 1 < len(state.src):
         return False
     state.pos += 1
@@ -515,8 +510,7 @@ def many_brackets_rule(state: StateInline, silent: bool) -> bool:
 
 
 def mention_in_link_rule(state: StateInline, silent: bool) -> bool:
-    """Read a link around a mention as text and a mention, without the outer link. The platform writes such links, but
-    CommonMark has no nested links and would show the outer brackets."""
+    """Read a link around a mention as its text and the mention only."""
     if not state.src.startswith("[", state.pos) or (outer := _LINKED_MENTION.match(state.src, state.pos)) is None:
         return False
     if outer.end() > state.posMax:
@@ -531,8 +525,7 @@ def mention_in_link_rule(state: StateInline, silent: bool) -> bool:
 
 
 def spaced_image_rule(state: StateInline, silent: bool) -> bool:
-    """Read an image whose path contains spaces, such as `![](Screen Shot (1).png)`. CommonMark wants `<` and `>` around
-    such a path, but old editors of the platform left them out."""
+    """Read an image whose path contains spaces, such as `![](Screen Shot (1).png)`."""
     if not state.src.startswith("![", state.pos):
         return False
     found = re.compile(SPACED_IMAGE, re.IGNORECASE).match(state.src, state.pos, state.posMax)
@@ -557,7 +550,7 @@ def inline_math_rule(state: StateInline, silent: bool) -> bool:
             return False
         start, closing = element.end(), "</span>"
     end = state.src.find(closing, start, min(state.posMax, state.pos + _MAX_INLINE_FORMULA))
-    # With a closing tag between them, the two `$$` are part of code.
+    # Two `$$` around a closing tag are part of code.
     if end <= start or "</" in state.src[start:end]:
         return False
     if not silent:
@@ -578,8 +571,8 @@ _SENTENCE_ENDS = ".:!?。：！？"
 
 
 def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanned:
-    """Correct the result of markdown-it for the marks at `start`. A Chinese, Japanese or Korean letter next to the marks
-    separates words as a space does, so `**「是」**的` is bold."""
+    """Correct the result of markdown-it next to Chinese, Japanese or Korean letters. In `**「是」**的`, the text is
+    bold."""
     end = start + scanned.length
     before = state.src[start - 1] if start else " "
     after = state.src[end] if end < state.posMax else " "
@@ -598,8 +591,7 @@ def _is_cjk_boundary(outside: str, inside: str) -> bool:
 
 
 def pair_delimiters(state: StateInline) -> None:
-    """Pair `**` and `~~` in turn, if possible: one mark opens, the next mark of the same kind closes. CommonMark leaves
-    marks as text between punctuation and a letter (`option**.**`), and closing marks after a space (`**Note: **`)."""
+    """Pair `**` and `~~` in turn, if possible. Unlike in CommonMark, `option**.**` and `**Note: **` have bold text."""
     if "**" not in state.src and "~~" not in state.src:
         return
     metas: list[dict[str, Any]] = [meta for meta in state.tokens_meta if meta and "delimiters" in meta]
@@ -612,7 +604,7 @@ _MASKED_NUMBER = re.compile(r"\d[ -]?\*{4}|\*{4}[ -]?\d")
 
 
 def drop_empty_bold(state: StateInline) -> None:
-    """Remove `****`, which editors leave after bold text was deleted. A masked number, such as `**** 4242`, is kept."""
+    """Remove `****`, which editors leave after bold text was deleted. Masked numbers such as `**** 4242` stay."""
     if "****" not in state.src or _MASKED_NUMBER.search(state.src):
         return
     stars: list[Token] = []
@@ -627,7 +619,7 @@ def drop_empty_bold(state: StateInline) -> None:
 
 
 def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
-    """Return the delimiters of each mark as a list: one delimiter for each star, and only one for `~~`."""
+    """Return the delimiters of each mark: one per star, one for `~~`."""
     runs: list[list[Delimiter]] = []
     after = 0
     for index, each in enumerate(delimiters):
@@ -670,7 +662,7 @@ def _can_close_mark(state: StateInline, previous_token: int) -> bool:
 
 
 def _text_of(token: Token) -> str:
-    """Return the text of a text token, and a space for a line break. Empty for other tokens, such as entities."""
+    """Return the text of a token. A line break is a space."""
     return (
         " "
         if token.type in ("softbreak", "hardbreak")

@@ -48,16 +48,11 @@ _MAX_HEAD_LINES = 40
 
 @dataclass(frozen=True, eq=False)
 class SourceBlock:
-    """A block of source. Its text consists of `head`, `space_before_children`, the children, `space_after_children` and
-    `tail`, in this order.
-
-    Two block objects are never equal. Compare their `key` to compare their texts.
-    """
+    """A block of source: `head`, space, children, space and `tail`. Compare `key`, not blocks."""
 
     kind: str
-    """One of `page`, `container` (tags with blocks between them, such as a hint), `list`, `item`, `table`, `row`,
-    `code`, `front` (front matter), `field` (of front matter), `line` (of code or of a field), `heading`, `paragraph`,
-    `quote`, `tag` (a tag without content) or `literal` (anything else: HTML, formulas, rules)."""
+    """`page`, `container` (a tag around blocks), `list`, `item`, `table`, `row`, `code`, `front` (front matter),
+    `field`, `line`, `heading`, `paragraph`, `quote`, `tag` (without content) or `literal` (anything else)."""
     head: str
     children: tuple[SourceBlock, ...] | None = None
     """The child blocks. None if the kind of block has no children."""
@@ -69,8 +64,7 @@ class SourceBlock:
     move: Move | None = None
     """The move, if this side moved the block here."""
     replaced_blocks: tuple[SourceBlock, ...] | None = None
-    """The blocks of this side, if the other side moved the block to another place, where these blocks are merged. Then
-    this block has the text of the base. Else None."""
+    """The blocks of this side, if they are merged where the other side moved them. Else None."""
 
     @cached_property
     def source(self) -> str:
@@ -83,8 +77,7 @@ class SourceBlock:
 
     @cached_property
     def key(self) -> str:
-        """Return the text of the block, normalized: white space and the numbers of items make no difference. The key of
-        a moved block is made from its base block, so edits do not change it."""
+        """Return the normalized text of the block. Edits do not change the key of a moved block."""
         if self.move is not None:
             return f"moved\0{self.move.base.key}"
         if self.children is None:
@@ -126,7 +119,7 @@ class SourceBlock:
 
     @cached_property
     def name(self) -> str:
-        """The kind of the block. For a container, the start of its tag (`{% hint`). For a field, its name."""
+        """The kind, the start of a container's tag (`{% hint`), or the name of a field."""
         if self.kind == "field":
             field = FIELD.match(self.head)
             return field[1] if field else ""
@@ -150,8 +143,7 @@ class Move:
     is_moved_by_both: bool = False
     """True if the other side moved the block too, to a different place."""
     added_with: SourceBlock | None = None
-    """The first of the adjacent blocks that both sides added in different places. `base` is then main's version. None
-    for a block of the base."""
+    """First of the blocks that both sides added in different places. `base` is then main's version."""
 
 
 class Versions(NamedTuple, Generic[T_co]):
@@ -171,8 +163,7 @@ class Versions(NamedTuple, Generic[T_co]):
         return self.request if self.main == self.base else self.main
 
     def preferred_by(self, keys: Versions[Any]) -> T_co:
-        """Return the version of the side whose key differs from the key of the base. If both keys or neither differ,
-        return main's version."""
+        """Return the version of the only side with a changed key. Otherwise, return main's version."""
         return self.main if keys.main == keys.preferred else self.request
 
     @property
@@ -202,8 +193,7 @@ def usual_gap(block: SourceBlock) -> str:
 
 
 def section_ranges(blocks: Blocks) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the sections among siblings: a heading with all blocks below it, the blocks before the first
-    heading, or a single row or item."""
+    """Yield the ranges of sections among siblings: a heading and its blocks, a row, or an item."""
     start = 0
     while start < len(blocks):
         end = start + 1
@@ -461,7 +451,7 @@ def _joined_lines(lines: list[str], kind: str = "line") -> tuple[SourceBlock, ..
 
 
 def _html_table(text: str) -> SourceBlock:
-    """Return an HTML table divided into rows. Undivided if it has a nested table, or text between its rows."""
+    """Return an HTML table divided into rows, undivided if it is complex."""
     body = _BODY.search(text)
     start = body.end() if body else 0
     rows = _ranges(_ROW, text, start)
@@ -484,7 +474,7 @@ def _html_table(text: str) -> SourceBlock:
 
 
 def _fence(line: str) -> re.Match[str] | None:
-    """Return a match for the fence that opens on a line: group 1 is the fence, group 2 the rest. None without fence."""
+    """Return a match for an opening fence. Group 1 is the fence."""
     found = _FENCE.match(line)
     return found if found and (found[1][0] == "~" or "`" not in found[2]) else None
 
@@ -495,8 +485,7 @@ def find_fences(lines: list[str]) -> dict[int, int]:
     for number, line in enumerate(lines):
         if (stripped := line.strip()) and stripped[0] in closers and stripped == stripped[0] * len(stripped):
             closers[stripped[0]].append((number, len(stripped)))
-    # For each closing line, the length of the longest fence from there on. It keeps the time linear for unclosed
-    # fences.
+    # The longest fence from each closing line on keeps the time linear.
     longest = {
         sign: list(accumulate((length for _, length in reversed(found)), max))[::-1] for sign, found in closers.items()
     }

@@ -172,8 +172,7 @@ def _as_source(source: str) -> Document:
 
 
 def _with_conflict_tags(body: str) -> str:
-    """Replace conflict markers by tags, so that each side is parsed into blocks. Markers inside fenced code stay. Line
-    numbers do not change."""
+    """Replace conflict markers outside code by tags, on the same lines."""
     if "<<<<<<< " not in body:
         return body
     from octavo.documents.source_blocks import find_fences  # lazy: few pages have conflict markers
@@ -196,7 +195,7 @@ _LAST_MARKER = re.compile(r">>>>>>> (.{1,200}?)[ \t\r]*$")
 
 
 class ConflictMarkers(NamedTuple):
-    """A conflict in a text: the line numbers of its three markers, counted from 0, and the names of both sides."""
+    """The lines of three conflict markers, counted from 0, and the names of both sides."""
 
     first: int
     middle: int

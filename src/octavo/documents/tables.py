@@ -155,7 +155,7 @@ class HtmlTable:
             self._rows[-1].append(self._cell)
 
     def _read_nested(self, tag: HtmlTag) -> None:
-        """Add a tag of a nested table, which the cell shows as text: a line for each row, a bar before each cell."""
+        """Add a tag of a nested table, shown as lines and bars."""
         if self._cell is None:
             return
         if tag.name not in ("tr", "td", "th"):
@@ -248,7 +248,7 @@ def _card(row: list[_Cell], columns: Sequence[TableColumn]) -> DraftBlock:
 
 
 def _target(runs: tuple[Run, ...]) -> str | None:
-    """Return the URL of the image or link in a cell, or else its text. None if the cell is empty."""
+    """Return the image URL, link or text of a cell."""
     for run in runs:
         if run.kind == "image" and run.attrs.get("src"):
             return str(run.attrs["src"])

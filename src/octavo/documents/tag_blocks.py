@@ -21,7 +21,7 @@ _BLANK = re.compile(r"[ \t\n]*+")
 _SHORT_END = re.compile(
     r"(\{%-?[ \t]*[A-Za-z][\w-]*+(?:[ \t]++[A-Za-z][\w:.-]*+=(?:\"[^\"\n%{}]*+\"|'[^'\n%{}]*+'))++)[ \t]*+\}(?=[ \t]*+(?:\n|$))"
 )
-"""A tag that wrongly ends with `}`. Otherwise, the tag would extend to the end of the next tag."""
+"""A tag that wrongly ends with `}` instead of `%}`."""
 _UNQUOTED = re.compile(r"(?:(?!-?%\})[^ \t\n])+")
 _CLOSING_QUOTES = {'"': '"\u201d', "'": "'", "\u201c": '\u201d\u201c"', "\u201d": '\u201d\u201c"'}
 _QUOTE = {opener: re.compile(f"[{closers}]") for opener, closers in _CLOSING_QUOTES.items()}
@@ -154,8 +154,7 @@ def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
 
 
 def _unclosed_value_end(source: str, start: int, limit: int) -> tuple[int, int]:
-    """Return the end of the tag, where a value without closing quote ends, and the place where the search for the quote
-    stops: the next tag or the end of the line. Both are -1 if the tag does not end on its line."""
+    """Return the ends of an unclosed value and quote search, else -1."""
     line_end = min(limit, _line_end(source, start))
     end = source.find("%}", start, line_end)
     if end < 0 or source.find("{%", start, end) >= 0:
@@ -211,7 +210,7 @@ def block_of_tag(tag: Tag) -> DraftBlock:
 
 
 def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
-    """Prepare the tree for a tag that needs a parent: close an open sibling, and open the parent if it is missing."""
+    """Prepare for a tag that needs a parent. Closes an open sibling and opens a missing parent."""
     parent = PARENTS[tag.name]
     start = f"{{% {tag.name}"
     if (sibling := tree.find_open_sibling(f"tag:{tag.name}", f"tag:{parent}")) is not None:
@@ -237,7 +236,7 @@ def _flags(tag: Tag, **names: str) -> dict[str, Any]:
 
 
 def _argument_or_word(tag: Tag, *names: str) -> str:
-    """Return the first of the arguments `names`, else the first word, as in older Markdown. Empty if there is none."""
+    """Return the first argument of `names`, else the first word."""
     return next((tag.arguments[name] for name in names if name in tag.arguments), tag.words[0] if tag.words else "")
 
 

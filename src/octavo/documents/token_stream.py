@@ -1,4 +1,4 @@
-"""Splits a page into top-level blocks of parser tokens, part by part, and finds which tags are closed."""
+"""Splits a page into top-level blocks, and finds which tags are closed."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class ClosedTags:
                 self._closed[id(closed_tag)] = closed_tag
 
     def first_open(self, position: int) -> int | None:
-        """Return the index of the first token whose tag may still get an end tag after `position`. None if none may."""
+        """Return the index of the first tag that may still close after `position`, else None."""
         candidates: list[int] = []
         for name, open_tags in self._open.items():
             if open_tags and self._last.get(name, -1) >= position:
@@ -102,12 +102,10 @@ class ClosedTags:
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
 _DEFINITION = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\](:?)")
-"""An escaped character, or a label and the colon after it. Escaped characters are matched first: searching for the end
-of a label from thousands of escaped brackets would take too long."""
+"""An escaped character, or a label and its colon. Matching escapes first keeps the time linear."""
 _DEFINITION_PREFIX = re.compile(r"(?:^|\n)[ \t>*+\-\d.)]*$")
 _LOOKBACK = 100
-"""Number of characters before a label that are searched for the start of its line. Only indentation, list markers and
-quote markers may be between them."""
+"""Maximum number of characters between a label and its line start."""
 _LABEL = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\]")
 _LINE_START = re.compile(r"\n[ \t>]*")
 
@@ -120,8 +118,7 @@ class TopLevelBlock(NamedTuple):
 
 
 class _Window:
-    """The part of the source that the parser rules see. `tag_at`, `find_after` and `element_end` search the whole
-    source, so the ends of blocks do not depend on the window. All positions are relative to the start of the window."""
+    """A part of the source for parser rules, with relative positions."""
 
     def __init__(
         self, tags: TagScanner, finder: TextFinder, start: int, length: int, source_length: int, line_visits: int
@@ -177,8 +174,7 @@ class _InlineState(StateInline):
 
 
 class _FootnoteDefinitions(dict[str, Any]):
-    """Footnote numbers by label. A definition without a number has -1, which never replaces a number when a part of the
-    source is parsed again."""
+    """Footnote numbers by label. -1, for no number, never replaces a number."""
 
     def __setitem__(self, name: str, value: Any) -> None:
         if value != -1 or name not in self:
@@ -194,7 +190,7 @@ class TokenStream:
         self._line_visits = max(MAX_LINE_VISITS, len(source) // 10)
         self.diagnostics: list[Diagnostic] = []
         self.rest = len(source)
-        """Position from which the page was too large to parse. The length of the source if everything was parsed."""
+        """Position from which the page was too large to parse, else its length."""
         self._tags, self._finder = TagScanner(source), TextFinder(source)
         self._formula_ends = [match.start() for match in _FORMULA_END.finditer(source)] if "$$" in source else []
         self._footnotes: dict[str, Any] = {"refs": _FootnoteDefinitions(), "list": {}}
@@ -273,7 +269,7 @@ class TokenStream:
     def _next_blocks(
         self, position: int, line: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
-        """Return the next blocks, each as its tokens and its end, and the position and line after the blocks."""
+        """Return blocks (tokens, end), then the next position and line."""
         size = self._slice_length
         while True:
             blank = _BLANK_LINES.search(self._source, min(len(self._source), position + size))
@@ -286,8 +282,7 @@ class TokenStream:
     def _blocks(
         self, start: int, end: int, first: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
-        """Return the complete blocks in a part of the source, each as its tokens and its end in the source. Also return
-        their total number of characters and lines."""
+        """Return complete blocks (tokens, end), and their total characters and lines."""
         source, env = self._source[start:end], self._env
         window = _Window(self._tags, self._finder, start, len(source), len(self._source), self._line_visits)
         env |= {"tags": window, "finder": window, "window": window, "formula_ends": self._formulas_from(start, end)}
@@ -339,14 +334,12 @@ class TokenStream:
         return blocks, state.bMarks[end_line_number] if blocks else 0, end_line_number
 
     def _formulas_from(self, start: int, end: int) -> list[int]:
-        """Return the positions between `start` and `end` where a formula can end, and the first such position after
-        `end`. All positions are relative to `start`."""
+        """Return the relative formula ends in a range, and the next one."""
         low, high = bisect_left(self._formula_ends, start), bisect_left(self._formula_ends, end)
         return [position - start for position in self._formula_ends[low : high + 1]]
 
     def _without_notes(self, tokens: list[Token]) -> list[Token]:
-        """Remove footnote definitions from the tokens, and store them for the end of the page. Nested definitions are
-        moved out of their parent, because the plugin does not support nesting."""
+        """Remove footnote definitions, and store them for the end of the page."""
         if not any(token.type == "footnote_reference_open" for token in tokens):
             return tokens
         remaining: list[Token] = []
@@ -377,12 +370,12 @@ def _find_definitions(source: str) -> Iterator[tuple[str, int]]:
 
 
 def _normalized_label(label: str) -> str:
-    """Return the key of a label. A line break in it becomes a space, with the white space and `>` of a block quote."""
+    """Return the key of a label, with line breaks as spaces."""
     return normalizeReference(_LINE_START.sub(" ", label))
 
 
 class _Markdown(MarkdownIt):
-    """A parser that does not change or check link URLs. Octavo checks them when the user opens a link."""
+    """A parser that does not change or check link URLs."""
 
     def normalizeLink(self, url: str) -> str:
         return url
@@ -432,8 +425,7 @@ def _join_definitions(tokens: list[Token]) -> list[Token]:
 
 
 def _append_footnotes(state: StateCore) -> None:
-    """Add the footnote definitions to the end of the page. Definitions without a reference in Markdown are included,
-    because HTML can refer to them."""
+    """Add all footnote definitions to the end of the page. HTML can refer to any."""
     footnotes = state.env["footnotes"]
     for name, number in list(footnotes["refs"].items()):
         if number < 0:

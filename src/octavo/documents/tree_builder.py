@@ -37,7 +37,7 @@ _CODE_PIECE = re.compile(r"<[^<>]*>|[^<]+|<")
 
 
 class HtmlReader:
-    """Reads a piece of HTML, and adds its blocks to `tree`. `line` is the number of its first line."""
+    """Adds the blocks of a piece of HTML to `tree`, from `line` on."""
 
     def __init__(self, tree: BlockTree, raw: str, line: int) -> None:
         self._tree, self._raw, self._finder = tree, raw, TextFinder(raw)
@@ -122,8 +122,7 @@ class HtmlReader:
         return None
 
     def _read_text_element(self, piece: HtmlToken, tag: HtmlTag) -> int | None:
-        """Read a paragraph, a heading or the title of an expandable. Return the position after the element if it was
-        read as a whole, else None. An element without an end stays open for Markdown, except a `<p>` with text."""
+        """Read a text element. Return the position after it if complete."""
         self._flush()
         name = tag.name
         key = f"html:{name}"

@@ -23,7 +23,7 @@ _OTHER_LINE_ENDS = re.compile("[\r\x85\u2028\u2029]")
 
 
 class YamlError(ValueError):
-    """An error in a YAML text. `line` and `column` are counted from 1. The column is 0 if it is unknown."""
+    """An error in a YAML text. Lines and columns start at 1, an unknown column is 0."""
 
     def __init__(self, line: int, sentence: str, column: int = 0) -> None:
         super().__init__(sentence)
@@ -95,7 +95,7 @@ def to_yaml(value: Any) -> str:
 
 
 class _ValueReader:
-    """Converts YAML nodes to values. It counts the values, because a few aliases can stand for millions of values."""
+    """Converts YAML nodes to values. Counts them, because aliases can multiply them."""
 
     def __init__(self, loader: Any) -> None:
         self._loader, self._count = loader, 0
@@ -144,17 +144,17 @@ def _yaml() -> Any:
 
 @cache
 def _core_loader(*, fast: bool = True) -> Any:
-    """Return a loader for YAML 1.2, which OpenAPI uses. `no` and `12:30` are strings, and there are no dates."""
+    """Return a loader for YAML 1.2, where `no` and `12:30` are strings."""
     yaml = _yaml()
-    safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if fast else yaml.SafeLoader
-    loader: Any = type("CoreLoader", (safe,), {"yaml_implicit_resolvers": {}})
-    plain = safe.construct_object
+    safe_loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if fast else yaml.SafeLoader
+    loader: Any = type("CoreLoader", (safe_loader,), {"yaml_implicit_resolvers": {}})
+    plain = safe_loader.construct_object
 
     def construct_object(loader_self: Any, node: Any, deep: bool = False) -> Any:
         try:
             return plain(loader_self, node, deep)
         except (AttributeError, LookupError, TypeError, ValueError, OverflowError):
-            # PyYAML raises many kinds of errors for a value that does not match its tag. `!!bool x` is a KeyError.
+            # A value that does not match its tag raises many kinds of errors.
             kind = str(node.tag).rpartition(":")[2]
             raise yaml.constructor.ConstructorError(
                 None, None, f"this is not a valid {kind}", node.start_mark
@@ -224,7 +224,7 @@ _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\xa1-\u2027\u202a-\ud7ff\ue000-\ufefe\
 
 
 def write_entry(key: str, value: Any, indent: str = "") -> Iterator[str]:
-    """Yield the lines of an entry of a mapping. The value is a string, number, boolean, list or mapping."""
+    """Yield the lines of an entry of a mapping. `value` may be a scalar, list or mapping."""
     scalar = write_scalar(key)
     # The reader of front matter takes other names only in quotes.
     is_unquoted = scalar == key and not _PLAIN_NAME.fullmatch(key)
@@ -258,7 +258,7 @@ def _write_item(item: Any, indent: str) -> Iterator[str]:
 
 
 def write_scalar(value: Any) -> str:
-    """Return a string, number, boolean, None, or an empty list or mapping on one line."""
+    """Return a value as YAML on one line. Lists and mappings must be empty."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, float) and value.is_integer():
@@ -282,8 +282,7 @@ def _escape(char: str) -> str:
 
 
 def _block(value: str, indent: int) -> list[str] | None:
-    """Return a long or multi-line string as a YAML block: its indicator (`|-` or `>-`), then its lines. None if the
-    string must be on one line."""
+    """Return a string as lines of a YAML block, or else None."""
     lines = value.split("\n")
     if _UNPRINTABLE.search(value) or not value or any(line != line.strip() for line in lines):
         return None
