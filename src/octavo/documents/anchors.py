@@ -17,8 +17,7 @@ _PUNCTUATION = re.compile(r"['’‘\"“”`*(){}\[\]<>!?,:;=+#@$%^~|\\…]+")
 _SEPARATORS = re.compile(r"[^\w.]+")
 _LATIN_MARK = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
 _LETTERS = PLAIN_LETTERS | str.maketrans({"ß": "ss", "ð": "d", "þ": "th", "ı": "i"})
-"""The ASCII letters that replace other lower-case letters in anchors, such as `ss` for `ß`. Letters that are an ASCII
-letter with an accent are not included."""
+"""ASCII replacements of letters in anchors, such as `ss` for `ß`."""
 _UMLAUT = re.compile("(?<=[aou])e")
 _WORDS = re.compile(r"[^\W_]+")
 _MAX_TITLE = 1_000
@@ -42,8 +41,7 @@ def anchor_of_title(title: str) -> str:
 
 
 def is_anchor_of(title: str, anchor: str) -> bool:
-    """Return whether `anchor` can belong to a heading with `title`. A suffix such as `-2` is ignored, because several
-    headings may have the same title."""
+    """Return whether `anchor` can belong to a heading with `title`. A suffix such as `-2` is ignored."""
     own_anchor = anchor_of_title(" ".join(title.split())) or "section"
     return any(match_anchor(each, [own_anchor]) is not None for each in (anchor, _NUMBER_SUFFIX.sub("", anchor)))
 
@@ -68,9 +66,7 @@ class AnchorAssigner:
 
 
 def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
-    """Return the anchor that a link to `wanted` leads to. None if no anchor matches. An equal anchor is best, then one
-    that is equal without punctuation, case and accents, then also without words for `&`, `<` and `>`, then also without
-    the `e` of `ae`, `oe` and `ue`."""
+    """Return the anchor that a link to `wanted` leads to, else None. Case and accents may differ."""
     candidates = list(anchors)
     if wanted in candidates:
         return wanted
@@ -84,8 +80,7 @@ def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
 
 
 def anchored_blocks(document: Document) -> dict[str, Block]:
-    """Return the block that each anchor of a page leads to. If several blocks have the same anchor, a heading comes
-    first, then a block with a title, then an HTML element with an id."""
+    """Return the block of each anchor of a page. Headings come first for equal anchors."""
     found: dict[str, Block] = {}
     for heading in document.headings:
         found.setdefault(heading.anchor, heading.block)
@@ -105,7 +100,7 @@ class PageAnchors(NamedTuple):
 
     names: tuple[str, ...]
     are_complete: bool
-    """False if an API specification, or a part that is shown as source, may have more anchors."""
+    """False if other anchors may exist, as in an API specification."""
 
 
 def page_anchors(document: Document) -> PageAnchors:
@@ -115,8 +110,7 @@ def page_anchors(document: Document) -> PageAnchors:
 
 
 def is_missing(anchor: str, parts: Iterable[PageAnchors]) -> bool:
-    """Return whether a link to `anchor` leads nowhere. False if that is uncertain. `parts` are the anchors of the page
-    and of the reusable content in it."""
+    """Return whether a link to `anchor` certainly leads nowhere. `parts` includes the reusable content in the page."""
     if not anchor or anchor.startswith(_OTHER_FRAGMENTS):
         return False
     parts = list(parts)
@@ -125,7 +119,7 @@ def is_missing(anchor: str, parts: Iterable[PageAnchors]) -> bool:
 
 
 def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
-    """Yield the id of each HTML element outside code, with the block at its line or the next block."""
+    """Yield each HTML id outside code, with the block it leads to."""
     matches = list(_HTML_ID.finditer(document.source))
     if not matches:
         return

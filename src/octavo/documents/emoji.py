@@ -58,7 +58,7 @@ def from_code(code: str) -> str | None:
 
 
 def to_emoji(code: str | None) -> str:
-    """Return the emoji for a code of the API, such as `👍` for `1f44d`. Other texts stay as they are. Empty for None."""
+    """Return the emoji for an API code, such as `👍` for `1f44d`. Other texts stay unchanged."""
     return from_code(code) or code if code else ""
 
 
@@ -71,7 +71,7 @@ def from_name(name: str) -> str | None:
 
 
 def from_editor_name(name: str) -> str | None:
-    """Return the emoji with a name or common alias from the platform's editor. None if the editor has no such name."""
+    """Return the emoji with a name or common alias from the platform's editor, else None."""
     code = _code_of(name.replace("-", "_"), _common_code)
     return _to_character(code) if code else None
 
@@ -102,8 +102,7 @@ def api_code(character: str) -> str:
 
 
 def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
-    """Return the emoji whose names contain `text`, or only the emoji that `text` is. Exact names are first, then names
-    that begin with the text, then names with a word that begins with it. The first call takes about 100 ms."""
+    """Return the emoji whose names contain `text`, best first. The first call takes about 100 ms."""
     text = text.strip().strip(":")
     if (named := _known_characters().get(_without_style(text))) is not None:
         return [named]
@@ -139,7 +138,7 @@ def _without_style(character: str) -> str:
 
 
 def _code_of(name: str, find: Callable[[str], str | None]) -> str | None:
-    """Return the code points that `find` has for a name or its usual name in `_ALIASES`. None if there are none."""
+    """Return the code points of a name or of its usual name."""
     found = find(name)
     for pattern, other in _ALIASES:
         if found is None and re.fullmatch(pattern, name):
@@ -158,13 +157,12 @@ def _composed_code(name: str) -> str | None:
 
 
 def _is_drawn_as_text(character: str) -> bool:
-    """Return whether a character is shown as a picture only with a variation selector. False for characters that this
-    version of Python does not know."""
+    """Return whether a character is a picture only with a variation selector."""
     return east_asian_width(character) != "W" and category(character) != "Cn"
 
 
 _FILE = Path(__file__).with_name("emoji_names.txt")
-"""A file with the names of emoji and their code points, in a section for each source. `tests/emoji_table.py` writes the file."""
+"""A file with names and code points of emoji, from `tests/emoji_table.py`."""
 
 
 @cache
@@ -173,10 +171,7 @@ def _common_names() -> str:
 
 
 def _common_code(name: str) -> str | None:
-    """Return the code points for a name of the platform's editor, or for a common alias. None for other names.
-
-    The lines are not parsed, because a dict of them takes 1.5 MiB and 4 ms when the app starts.
-    """
+    """Return the code points for an editor name or common alias. Parsing the lines would take 1.5 MiB."""
     _, found, rest = _common_names().partition(f"\n{name} ")
     return rest.partition("\n")[0] if found else None
 

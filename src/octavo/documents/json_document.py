@@ -30,7 +30,7 @@ _EXPANDED = ("hidden", "partial", "full")
 
 
 def read_document(document: Any) -> Document:
-    """Return the page for a JSON document. Raises no error for invalid documents: it reads as much as possible."""
+    """Return the page for a JSON document. Reads invalid documents as far as possible."""
     reader, finalizer = _JsonReader(), BlockFinalizer()
     drafts = reader.blocks(as_object(document).get("nodes"), 0)
     blocks = finalizer.finalize([*drafts, *reader.footnotes()])
@@ -39,8 +39,7 @@ def read_document(document: Any) -> Document:
 
 
 class _Node:
-    """A JSON block that is being read. Each `take_` method removes its result from the node, so `remaining_blocks`
-    returns the rest."""
+    """A JSON block. `take_` methods remove their result from `remaining_blocks`."""
 
     def __init__(self, raw: dict[str, Any], depth: int, reader: _JsonReader) -> None:
         self.raw, self.depth = raw, depth
@@ -63,7 +62,7 @@ class _Node:
         return fragments
 
     def inline(self, nodes: list[dict[str, Any]]) -> DraftBlock:
-        """Return a paragraph with the text of a title or caption. `nodes` are inline nodes, or blocks around them."""
+        """Return a paragraph for a title or caption. `nodes` are inline nodes or blocks."""
         if any(node.get("object") == "block" for node in nodes):
             nodes = [inner for node in nodes for inner in nodes_in(node.get("nodes")) or [node]]
         return DraftBlock("paragraph", runs=self.reader.inline.runs(nodes))
@@ -78,7 +77,7 @@ class _Node:
         return [_Node(raw, self.depth + 1, self.reader) for raw in self.take_nodes()]
 
     def with_key(self, draft: DraftBlock) -> DraftBlock:
-        """Give a draft the key of this node, mark its text as free of Markdown syntax, and return it."""
+        """Mark the draft as plain text with this node's key. Return the draft."""
         draft.key, draft.is_plain_text = as_text(self.raw.get("key")), True
         return draft
 
@@ -282,7 +281,7 @@ def _container_reader(kind: str, *texts: str, flags: tuple[str, ...] = ()) -> Ca
 
 
 def _series_reader(kind: str, child: str, read: Callable[[_Node], DraftBlock]) -> Callable[[_Node], DraftBlock]:
-    """Return a reader for blocks such as tabs, whose children have the JSON type `child`. `read` reads one child."""
+    """Return a reader for blocks such as tabs. `read` reads one child."""
 
     def read_series(node: _Node) -> DraftBlock:
         draft = DraftBlock(kind, node.flags(full_width="fullWidth"))

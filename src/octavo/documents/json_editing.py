@@ -42,10 +42,8 @@ def _without_escapes(text: str) -> str:
 
 
 def apply_markdown_edit(document: Any, text: str) -> dict[str, Any] | None:
-    """Return the JSON document for `text`, the edited Markdown of `document`. None if `text` is empty.
-
-    Blocks that were not edited are copied from `document` with all their fields.
-    """
+    """Return the JSON document for `text`, the edited Markdown of `document`. None if empty. Unedited blocks keep all
+    fields."""
     if not text.strip():
         return None
     edited, before = to_json_document(text), _blocks(document)
@@ -121,7 +119,7 @@ def _marked_words(node: dict[str, Any], *, is_code: bool) -> list[Any]:
 
 
 def _autolink_text(meaning: dict[str, Any]) -> tuple[str, list[str]] | None:
-    """Return the words and marks of a link whose text is its URL, which is plain text in Markdown. Else None."""
+    """Return words and marks of a link whose text is its URL."""
     ref, nodes = as_object(as_object(meaning.get("data")).get("ref")), meaning.get("nodes")
     if meaning.get("type") != "link" or set(ref) != {"kind", "url"} or not nodes or len(nodes) != 1:
         return None

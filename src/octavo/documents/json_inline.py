@@ -85,7 +85,7 @@ def texts_in(node: Any) -> Iterator[str]:
 
 
 def reference_url(ref: Any) -> str:
-    """Return the URL for a JSON reference, in the form that Markdown uses. Empty if the reference has no target."""
+    """Return the URL for a JSON reference, as in Markdown. Empty if there is no target."""
     if isinstance(ref, str):
         return clean_url(ref) or ""
     if not isinstance(ref, dict):

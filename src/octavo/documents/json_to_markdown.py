@@ -31,8 +31,7 @@ _TABLE = {
 }
 _COVERS = {"target": "data-card-target", "cover": "data-card-cover", "cover-dark": "data-card-cover-dark"}
 _LINE_FEED = "\x00"
-"""Stands for a line break in the value of a tag until the whole page is written. A real line break would get the prefix
-of a list item or quote."""
+"""Line break in a tag value until the page is written. A line feed would get a prefix."""
 _TIGHT = frozenset({"list", "code", "quote"})
 """Kinds of blocks that can follow a paragraph in a list item without an empty line."""
 
@@ -70,8 +69,7 @@ def _children(block: Block) -> str:
 
 
 def _tagged(tag: str, block: Block, /, inside: str | None = None, *, closes: bool = True, **arguments: Any) -> str:
-    """Return a platform tag around the content of a block, without arguments that are None. If not `closes`, a tag
-    without content has no end tag."""
+    """Return a platform tag around a block. `closes` also ends empty tags."""
     head = "".join(f' {key}="{_value(value)}"' for key, value in arguments.items() if value is not None)
     content = _children(block) if inside is None else inside
     opening = f"{{% {tag}{head} %}}"
@@ -184,7 +182,7 @@ def _code_span(text: str) -> str:
 def _with_marks(
     run: Run, markdown: str, text_before: str, text_after: str, excluded: frozenset[str] = frozenset()
 ) -> str:
-    """Return the Markdown of a run inside its marks. White space at either end is put outside the marks."""
+    """Return the Markdown of a run inside its marks, white space outside."""
     marks = run.marks - excluded
     if not marks and not (run.kind == "text" and run.attrs):
         return markdown
@@ -284,8 +282,7 @@ def _picture(attrs: Mapping[str, Any], alt: str) -> str:
 
 
 def _list(block: Block, variant_number: int) -> str:
-    """Return the Markdown of a list. Adjacent lists need different signs, such as `-` and `*`, to stay separate:
-    `variant_number` is 0 or 1."""
+    """Return the Markdown of a list. Adjacent lists differ in `variant_number`, 0 or 1."""
     attrs, is_tight = block.attrs, block.attrs.get("tight", True)
     start = int(attrs.get("start", 1))
     items = []

@@ -43,7 +43,7 @@ _RESOURCE_NAMES = {
     "reusable-content": "reusable content",
 }
 INDEX_NAME = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
-"""The end of the path of an index page, without suffix. An index page is the page of its folder."""
+"""End of the path of an index page, without suffix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +54,19 @@ class SpaceIndex:
     """Page ids by path, such as `guides/setup`."""
     page_ids: Collection[str] = frozenset()
     files: Mapping[str, str] | None = field(default_factory=lambda: _EMPTY)
-    """File ids by name, path and id. None if the files are unknown, so that no file counts as missing."""
+    """File ids by name, path and id. None if the files are unknown."""
     space: str | None = None
     origins: Collection[str] = ()
     """Origins of the platform's app in addition to `APP_HOSTS`, such as `https://docs.example`."""
     _ids_by_folded_name: dict[str, Mapping[str, str]] = field(default_factory=dict, compare=False, repr=False)
-    """Ids by folded path or name, for `pages` and for `files`. Filled at the first lookup without an exact match."""
+    """Ids by folded path or name. Filled at the first inexact lookup."""
 
     def page_id(self, path: str) -> str | None:
-        """Return the id of the page at `path`, ignoring case if no path is equal. None if there is no such page."""
+        """Return the id of the page at `path`, else None. Case may differ."""
         return self.pages.get(path) or self._find_folded("pages", self.pages, path)
 
     def file_id(self, name: str) -> str | None:
-        """Return the id of the file with a name, path or id, ignoring case if none is equal. None if there is none."""
+        """Return the id of the file with a name, path or id, else None. Case may differ."""
         files = self.files or _EMPTY
         return files.get(name) or self._find_folded("files", files, name)
 
@@ -86,17 +86,18 @@ class PageLink:
 
 @dataclass(frozen=True, slots=True)
 class AnchorLink:
-    """A link to a heading of the same page. An empty anchor leads to the top of the page."""
+    """A link to a heading on the same page. An empty `anchor` is the top."""
 
     anchor: str
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceLink:
-    """A link to a page of another space, by path or id. If `page` is None, it leads to the home page of the space."""
+    """A link to a page of another space."""
 
     space: str
     page: str | None = None
+    """Path or id of the page. None for the home page of the space."""
     anchor: str | None = None
 
 
@@ -110,12 +111,13 @@ class ChangeRequestLink:
 
 @dataclass(frozen=True, slots=True)
 class FileLink:
-    """A link to a file of the same space. `file` is its id, and `name` its name in the link. If the files are unknown,
-    `file` may be empty and `path` is the path in the space."""
+    """A link to a file of the same space."""
 
     file: str
+    """Id of the file. May be empty if the files are unknown."""
     name: str
     path: str = ""
+    """Path in the space, if `file` is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,16 +151,16 @@ class UserLink:
 
 @dataclass(frozen=True, slots=True)
 class UrlLink:
-    """A link to a URL outside the platform. `url` begins with http:, https: or mailto:, and its host is ASCII."""
+    """A link outside the platform. `url` begins with http:, https: or mailto:. Its host is ASCII."""
 
     url: str
     host: str
-    """The host, or the e-mail address. It is shown next to the link text, because the text may name another host."""
+    """Host or e-mail address, shown next to the link text. The text may name another host."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockedLink:
-    """A link that is never opened: its scheme is not allowed, or its URL is written to hide its host."""
+    """A link that is never opened. Its scheme is not allowed, or its URL hides its host."""
 
     href: str
     reason: str
@@ -173,7 +175,7 @@ class BrokenLink:
     is_outside_tree: bool = False
     """True if the link leads out of the page tree, so the target may exist elsewhere."""
     path: str = ""
-    """Path of the missing page or file from the root. Empty if the link does not have a path."""
+    """Path of the missing page or file. Empty if the link has no path."""
 
 
 Target = (
@@ -193,8 +195,7 @@ Target = (
 
 
 def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str, str]:
-    """Return the ids of `pages` (id, path, path of the file) by every path that a link can use. If two pages share a
-    path, the first counts. `api/README.md` is also found at `api/`, and at `api` if no other page has that path."""
+    """Return page ids by every path that a link can use. `pages` are (id, path, file path)."""
     ids: dict[str, str] = {}
     folders: dict[str, str] = {}
     for page, *paths in pages:
@@ -215,9 +216,7 @@ def space_index(
     space: str,
     origins: Collection[str] = (),
 ) -> SpaceIndex:
-    """Return the index of the space with the id `space`. `pages` is as in `ids_by_path`. `files` has ids, Git paths and
-    names. If two files share a name, the first counts. A file with a Git path outside the assets folder is not found by
-    its name."""
+    """Return the index of the space `space`. `pages` is as in `ids_by_path`. `files` are (id, Git path, name)."""
     names: dict[str, str] = {}
     for file, path, name in files:
         for each in (file, path, name if path is None or ASSETS in path else None):
@@ -227,11 +226,7 @@ def space_index(
 
 
 def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
-    """Return the target of the link `href` on a page.
-
-    `page_path` is the path of the page's file. Without a file, it is the path in the page tree, with a slash at the end
-    if the page has subpages.
-    """
+    """Return the target of the link `href` on a page. `page_path` has the form of `page_trees.link_base`."""
     href = _normalize(href)
     if not href:
         return BrokenLink(href, "The link has no destination.")
@@ -382,7 +377,7 @@ def _resolve_relative(href: str, path: str, anchor: str | None, page_path: str, 
 
 
 def _missing_page(href: str, path: str, full_path: str, targets: SpaceIndex) -> Target:
-    """Return the target for a path that no page has: perhaps a file if the files are unknown, else a broken link."""
+    """Return a link to a possible file, or else a broken link."""
     name = posixpath.basename(path)
     suffix = posixpath.splitext(name)[1]
     may_be_file = _SUFFIX.fullmatch(suffix) is not None and suffix != ".md"
@@ -411,8 +406,7 @@ def _folders(page_path: str) -> list[str]:
 
 
 def _page_id(path: str, targets: SpaceIndex) -> str | None:
-    """Return the id of the page at `path`. None if there is no such page. `api/` leads to the index page of the folder,
-    even if another page has the path `api`."""
+    """Return the id of the page or index page at `path`."""
     stem = path.strip("/").removesuffix(".md")
     folder = INDEX_NAME.sub("", stem)
     found = targets.page_id(path) or targets.page_id(stem) or targets.page_id(folder)
@@ -469,7 +463,7 @@ def punycode_warning(host: str) -> str:
 
 
 UrlUse = Literal["link", "image", "file"]
-"""Use of a URL on a page: a link to follow, an image to show, or a file to download."""
+"""Use of a URL: a link to follow, image to show, or file to download."""
 
 _URL_ATTRIBUTES: Mapping[str, tuple[tuple[str, UrlUse], ...]] = {
     "image": (("src", "image"), ("dark", "image"), ("link", "link")),
@@ -484,7 +478,7 @@ _URL_ATTRIBUTES: Mapping[str, tuple[tuple[str, UrlUse], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class PageReference:
-    """A URL on a page, or the name of reusable content or of an OpenAPI specification that the page includes."""
+    """A URL, reusable content or an OpenAPI specification to which a page refers."""
 
     target: str
     block: str
@@ -497,7 +491,7 @@ class PageReference:
 
 
 def references_in(document: Document) -> Iterator[PageReference]:
-    """Yield the references on a page in source order. References that occur twice in a block are yielded once."""
+    """Yield the references on a page in source order, once for each block."""
     for block in document.walk():
         if block.kind == "include" and block.attrs.get("target"):
             yield PageReference(block.attrs["target"], block.key, "include", lines=block.lines)

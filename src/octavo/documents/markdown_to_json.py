@@ -39,12 +39,11 @@ _EQUAL_TYPES = (
     " side footnotes footnote unknown"
 )
 _NODE_TYPES = {kind: kind for kind in _EQUAL_TYPES.split()} | {"quote": "blockquote", "step": "stepper-step"}
-"""JSON types of blocks that have only attributes and children. Other programs show only the text of a type that the
-platform does not have."""
+"""JSON types of blocks that have only attributes and children."""
 
 
 def content_body(markdown: str, format: Format | None) -> Json:
-    """Return the body of a response with the content of a page, as a JSON document or as Markdown."""
+    """Return the body of a response with a page's content, as JSON or Markdown."""
     return {"document": to_json_document(markdown)} if format == "document" else {"markdown": markdown}
 
 
@@ -55,7 +54,7 @@ def to_json_document(markdown: str) -> Json:
 
 
 class _Writer:
-    """Writes one page as JSON. The body of a footnote is written as an annotation at its first reference."""
+    """Writes one page as JSON, with footnotes at their first reference."""
 
     def __init__(self) -> None:
         self._notes: dict[str, Block] = {}
@@ -138,7 +137,7 @@ class _Writer:
                 return self._node(_NODE_TYPES[kind], block, _json_attrs(attrs), is_void=kind == "divider")
 
     def _node(self, name: str, block: Block, data: Json, *, is_void: bool = False) -> Json:
-        """Return a node with the children of a block. With `is_void`, a node without children is a void node."""
+        """Return a node with a block's children. `is_void` applies without children."""
         if is_void and not block.children:
             return _void(name, block.key, _without_none(data))
         return _node(name, block.key, _without_none(data), self._blocks(block.children))
@@ -225,7 +224,7 @@ class _Writer:
         return self._node_with_caption("swagger" if is_swagger else f"openapi-{variant}", block, data)
 
     def _table(self, block: Block) -> Json:
-        """Return a table node. A cell is a value of its column's type, or else a fragment named by row and column."""
+        """Return a table node. Its cells are values or names of fragments."""
         attrs, is_cards = block.attrs, block.kind == "cards"
         columns: Sequence[TableColumn] = attrs.get("columns", ())
         fragments: list[Json] = []
@@ -362,7 +361,7 @@ def _json_attrs(attrs: Mapping[str, Any], *excluded: str) -> Json:
 
 
 def _typed_value(cell: Block, column: TableColumn) -> Any:
-    """Return the value of a cell with the type of its column. None if the cell must be stored as a fragment."""
+    """Return the typed value of a cell. None if it needs a fragment."""
     text = plain_text(cell.runs)
     if isinstance(value := cell.attrs.get("value"), bool):
         return value if text.strip().lower() == str(value).lower() else None
@@ -388,7 +387,7 @@ def _optional_reference(url: str | None) -> Json | None:
 
 
 def link_reference(url: str) -> Json:
-    """Return the JSON reference for a URL: to a page or file by id, an anchor, reusable content, or the URL itself."""
+    """Return the JSON reference for a URL, with ids if possible."""
     target, _, anchor = url.partition("#")
     for prefix, kind in (("/pages/", "page"), ("/files/", "file")):
         if url.endswith("#"):

@@ -90,7 +90,7 @@ class Specification:
         return " ".join(part for part in (as_line(info.get("title")), as_line(info.get("version"))) if part)
 
     def operation(self, method: str, path: str) -> Operation | None:
-        """Return the operation for a method and a path. Names of path parameters may differ. None if there is none."""
+        """Return the operation for a method and path, else None. Names of path parameters may differ."""
         paths = as_object(self.spec.get("paths"))
         found = paths.get(path)
         if not isinstance(found, dict):
@@ -356,7 +356,7 @@ def _parse(text: str) -> Any:
 
 
 class _JsonConverter:
-    """Converts YAML values to JSON. Dates and keys become strings. Each reference to a value counts for the limit."""
+    """Converts YAML values to JSON, up to `MAX_VALUES` values."""
 
     def __init__(self) -> None:
         self._count = 0

@@ -32,13 +32,14 @@ _COMPOSITE_KEYS = frozenset({"$ref", "properties", "oneOf", "anyOf", "allOf", "i
 
 @dataclass(frozen=True, slots=True)
 class SchemaField:
-    """A body, a parameter or a property. `note` describes its constraints, such as `one of a, b` or `at least 1`."""
+    """A body, a parameter or a property."""
 
     name: str
     type: str
     required: bool = False
     description: str = ""
     note: str = ""
+    """Constraints, such as `one of a, b` or `at least 1`."""
     deprecated: bool = False
     children: tuple[SchemaField, ...] = ()
     cut_off_reason: str = ""
@@ -54,8 +55,8 @@ class ReferenceResolver:
     spec: Mapping[str, Any]
 
     def resolve(self, value: Any) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-        """Return the target of the references in a value, and the names of the references. The target is empty if it is
-        missing, or if the references are circular or too many."""
+        """Return the target of the references in a value, and their names. The target is empty if missing or
+        circular."""
         names: list[str] = []
         while isinstance(value, dict) and isinstance(name := value.get("$ref"), str):
             if name in names or len(names) > _MAX_REFERENCES:
@@ -96,8 +97,7 @@ class SchemaReader:
     def read_field(
         self, name: str, schema: Any, required: bool, seen: tuple[str, ...] = (), depth: int = 0
     ) -> SchemaField:
-        """Return the field for a schema, with its nested fields. If some are left out, `cut_off_reason` says why.
-        References in `seen`, which are above the schema, are not followed again."""
+        """Return the field for a schema, with nested fields. References in `seen` are not followed again."""
         self.field_count += 1
         if isinstance(schema, bool):
             return SchemaField(name, "any" if schema else "nothing", required)

@@ -68,7 +68,7 @@ _UNHIDE = {_PRIVATE_USE + code: code for code in range(0x21, 0x7F)}
 
 
 def document_id(page: Json) -> str | None:
-    """Return an id that identifies the text of a page or of reusable content. None if the text is empty."""
+    """Return an id of the text of a page or reusable content. None for empty text."""
     if page.get("document"):
         return str(page["document"])
     return page["text"][:20] if page.get("text") else None
@@ -89,7 +89,7 @@ def find_page(pages: Pages, page_id: str) -> Json | None:
 
 
 def find_by_path(pages: Pages, path: str) -> Json | None:
-    """Return the document or group at `path`. The slug of the home page leads to it too. None if there is none."""
+    """Return the document or group at `path`, else None. The home page is also at its slug."""
     wanted = path.strip("/")
     for page in walk(pages):
         if page.get("path") == wanted:
@@ -99,12 +99,12 @@ def find_by_path(pages: Pages, path: str) -> Json | None:
 
 
 def source_path(page: Json) -> str:
-    """Return the path to which links on a page are relative: the path of its Git file, or else its path."""
+    """Return the path to which links on a page are relative."""
     return str((page.get("git") or {}).get("path") or page.get("path") or "")
 
 
 def link_base(page: Json) -> str:
-    """Return the argument `page_path` of `links.resolve` for a page. It ends with a slash if the page has children."""
+    """Return the path of a page's Git file. Else its own path, with a slash if it has children."""
     is_folder = bool(page.get("pages")) and not (page.get("git") or {}).get("path")
     return f"{source_path(page)}/" if is_folder else source_path(page)
 
@@ -129,7 +129,7 @@ def home_page(pages: Pages) -> Json | None:
 
 
 def path_to(pages: Pages, page_id: str) -> Pages:
-    """Return the pages from the root to the page with an id. Empty if there is no such page."""
+    """Return the pages from the root to a page. Empty if there is no such page."""
     above = parent_ids(pages)
     if page_id not in above:
         return []
@@ -153,7 +153,7 @@ def parent_ids(pages: Pages) -> dict[str, str | None]:
 
 
 def position_of(pages: Pages, page_id: str) -> tuple[str | None, int]:
-    """Return the id of the parent of a page (None at the root), and the index of the page among its siblings."""
+    """Return the parent id of a page, and its index among siblings. None stands for the root."""
     above = parent_ids(pages)[page_id]
     siblings = next(page["pages"] for page in walk(pages) if page["id"] == above) if above else pages
     return above, [page["id"] for page in siblings].index(page_id)
@@ -179,8 +179,7 @@ def replace_page(pages: Pages, page: Json) -> Pages:
 
 
 def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | None) -> Pages:
-    """Return the tree with `page` inserted below the page `parent_id`, at `index` among its subpages. A `parent_id` of
-    None is the top level, and an `index` of None the last position."""
+    """Return the tree with `page` at `index` below `parent_id`. None is the top level or last position."""
     if parent_id is None:
         position = len(pages) if index is None else index
         return [*pages[:position], page, *pages[position:]]
@@ -241,7 +240,7 @@ def free_slug(slug: str, used_slugs: set[str]) -> str:
 
 
 def page_slug(title: str) -> str:
-    """Return the slug for a title: letters and digits in lower case, joined by hyphens, at most 100 characters."""
+    """Return the slug for a title, such as `first-steps` for `First steps`. At most 100 characters."""
     words = _SLUG_BREAK.sub("-", unicodedata.normalize("NFKC", title.lower()))
     return words[:MAX_SLUG].strip("-") or "page"
 
@@ -254,7 +253,7 @@ def leading_heading(markdown: str) -> str | None:
 
 
 def first_heading(markdown: str) -> str | None:
-    """Return the text of the first heading of level 1 outside of code blocks. None if there is none."""
+    """Return the text of the first level-1 heading outside code, else None."""
     fence = ""
     before = ""
     for whole in markdown.split("\n"):
@@ -314,7 +313,7 @@ class DuplicatePage:
 
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
-    """Return the pages of `after` that have the title or slug of a sibling, except pairs that `main` has."""
+    """Return the pages of `after` with a sibling's title or slug. Pairs that `main` has are left out."""
     new_nodes, before = page_nodes(after), page_nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(before)}
     parents_before = parent_ids(before)
@@ -366,8 +365,7 @@ def has_document_ids(revision: Revision) -> bool:
 
 
 def revision_differences(before: Json, after: Json, download_url: Callable[[Json], str]) -> list[Json]:
-    """Return the changes from `before` to `after`: pages in tree order, then deleted pages, files, reusable content
-    and variables. `download_url` returns the download URL of a file."""
+    """Return the changes from `before` to `after`. `download_url` returns the URL of a file."""
     return [
         *_page_changes(before["pages"], after["pages"]),
         *_changes("file", before["files"], after["files"], lambda file: {**file, "downloadURL": download_url(file)}),
@@ -457,7 +455,7 @@ def _page_reference(page: Json) -> Json:
 
 
 def _with_document(page: Json) -> Json:
-    """Return a page with the id of its text, and without flags that are False: a missing flag means the same."""
+    """Return a page with its text id and without False flags."""
     return {**{name: value for name, value in page.items() if value is not False}, "document": document_id(page)}
 
 
@@ -466,17 +464,14 @@ def _reusable(content: Json) -> Json:
 
 
 _UNCOMPARED_FIELDS = {"pages", "created_at", "updated_at", "document_id", "markdown", "document", "urls", "href"}
-"""Fields of a page that are not compared, because they follow from other fields, from the time, or from the text."""
+"""Fields of a page that follow from other fields, time or text."""
 
 
 def revision_content(
     revision: Revision, text_field: Literal["document", "text"] = "document", texts: Mapping[str, str] = NO_ATTRS
 ) -> Json:
-    """Return a revision as JSON, in the form in which the embedded server stores it.
-
-    The field `text_field` of a page has its text from `texts`, or else the id of the document. `texts` has the texts by
-    page id.
-    """
+    """Return a revision as the embedded server stores it. Pages have `texts`, by id, or document ids in
+    `text_field`."""
     variables = revision.variables
     return {
         "pages": page_nodes(revision.pages, text_field, texts),
@@ -509,8 +504,7 @@ def page_nodes(
             else:
                 text, children = texts.get(page_id, page.document_id), page.pages
                 node = _set_by_server(page, _UNCOMPARED_FIELDS) | _set_fields({text_field: text})
-            # Some servers put pages below pages of other types. Documents and groups always have a list, as in a
-            # merge.
+            # Some servers put pages below other types. Documents and groups always have a list.
             has_list = bool(children) or node["type"] in ("document", "group")
             found.append({**node, "pages": to_nodes(children)} if has_list else node)
         return found
@@ -525,7 +519,7 @@ def _file_node(file: File) -> Json:
 
 
 def _set_by_server(item: Page | File | ReusableContent, excluded: set[str]) -> Json:
-    """Return the fields of an item that the server set, as JSON. Its type and title are always included."""
+    """Return the fields set by the server, and type and title."""
     node = item.model_dump(mode="json", by_alias=True, exclude=excluded, exclude_unset=True, exclude_none=True)
     return {**node, "type": getattr(item, "type", ""), "title": getattr(item, "title", "")}
 
@@ -543,8 +537,8 @@ _NAMES = {"noIndex": "hidden from search", "noRobotsIndex": "hidden from search 
 
 @dataclass(frozen=True)
 class ChangedPage:
-    """Changes to a page, a file, reusable content or variables. The entry with the key WHOLE_REQUEST is for the
-    comments on the change request as a whole. It has no `changes`, and an unchanged page has none either."""
+    """Changes to a page, file, reusable content or variables. The key WHOLE_REQUEST stands for comments on the change
+    request."""
 
     key: str
     title: str
@@ -622,7 +616,7 @@ def _format_value(value: object) -> str | None:
 
 
 def changed_pages(changes: Iterable[Change]) -> tuple[ChangedPage, ...]:
-    """Return an entry for each page, file or other object that changes, in the order of the first changes."""
+    """Return an entry for each changed object, in the order of the first changes."""
     found: defaultdict[str, list[Change]] = defaultdict(list)
     for change in changes:
         found[_key_of(change)].append(change)

@@ -54,7 +54,7 @@ def evaluate(condition: str, claims: Mapping[str, Any]) -> bool:
 
 
 def evaluate_expression(expression: str, names: Mapping[str, Any]) -> Any:
-    """Return the value of an expression in a page. UNKNOWN if it is invalid, or needs a member that `names` lacks."""
+    """Return the value of an expression in a page. UNKNOWN if invalid, or if a member is missing."""
     try:
         return _Evaluator(expression, names, missing=UNKNOWN).evaluate_all()
     except ConditionError:
@@ -69,8 +69,7 @@ class _Evaluator:
     """A recursive descent parser that evaluates the condition while it parses."""
 
     def __init__(self, condition: str, names: Mapping[str, Any], *, missing: _Undefined = UNDEFINED) -> None:
-        """`missing` is the value of a member that an object lacks. If it is UNKNOWN, reading a member of an undefined
-        value is no error."""
+        """`missing` is the value of a missing member. With UNKNOWN, members of undefined values are no error."""
         if len(condition) > MAX_LENGTH:
             raise ConditionError(MAX_LENGTH + 1, f"A condition can have at most {MAX_LENGTH} characters.")
         self._missing = missing
@@ -267,7 +266,7 @@ class RedirectChain:
     steps: tuple[str, ...]
     """The first URL, and the target of each redirect."""
     end: ChainEnd
-    """`leads` if the last URL exists. `dead end` if it is no longer on the site. `loop` if a URL repeats."""
+    """`leads` to an existing URL, `loop` if a URL repeats, `dead end` if the last is gone."""
 
     @property
     def description(self) -> str:
@@ -279,11 +278,7 @@ class RedirectChain:
 
 
 def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) -> RedirectChain:
-    """Return the chain of redirects from a URL.
-
-    `targets` maps each source to its target, or to None if the target no longer exists. URLs that do not begin with
-    `site` are outside the site.
-    """
+    """Return the chain of redirects from a URL. `targets` has None for a target that does not exist."""
     by_path, path = _targets_by_path(targets, site), path_on_site(source, site)
     steps, seen = [source], {path}
     while path in by_path:
@@ -299,8 +294,7 @@ def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) 
 
 
 def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, ChainEnd]:
-    """Return how the chain of each redirect ends, by the source of the redirect. Each redirect is followed only once,
-    because thousands may form one chain."""
+    """Return how the chain of each redirect ends, by its source."""
     by_path = _targets_by_path(targets, site)
     ends: dict[str, ChainEnd] = {}
     for first in by_path:
@@ -319,8 +313,7 @@ def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, ChainE
 
 
 def _targets_by_path(targets: Mapping[str, str | None], site: str) -> dict[str, str | None]:
-    """Return the targets by the paths of their sources. Servers ignore a slash at the end of a path. If two sources
-    differ only in this slash, the source without the slash counts."""
+    """Return the targets by source path, ignoring final slashes."""
     by_path: dict[str, str | None] = {}
     for source, target in targets.items():
         path = path_on_site(source, site)
@@ -330,7 +323,7 @@ def _targets_by_path(targets: Mapping[str, str | None], site: str) -> dict[str, 
 
 
 def path_on_site(url: str, site: str) -> str:
-    """Return the path of a URL on the site. Return the URL itself if it is outside the site."""
+    """Return the path of a URL on the site, or a URL outside it unchanged."""
     if url.startswith("/"):
         return url.rstrip("/") or "/"
     try:

@@ -21,10 +21,11 @@ _TICKS = re.compile(r"`+")
 
 
 class Suggestion(NamedTuple):
-    """A suggested text. `lines` has the first line of its fence in the comment, and the line after the fence."""
+    """A suggested text."""
 
     text: str
     lines: tuple[int, int]
+    """First line of the fence in the comment, counted from 0, and the line after the fence."""
 
 
 def find_suggestions(comment: str) -> tuple[Suggestion, ...]:
@@ -62,7 +63,7 @@ def suggestion_fence(source: str) -> str:
 
 
 def find_block_source(page: str, key: str) -> str | None:
-    """Return the source lines of the block with `key`. None if the block does not exist or its lines are unknown."""
+    """Return the source lines of the block with `key`. None if they are unknown."""
     blocks = _sources_by_key(page)
     return blocks[key][1] if key in blocks else None
 
@@ -76,8 +77,7 @@ class AppliedSuggestion(NamedTuple):
 
 
 def apply_suggestion(page: str, key: str, original: str | None, suggested: str) -> AppliedSuggestion:
-    """Replace the block `key` of `page` by `suggested`, if its source is still `original`. Otherwise, replace the only
-    block with this source. Replace nothing if there is no such block, or if `original` is None."""
+    """Replace the block with `key` and the source `original`, or the only block with this source."""
     blocks = _sources_by_key(page)
     target = blocks.get(key)
     if original is not None and (target is None or target[1] != original):
@@ -99,8 +99,7 @@ def apply_suggestion(page: str, key: str, original: str | None, suggested: str) 
 
 
 def with_conflict_markers(page: str, key: str, suggested: str) -> str:
-    """Return `page` with conflict markers around the block `key` and `suggested`. If the block no longer exists, the
-    markers are at the end of the page."""
+    """Return `page` with conflict markers around a block and `suggested`. Without the block, they are at the end."""
     lines = page.split("\n")
     (first, last), _ = _sources_by_key(page).get(key, ((len(lines), len(lines)), ""))
     marked = ["<<<<<<< current text", *lines[first:last], "=======", *suggested.split("\n"), ">>>>>>> suggested change"]
@@ -134,8 +133,8 @@ class UnknownBlock(LookupError):
 
 
 def revert_blocks(old: str, current: str, keys: set[str]) -> str:
-    """Return `current` with the blocks `keys` as in `old`: deleted blocks are restored, added blocks deleted. Adjacent
-    changed lines are reverted together. Raises UnknownBlock if a block is in neither text."""
+    """Return `current` with the blocks `keys` as in `old`. Adjacent changed lines are reverted too. Raises UnknownBlock
+    if a block is in neither text."""
     ranges_by_key = _ranges(old), _ranges(current)
     for key in sorted(keys):
         if not any(key in ranges for ranges in ranges_by_key):
@@ -156,7 +155,7 @@ def revert_blocks(old: str, current: str, keys: set[str]) -> str:
 
 
 def _ranges(markdown: str) -> dict[str, tuple[int, int]]:
-    """Return the range of lines of each block, by key. Unlike in `Block.lines`, only a line feed ends a line."""
+    """Return the lines of each block by key. Only line feeds count."""
     starts = line_starts(markdown)
     numbers = [0]
     for start, end in pairwise(starts):
@@ -185,7 +184,7 @@ def mentions_user(markdown: str, user_id: str) -> bool:
 
 
 def one_line_text(markdown: str) -> str:
-    """Return a comment as one line of text, without URLs and Markdown syntax. A middle dot separates lines of code."""
+    """Return a comment as one line of text without Markdown. A middle dot separates lines of code."""
     parts: list[str] = []
     in_code = follows_code = False
     for line in markdown.split("\n"):
@@ -201,22 +200,21 @@ def one_line_text(markdown: str) -> str:
 _MIN_SIMILARITY = 0.6
 """Minimum similarity of two texts, from 0 to 1, that count as the same block."""
 _MIN_LENGTH = 20
-"""Minimum number of characters of a text that is found by similarity, or as a part of a block."""
+"""Minimum number of characters for similarity and partial matches."""
 _QUOTE_LENGTH = 60
 """Number of characters of a text that are compared."""
 _MAX_BLOCKS = 4_000
-"""Maximum number of text blocks in a search for a similar block. A longer search would block the keyboard."""
+"""Maximum number of text blocks searched for a similar block."""
 
 _SEARCHED_AT_ONCE = 200_000
-"""Maximum product of the length of a page and the number of threads in a search without a background thread."""
+"""Maximum page length times threads for a search in the foreground."""
 
 WordChange = Literal["", "changed", "gone"]
-"""Change of the words of a block since a comment on the block was written. Empty if there is no change."""
+"""How the words of a block changed since the comment. Empty if unchanged."""
 
 
 class ThreadAnchors:
-    """Finds the blocks of threads in a document. Finding many blocks by text takes seconds on a long page. Before
-    `search` has done this in a background thread, blocks are found only by their keys."""
+    """Finds the blocks of threads in a document. Before a needed `search`, blocks are found only by key."""
 
     def __init__(self, document: Document = EMPTY_PAGE, *, is_complete: bool = True) -> None:
         """`is_complete` is False while a part of the document is not loaded. Then no block counts as deleted."""
@@ -234,12 +232,11 @@ class ThreadAnchors:
         return self if is_same else ThreadAnchors(document, is_complete=is_complete)
 
     def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return the threads by the key of their block. A block is found by its key, else by the text that the thread
-        quotes. The key is "" for a thread on the whole page, or if its block is not found."""
+        """Return the threads by block key, else by "". Blocks are found by key or quoted text."""
         return _group(threads, self._exact_key)
 
     def by_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return the threads by the key of their block. The key is "" if the document has no block with this key."""
+        """Return the threads by block key. The key is "" if the document lacks the block."""
         return _group(
             threads, lambda thread: thread.target.node.id if self.has_block_of(thread) and thread.target.node else ""
         )
@@ -249,12 +246,11 @@ class ThreadAnchors:
         return thread.target.node is not None and thread.target.node.id in self._blocks_by_key
 
     def by_likely_block(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
-        """Return the threads as `by_exact_block` does, but threads on edited blocks by the most similar block. If this
-        needs a `search`, return the same as `by_key`."""
+        """Return the threads by block key, also on edited blocks. Before a needed `search`, same as `by_key`."""
         return self.by_key(threads) if self.needs_search(threads) else _group(threads, self._found_key)
 
     def needs_search(self, threads: Iterable[Comment]) -> bool:
-        """Return whether finding the blocks of threads takes so long that `search` must do it in a background thread."""
+        """Return whether finding the blocks needs a `search` in a background thread."""
         nodes = (each.target.node for each in threads)
         unknown = {(each.id, each.preview or "") for each in nodes if each is not None} - self._exact_keys.keys()
         return len(unknown) * len(self.document.source) > _SEARCHED_AT_ONCE
@@ -268,8 +264,7 @@ class ThreadAnchors:
         return self._exact_key(thread) or self._likely_key(thread)
 
     def has_other_words(self, thread: Comment) -> bool:
-        """Return whether the block with the key of a thread begins with other words than the thread quotes. White space
-        and punctuation are ignored. On the platform, an edited block keeps its key."""
+        """Return whether a thread's block begins with other words than the thread quotes. Punctuation is ignored."""
         node = thread.target.node
         if node is None or not node.preview or node.id not in self._blocks_by_key:
             return False
@@ -310,8 +305,7 @@ class ThreadAnchors:
         return self._similar_keys[text]
 
     def _key_of_first_block_with(self, preview: str) -> str:
-        """Return the key of the first block that contains `preview`. A short `preview` must be the whole text of the
-        block. Empty if there is no such block."""
+        """Return the key of the first block that matches `preview`, or empty."""
         quote = _normalize(preview)[:_QUOTE_LENGTH]
         if len(quote) < 4:
             return ""
@@ -319,7 +313,7 @@ class ThreadAnchors:
         return next((key for key, text in self.leaves if quote == text or (quote in text and not is_short)), "")
 
     def most_similar_key(self, text: str) -> str:
-        """Return the key of the block most similar to `text`, the old text of a block. Empty if none is similar."""
+        """Return the key of the block most similar to `text`. Empty if none is similar."""
         old_text = _normalize(text)
         if len(old_text) < _MIN_LENGTH or len(self.leaves) > _MAX_BLOCKS:
             return ""
@@ -355,7 +349,7 @@ class TwoVersionAnchors:
         """True while `search` runs in a background thread."""
 
     def needs_search(self, threads: Iterable[Comment]) -> bool:
-        """Return whether finding the blocks of threads takes so long that `search` must do it in a background thread."""
+        """Return whether finding the blocks needs a `search` in a background thread."""
         return self._new.needs_search(threads)
 
     def search(self, threads: Sequence[Comment]) -> None:
@@ -364,9 +358,8 @@ class TwoVersionAnchors:
         self._old.by_exact_block(threads)
 
     def by_block(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
-        """Return the threads by the key of their block, or by "" if they have none. A block is found by its key or its
-        text in either version, else by similarity in the new version. If a `search` is needed first, threads whose
-        block is not found by its key are left out."""
+        """Return the threads by block key, or by "" without a block. Before a needed `search`, threads not found by key
+        are left out."""
         found: dict[str, list[Comment]] = {}
         rest = list(threads)
         by_text = (self._new.by_exact_block, self._old.by_exact_block, self._new.by_likely_block)
@@ -381,7 +374,7 @@ class TwoVersionAnchors:
         return {**found, "": rest} if rest else found
 
     def word_change(self, thread: Comment) -> WordChange:
-        """Return how the new version changed the words that a thread quotes. Empty if it did not change them."""
+        """Return how the new version changed the words that a thread quotes. Empty if unchanged."""
         if self._new.has_other_words(thread):
             return "changed"
         if not self.is_outdated(thread):
@@ -389,7 +382,7 @@ class TwoVersionAnchors:
         return "changed" if self.new_key(thread) else "gone"
 
     def new_key(self, thread: Comment) -> str:
-        """Return the key of the thread's block in the new version, even if edited. Empty if the block was deleted."""
+        """Return the key of the thread's block in the new version, even if edited. Empty if deleted."""
         return next(iter(self._new.by_likely_block([thread])))
 
     def added_texts(self) -> frozenset[str]:
@@ -401,8 +394,7 @@ class TwoVersionAnchors:
         return frozenset(new - old)
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Return whether a thread is outdated: the new version lacks its block, and the comment is pending, or the
-        server says that it is outdated, or neither version has its block or its text."""
+        """Return whether a thread is outdated. Threads on blocks of the new version never are."""
         if thread.target.node is None or self._new.has_block_of(thread):
             return False
         if thread.id.startswith("pending-") and thread.target.node.preview:

@@ -76,8 +76,8 @@ class _Replacement(NamedTuple):
 
 
 def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
-    """Return the terms that were replaced, each once: alone, with the word before it, and with the word after it,
-    except common words. `keys` limits the result to the blocks with these keys."""
+    """Return the replaced terms, also with the word before or after. `keys` limits the result to blocks with these
+    keys."""
     found: dict[tuple[str, str, bool], TermChange] = {}
     for parts, block in _texts(entries, keys):
         lines = [parts.words] if isinstance(parts, TextChange) else [line.words for line in parts.lines]
@@ -146,7 +146,6 @@ def _terms(words: Iterable[TextPart], *, is_code: bool, is_heading: bool) -> Ite
 
 
 def _is_term(text: str, *, is_code: bool) -> bool:
-    """Return whether a text can be a term: short, and not only common words. Code must be a single name."""
     if not 0 < len(text) <= MAX_TERM or len(text.split()) > MAX_WORDS or not any(map(str.isalnum, text)):
         return False
     if is_code:
@@ -199,8 +198,7 @@ def _extended(text: str, replacement: _Replacement, start: int, end: int) -> _Re
 
 
 def _with_unit(text: str, replacement: _Replacement, first: int, last: int) -> _Replacement:
-    """Return a replacement extended by a sign before it, by the unit or sign after a number, or by the number before a
-    unit. Other replacements are returned unchanged."""
+    """Extend a replacement by an adjacent sign, unit or number."""
     if replacement.start > first and text[replacement.start - 1] in _SIGNS:
         return _extended(text, replacement, replacement.start - 1, replacement.end)
     gap = _GAP.match(text, replacement.end, last)
@@ -227,8 +225,7 @@ def _has_digits(text: str, replacement: _Replacement) -> bool:
 
 
 def _extended_terms(text: str, replacement: _Replacement, first: int, last: int) -> list[_Replacement]:
-    """Return the term with the word before it, and the term with the word after it, except common words. If both terms
-    have digits, the word before them must be a name, as in `Limpet 3`. Empty for a number with a unit."""
+    """Return the term joined with the word before or after it."""
     found = []
     is_number = _NUMBER.fullmatch(text, replacement.start, replacement.end) is not None
     is_name = _has_digits(text, replacement) and not is_number
@@ -247,8 +244,7 @@ def _extended_terms(text: str, replacement: _Replacement, first: int, last: int)
 
 
 def with_plural(change: TermChange) -> tuple[TermChange, ...]:
-    """Return the change, and the same change of the plural: `pages` to `files` for `page` to `file`, or the reverse.
-    Only the change itself for irregular words, code and numbers."""
+    """Return the change, and its plural or singular if the words have one."""
     if change.is_code or change.is_number:
         return (change,)
     for convert in (_plural, _singular):
@@ -278,7 +274,7 @@ def _singular(term: str) -> str | None:
 
 
 BARRIER = "\0"
-"""Stands for code, front matter, a URL, a tag or the end of a block, so that no match spans one of these."""
+"""Stands for code, a URL, a tag or the end of a block. No match spans it."""
 
 _FORMATS = "b|strong|i|em|u|mark|s|del|ins|sub|sup|span|font|small|big"
 _TOKEN = re.compile(
@@ -313,8 +309,8 @@ class VisibleText(NamedTuple):
 
 
 def visible_text(source: str) -> VisibleText:
-    """Return the visible text of the Markdown of a page, without link targets and formatting marks. `BARRIER` stands
-    for code, front matter, URLs and tags. A line break inside a paragraph becomes a space."""
+    """Return the visible text of Markdown, without link targets and formatting. `BARRIER` stands for code, URLs and
+    tags."""
     masked = _blank_comments(mask_parts(source, ("code", "front-matter")))
     text: list[str] = []
     starts: list[int] = []
@@ -407,8 +403,7 @@ class TermMatch:
     text: str
     """The source in the range."""
     replacement: str | None
-    """The source with the new term. None if formats inside the term make the replacement ambiguous, or if the
-    replacement would change more than words."""
+    """The source with the new term. None if the replacement would be ambiguous or change more than words."""
     text_before: str
     """The end of the text before the range on its line."""
     text_after: str
@@ -416,8 +411,7 @@ class TermMatch:
 
 
 def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
-    """Return at most `MAX_MATCHES` places in the Markdown of a page that have the old term or its regular plural, in
-    order. Only whole words outside of URLs match. In code, only a term that was code matches."""
+    """Return at most `MAX_MATCHES` places of the old term or its plural. Only whole words match."""
     found: dict[tuple[int, int], TermMatch] = {}
     visible = _searchable_text(source) if change.is_code else visible_text(source)
     for form in with_plural(change):
@@ -435,7 +429,7 @@ def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
 def _unsafe_matches(
     source: str, matches: Sequence[TermMatch], structure: object, change: TermChange
 ) -> Iterator[TermMatch]:
-    """Yield the matches whose replacement would change more than words: a link, code, or the kind of a block."""
+    """Yield the matches whose replacement would change more than words."""
     if _unchangeable_parts(replace_matches(source, matches), change) == structure:
         return
     if len(matches) == 1:
@@ -452,7 +446,7 @@ def _unchangeable_parts(source: str, change: TermChange) -> object:
 
 
 def replace_matches(source: str, matches: Iterable[TermMatch]) -> str:
-    """Return the source of a page with the new term in these places. Places without a replacement stay as they are."""
+    """Return the source with the new term in these places. Places without a replacement stay."""
     pieces, position = [], 0
     for term_match in sorted(matches, key=lambda match: match.start):
         if term_match.replacement is not None and term_match.start >= position:
@@ -462,7 +456,7 @@ def replace_matches(source: str, matches: Iterable[TermMatch]) -> str:
 
 
 def index_queries(change: TermChange) -> tuple[tuple[str, ...], ...]:
-    """Return the words to look up in a search index. A page can have a match only if it has all words of one query."""
+    """Return queries for a search index. Matching pages have all words of one query."""
     queries: dict[tuple[str, ...], None] = {}
     for form in with_plural(change):
         queries[tuple(re.findall(r"[^\W_]+", form.old))] = None
@@ -518,8 +512,7 @@ def _is_other_quantity(change: TermChange, text: str, end: int) -> bool:
 
 
 def _has_accepted_case(change: TermChange, spelling: str) -> bool:
-    """Return whether `spelling` has the letters of the old term in the same case or in upper case. If the old term has
-    no capitals, its words may also begin with capitals."""
+    """Return whether the case of `spelling` matches the old term."""
     letters, old = "".join(filter(str.isalpha, spelling)), "".join(filter(str.isalpha, change.old))
     if change.is_number or letters == old:
         return letters == old
@@ -573,8 +566,7 @@ def _new_words(change: TermChange, matched_text: str) -> str:
 def _replaced_source(
     change: TermChange, source: str, visible: VisibleText, span: tuple[int, int], new: str
 ) -> str | None:
-    """Return the source of a match with the new words. Formats and line breaks between the words stay. None if there
-    are several ways to keep them."""
+    """Return the new source of a match. None if formats are ambiguous."""
     start, end = span
     first, last = visible.starts[start], visible.ends[end - 1]
     if change.is_code:
