@@ -54,8 +54,8 @@ Op = TypeVar("Op", bound=Operation[Any])
 
 
 def run_operation(op: Operation[Any], world: World) -> Any:
-    """Run the handler of an operation. Return the JSON value of the response, or None for an empty response. A failed write
-    changes nothing. Raises Refusal, and MissingResource except for a DELETE."""
+    """Run an operation. Return the JSON value of the response, if any. A failed write changes nothing. Raises Refusal
+    and MissingResource."""
     load_for(type(op))
     spec = SPECS[type(op)]
     try:
@@ -68,8 +68,8 @@ def run_operation(op: Operation[Any], world: World) -> Any:
 
 
 def resolve_reference(op: Op, world: World) -> Op:
-    """Return `op` with the ID of its change request, if the request has the number instead. Raises MissingResource if the
-    space, site or other resource in `op.at` is missing or hidden from the caller."""
+    """Return `op` with the ID of its change request instead of the number. Raises MissingResource if `op.at` is missing
+    or hidden."""
     match getattr(op, "at", None):
         case OrganizationRef() as at:
             if membership(world, at.organization_id) is None:
@@ -125,8 +125,7 @@ T = TypeVar("T")
 
 
 class Platform:
-    """ASGI app that handles API requests in a `World`. All handlers run in one thread, which does all writes to the
-    store."""
+    """ASGI app that handles API requests in a `World`. All handlers run in one thread."""
 
     def __init__(self, world: World) -> None:
         purge(world)
@@ -135,7 +134,7 @@ class Platform:
         self.delay = 0.0
         """Seconds to wait before each response."""
         self.failure_rate = 0.0
-        """Share of requests that get a simulated error, from 0 to 1. The same requests fail in each run."""
+        """Share of requests that get a simulated error, from 0 to 1."""
         self._chance = Random(7)
         self.read_only = ""
         """Message for refused writes. Empty if writes are allowed."""
@@ -248,8 +247,7 @@ class Platform:
         return _parse_body(body) if body else None
 
     async def _read_body(self, request: Request, cap: int, lock_stack: AsyncExitStack) -> bytes:
-        """Return the request body. Raises Refusal if the body is larger than `cap` bytes. A large body holds `_large_lock`
-        until `lock_stack` is closed."""
+        """Return the body of at most `cap` bytes. Large bodies hold `_large_lock`."""
         limit_text = f"{cap >> 20} MiB" if cap % (1 << 20) == 0 else f"{cap} bytes"
         too_large = Refusal(413, f"The body is larger than the limit of {limit_text}.")
         length = request.headers.get("content-length", "0")
@@ -269,7 +267,7 @@ class Platform:
         return b"".join(parts)
 
     async def _authenticate(self, request: Request) -> World:
-        """Return the world with the user of the sent API key as caller. Raises Refusal without a valid API key."""
+        """Return the world for the user of the request's API key."""
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         user = await self._in_thread(lambda: self.world.store.user_of(key)) if scheme.lower() == "bearer" else None
         if user is None:
@@ -321,8 +319,7 @@ def _parse_body(body: bytes) -> Json:
 
 
 def _decode_operation(request: Request, body: Json | None) -> Operation[Any] | None:
-    """Return the operation of a request. None for a DELETE with an invalid ID, because there is nothing to delete. Raises
-    Refusal for an unknown operation or invalid values."""
+    """Return the operation of a request. None for a DELETE of an invalid ID."""
     method = "GET" if request.method == "HEAD" else request.method
     try:
         return wire.decode(wire.Request(method, _url(request), body))
@@ -396,7 +393,7 @@ _NOUNS = {
     "openapi": "OpenAPI specification",
     "versions": "version of this specification",
 }
-"""Nouns for items of collections, by name of the collection. Other nouns are the singular, such as `user` for `users`."""
+"""Irregular nouns for items of a collection, by name of the collection."""
 
 
 def missing_message(path: str) -> str:
@@ -410,8 +407,7 @@ def missing_message(path: str) -> str:
 
 
 def invalid_body(invalid: ValidationError, body: Json | None) -> Refusal:
-    """Return the refusal for an invalid request. The message names the first invalid field and the allowed values, but
-    never the sent value. For an invalid ID in the URL, the status is 404."""
+    """Return the refusal for an invalid request. It never contains the sent value. An invalid ID in the URL is 404."""
     if invalid.title.endswith("Ref"):
         return Refusal(404, "There is nothing at this URL: an ID in the URL is not valid.")
     return Refusal(400, wire.error_sentence(invalid, body or {}))

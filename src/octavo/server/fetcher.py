@@ -30,7 +30,7 @@ _REDIRECT_STATUSES = {301, 302, 303, 307, 308}
 
 
 class FetchFailure(Exception):
-    """A URL could not be downloaded. The message is a clause without a full stop. `code` is an error code of the API."""
+    """A URL could not be downloaded. The message has no full stop. `code` is an error code of the API."""
 
     def __init__(self, message: str, code: Literal["FETCH_TIMEOUT", "FETCH_ERROR"] = "FETCH_ERROR") -> None:
         super().__init__(message)
@@ -180,8 +180,7 @@ def _split_url(url: str) -> SplitResult:
 
 
 def _resolve_host(host: str, port: int, deadline: float) -> list[Any]:
-    """Return the results of getaddrinfo. Raises FetchFailure at the deadline. The lookup runs in a thread, because
-    getaddrinfo has no timeout."""
+    """Return the results of getaddrinfo. Raises FetchFailure at the deadline."""
 
     def resolve() -> list[Any]:
         return socket.getaddrinfo(host.encode("idna").decode(), port, type=socket.SOCK_STREAM)

@@ -40,15 +40,15 @@ from octavo.documents.inline import escape_emoji_names
 from octavo.server.fetcher import FetchedFile, FetchFailure
 
 SIZE_LIMIT = 5_000_000
-"""Maximum length of HTML in characters. The maximum size of an unpacked Word document in bytes is ten times this number."""
+"""Maximum number of characters of HTML. Unpacked Word documents may have ten times as many bytes."""
 _IGNORED_TAGS = [
     *("head", "title", "script", "style", "nav", "aside", "form"),
     *("noscript", "template", "iframe", "svg", "button", "input", "select", "textarea"),
 ]
-"""Elements that are removed from a page. A form with a heading is kept, because it may contain the whole page."""
+"""Elements that are removed from a page. Forms with a heading stay."""
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"]
 _PAGE_FRAME_TAGS = ["header", "footer"]
-"""Elements that are also removed if the page marks no main part. In a main part, they may contain the title."""
+"""Elements that are removed if the page marks no main part."""
 _MAIN_SELECTORS = ("main", "[role=main]", "article", "body")
 _SCHEMES = {"", "http", "https", "mailto"}
 _BLOCK_TAGS = (
@@ -63,8 +63,7 @@ _IMPLIED_ENDS = {
     **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
     **dict.fromkeys(_BLOCK_TAGS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
-"""For each start tag: the open elements that it closes, and the elements that end this search. For example, `<li>` closes
-an open `<li>` of the same list."""
+"""For each start tag: the open elements that it closes, and their boundaries."""
 _OPEN_ELEMENT_LIMIT = 30
 """Maximum number of open elements that are searched for elements to close."""
 _MARKDOWN_SYNTAX = re.compile(
@@ -98,8 +97,8 @@ FILE_COUNT_LIMIT = 5000
 UNPACKED_LIMIT = 64 << 20
 """Maximum size of all unpacked files of an archive together, in bytes."""
 _UNREADABLE = (BadZipFile, RuntimeError, OSError, EOFError, ValueError, zlib.error, LZMAError)
-"""Exceptions for damaged archives, and for damaged or encrypted files in archives. NotImplementedError, for an unknown
-compression, and RecursionError, for deep nesting, are subclasses of RuntimeError."""
+"""Exceptions for damaged or encrypted archives. NotImplementedError and RecursionError are subclasses of
+RuntimeError."""
 _HTML = re.compile(r"\.x?html?$", re.IGNORECASE)
 _MARKDOWN = re.compile(r"\.(?:md|markdown|mdx)$", re.IGNORECASE)
 _DOCX = re.compile(r"\.docx$", re.IGNORECASE)
@@ -250,8 +249,7 @@ def _link_rewriter(base: str, paths: dict[str, str]) -> RewriteUrl:
 
 
 def _file_paths(folder_url: str, addresses: list[str]) -> dict[str, str]:
-    """Return the path of the imported file for each page by URL, such as `guide.md`. If there are pages below `guide`, the
-    path is `guide/README.md`."""
+    """Return the paths of imported pages by URL: `guide.md` or `guide/README.md`."""
     stems = {address: _path_without_suffix(address.removeprefix(folder_url)) for address in addresses}
     folders = {posixpath.dirname(path) for path in stems.values()}
     folders |= {above for path in folders for above in _parent_folders(path)}
@@ -423,8 +421,7 @@ class HtmlPage:
 
 
 def read_html(text: str) -> HtmlPage:
-    """Parse an HTML page, and keep only its main part. Raises ConversionFailure if the page is too long or nested too
-    deeply."""
+    """Return the main part of an HTML page. Raises ConversionFailure if it is too long or too deep."""
     if len(text) > SIZE_LIMIT:
         raise ConversionFailure(f"is longer than {SIZE_LIMIT // 1_000_000} million characters")
     try:
@@ -446,8 +443,8 @@ def read_html(text: str) -> HtmlPage:
 
 
 def convert_docx(data: bytes, stem: str, used: Collection[str] = ()) -> ConvertedDocument:
-    """Return a Word document as Markdown. The file names of images start with `stem`, and their paths are not in `used`.
-    Raises ConversionFailure if the document cannot be read."""
+    """Return a Word document as Markdown. Names of image files start with `stem`. No image path is in `used`. Raises
+    ConversionFailure."""
     try:
         with ZipFile(BytesIO(data)) as archive:
             if sum(each.file_size for each in archive.infolist()) > SIZE_LIMIT * 10:
@@ -476,8 +473,7 @@ def _escape_line(text: str) -> str:
 
 
 class _Converter(MarkdownConverter):
-    """Converts HTML to Markdown. Escapes text that has a meaning in Markdown, such as `*`, or `1.` at the start of a
-    line."""
+    """Converts HTML to Markdown, and escapes text that has a meaning there."""
 
     def escape(self, text: str, parent_tags: set[str]) -> str:
         return escape_emoji_names(_LIST_NUMBER.sub(r"\1\\", _MARKDOWN_SYNTAX.sub(r"\\\g<0>", text)))
@@ -524,8 +520,7 @@ class _Soup(BeautifulSoup):
 
 
 def _main_part(soup: BeautifulSoup) -> Tag:
-    """Return the main part of a page: the element of the first selector in `_MAIN_SELECTORS` that matches exactly one
-    element. Without such a selector, return the whole page."""
+    """Return the main part, or the whole page if none is unique."""
     candidates = map(soup.select, _MAIN_SELECTORS)
     return next((tags[0] for tags in candidates if len(tags) == 1), soup)
 
@@ -556,14 +551,13 @@ def _rewrite_link(tag: Tag, attribute: str, rewrite: RewriteUrl) -> None:
 
 
 def _fill_rowspans(main: Tag) -> None:
-    """Add empty cells below each cell that spans several rows, because a cell in Markdown has only one row. After
-    `_ADDED_CELL_LIMIT` cells, add no more cells and remove `colspan`."""
+    """Add empty cells below each cell that spans rows, up to a limit."""
     added = 0
     for cell in main.find_all(["td", "th"], colspan=True):
         added += _span_of(cell, "colspan") - 1
         if added > _ADDED_CELL_LIMIT:
             del cell["colspan"]
-    # The number of further rows that the last cell of each column spans, by `id()` of the table part.
+    # Rows that are still covered in each column, by `id()` of the table part.
     rows_below: dict[int, list[int]] = {}
     for row in main.find_all("tr"):
         spans, column = rows_below.setdefault(id(row.parent), []), 0
@@ -581,8 +575,7 @@ def _fill_rowspans(main: Tag) -> None:
 
 
 def _count_spanned(rows_below: list[int], column: int) -> int:
-    """Return how many columns from `column` on are covered by cells of earlier rows, and reduce `rows_below` by one in
-    these columns. `rows_below` has the number of rows in which each column is still covered."""
+    """Return how many columns from `column` are covered, and count down their rows."""
     count = 0
     while column + count < len(rows_below) and rows_below[column + count]:
         rows_below[column + count] -= 1

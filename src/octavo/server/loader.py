@@ -81,19 +81,14 @@ def load(
     space_id: str | None = None,
     on_progress: Callable[[int, int], object] | None = None,
 ) -> LoadedFolder:
-    """Load a folder into the space `space_id`, or into the space into which the folder was loaded before, or into a new
-    space. Raises OSError if the folder cannot be opened.
-
-    `on_progress` is called with the number of pages that were read and the number of all pages. With `on_progress`, the
-    caller must call `page_texts.finish_reindexing` before search finds the pages.
-    """
+    """Load a folder into `space_id`, its earlier space or a new one. `on_progress` gets read and total pages. With it,
+    call `page_texts.finish_reindexing` later."""
     world = world.for_user(author)
     folder_read = read_folder(folder)
     space = _find_space(world, folder_read, space_id)
     last_load = world.store.find(f"/spaces/{space['id']}/folder") if space else None
     before = last_load or {**EMPTY_REVISION, "keys": {}}
-    # The first load stores many files, which is fast only in one transaction. Later loads read the folder without a
-    # transaction, so that other threads can write.
+    # The first load is fast only in one transaction. Later loads must not block writes.
     opened = _OpenedSpace.of(get_current(world, space["id"]), folder_read) if space is not None and last_load else None
     with world.store.transaction() if last_load is None else nullcontext():
         after = _FolderReader(world, folder_read, before, opened, on_progress).convert()
@@ -112,14 +107,12 @@ def load(
 
 
 def read_content(world: World, folder: Path) -> Json:
-    """Return the content of a folder without loading it into a space. The field `keys` has the IDs of pages and files
-    by keys such as `page:PATH` or `file:PATH`."""
+    """Return the content of a folder without loading it. `keys` has IDs by keys such as `page:PATH`."""
     return _FolderReader(world, read_folder(folder), {**EMPTY_REVISION, "keys": {}}).convert()
 
 
 def loaded_space_id(world: World, folder: Path) -> str | None:
-    """Return the ID of the space into which a folder was loaded. None if there is no such space. Raises OSError if the
-    folder cannot be opened."""
+    """Return the ID of the space into which a folder was loaded, or None."""
     space = _find_space(world, read_folder(folder), None)
     return str(space["id"]) if space is not None else None
 
@@ -139,7 +132,7 @@ def _find_space(world: World, folder: Folder, space_id: str | None) -> Json | No
 def _merge_changes(
     world: World, space: Json, before: Json, after: Json, *, was_loaded: bool, index_later: bool
 ) -> Json | None:
-    """Merge the changes from `before` to `after` into a space, and return the new revision. None if nothing changed."""
+    """Merge changes into a space, and return the new revision, if any."""
     if not space["revision"]:
         revision = add_revision(world, space["id"], after, type="edits", parents=[])
     elif was_loaded and not revision_differences(before, after, _blob):
@@ -162,14 +155,13 @@ def _blob(file: Json) -> str:
 
 @dataclass(frozen=True)
 class _OpenedSpace:
-    """Main content of the space of an opened folder. It shows which files of the folder `octavo export` wrote."""
+    """Main content of the space of a folder that was loaded before."""
 
     main: Json
     layout: FolderLayout
     folder: Folder
     created: dict[str, str]
-    """IDs of pages and files that were created in the space, by key: `page:PATH`, `file:PATH`, `group:TITLE` or
-    `link:TITLE`. PATH is the path that an export uses."""
+    """IDs of pages and files created in the space, by key such as `page:PATH`."""
 
     @classmethod
     def of(cls, main: Json, folder: Folder) -> _OpenedSpace:
@@ -186,10 +178,7 @@ class _OpenedSpace:
         return cls(main, layout, folder, created)
 
     def base_of_merge(self, world: World, before: Json, after: Json) -> Json:
-        """Return the base for merging `after` into the space: `before` with the current content of exported pages.
-
-        An export changes the form of links. With this base, such changes are not in conflict with the space.
-        """
+        """Return the base of the merge: `before` with main's versions of exported pages."""
         main_pages, earlier_pages = (
             {page["id"]: page for page in page_trees.walk(each["pages"])} for each in (self.main, before)
         )
@@ -230,7 +219,7 @@ class _FolderReader:
     on_progress: Callable[[int, int], object] | None = None
     _keys: dict[str, str] = field(default_factory=dict)
     """IDs by key: `page:PATH`, `file:PATH`, `shared:PATH` for reusable content, or another key of `_key_of`."""
-    _bodies: dict[Path, tuple[Json, str]] = field(default_factory=dict)
+    _pages: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of each page, by path."""
     _unreadable: set[Path] = field(default_factory=set)
     """Paths of files that cannot be read. Their pages keep the content of the last load."""
@@ -248,7 +237,7 @@ class _FolderReader:
                 number += 1
                 if self.on_progress:
                     self.on_progress(number, count)
-                self._bodies[entry.path] = self._read(entry.path)
+                self._pages[entry.path] = self._read(entry.path)
             self._entries.append((entry, self._key_of(entry)))
         self._assign_ids()
         self._read_included()
@@ -278,7 +267,7 @@ class _FolderReader:
             return {}, text
 
     def _text_of_unreadable(self, path: Path) -> str:
-        """Return the text for a file that cannot be read: its text at the last load, or a hint block with the reason."""
+        """Return the last text of an unreadable file, or a warning as Markdown."""
         if earlier := self._earlier_page(path) or self._earlier_reusable(path):
             return page_text(self.world, earlier)
         name = safe_address(readable_name(str(path)))
@@ -296,7 +285,7 @@ class _FolderReader:
         waiting = [
             path for path in files_below(self.folder, INCLUDES) if path.suffix == ".md" and self.folder.has_file(path)
         ]
-        waiting += [path for page, (_, body) in self._bodies.items() for path in self._includes_of(page, body)]
+        waiting += [path for page, (_, body) in self._pages.items() for path in self._includes_of(page, body)]
         while waiting:
             path = waiting.pop()
             if path not in self._included:
@@ -331,8 +320,7 @@ class _FolderReader:
             return {}
 
     def _key_of(self, entry: Entry) -> str:
-        """Return the key of an entry: `page:PATH`, `KIND:TARGET` or `KIND:TITLE`. The second entry with the same key gets a
-        number, as in `link:Blog#2`."""
+        """Return the key of an entry, such as `page:PATH` or `link:Blog#2`."""
         if entry.kind == "document" and entry.path is not None:
             return f"page:{entry.path}"
         key = f"{entry.kind}:{entry.target or entry.title}"
@@ -340,7 +328,7 @@ class _FolderReader:
         return key if self._key_counts[key] == 1 else f"{key}#{self._key_counts[key]}"
 
     def _assign_ids(self) -> None:
-        """Give each entry its ID of the last load, else the ID of a removed page with the same text, else a new ID."""
+        """Give each entry the ID of its earlier page, else a new ID."""
         earlier_ids: dict[str, str] = self.last_load["keys"]
         current_keys = {key for _, key in self._entries}
         deleted_ids = {page_id for key, page_id in earlier_ids.items() if key not in current_keys}
@@ -352,13 +340,12 @@ class _FolderReader:
         known_ids = {earlier_ids[key] for key in current_keys if key in earlier_ids}
         for entry, key in self._entries:
             page_id = earlier_ids.get(key) or self._created_id(entry, key, known_ids)
-            if page_id is None and entry.path in self._bodies and (body := self._bodies[entry.path][1]):
+            if page_id is None and entry.path in self._pages and (body := self._pages[entry.path][1]):
                 page_id = by_text.pop(self.world.store.put_blob(body), None)
             self._keys[key] = page_id or self.world.new_id()
 
     def _created_id(self, entry: Entry, key: str, known_ids: set[str]) -> str | None:
-        """Return the ID of the page or file that was created in the space and exported as `entry`, and add the ID to
-        `known_ids`. None if there is no such page or file."""
+        """Claim the ID of the page or file that was exported as `entry`."""
         name = key if entry.path is not None else f"{entry.kind}:{entry.title}"
         page_id = self.opened.created.get(name) if self.opened is not None else None
         if page_id is None or page_id in known_ids:
@@ -394,7 +381,7 @@ class _FolderReader:
             return {"title": title, "slug": entry.slug or page_trees.page_slug(Path(entry.target).name or title)}
         if entry.path in self._unreadable and (page := self._earlier_page(entry.path)) is not None:
             return {name: value for name, value in page.items() if name not in _PLACE_FIELDS}
-        matter, body = self._bodies[entry.path]
+        matter, body = self._pages[entry.path]
         stem = readable_name(slug_source(entry.path))
         heading = page_trees.first_heading(body)
         title = single_line(matter.get("title")) or heading or entry.title or title_from_name(stem)
@@ -432,7 +419,7 @@ class _FolderReader:
     def _files(self) -> list[Json]:
         file_paths = dict.fromkeys(files_below(self.folder, ASSETS))
         seen: set[tuple[str, Path]] = set()
-        for path, (matter, body) in (*self._bodies.items(), *self._included.items()):
+        for path, (matter, body) in (*self._pages.items(), *self._included.items()):
             for address in (*link_urls(body), single_line(matter.get("cover")) or ""):
                 if (link := (address, path.parent)) not in seen:
                     seen.add(link)
@@ -456,7 +443,7 @@ class _FolderReader:
         if not address or address.startswith("#") or EXTERNAL_URL.match(address):
             return
         path = self.folder.resolve(address, start)
-        if path is not None and path not in self._bodies and self.folder.has_file(path):
+        if path is not None and path not in self._pages and self.folder.has_file(path):
             file_paths.setdefault(path)
 
     def _file(self, path: Path, data: bytes, before: Json) -> Json:
@@ -475,7 +462,7 @@ class _FolderReader:
 _PLACE_FIELDS = {"id", "type", "pages", "path", "createdAt", "updatedAt"}
 """Fields of a page that do not come from its file."""
 _DERIVED_FIELDS = {"pages", "path", "slug", "createdAt", "updatedAt"}
-"""Fields that depend on the page tree or on the time of the load. If only these change, the page was not edited."""
+"""Fields whose change alone does not mean that the page was edited."""
 
 
 def _number(value: Any) -> float:

@@ -32,7 +32,7 @@ _CONDITION_DEPTH_LIMIT = 40
 INCLUDE_DEPTH_LIMIT = 4
 """Maximum depth of nested includes."""
 _LENGTH_LIMIT = 1 << 20
-"""Maximum number of characters that includes add to a text. Nested includes can multiply the length of a text."""
+"""Maximum number of characters that includes add to a text."""
 _COST_OF_INCLUDE = 256
 """Number of characters by which each include reduces `_LENGTH_LIMIT`, in addition to the length of its text."""
 _DEFAULT_FOLDER = ".gitbook/includes"
@@ -41,11 +41,8 @@ _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
 
 
 def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
-    """Return `text` with the reusable content and an end tag after each include tag. A tag of empty content is removed.
-
-    If the content is missing, includes itself or exceeds a limit, the tag stays as it is. Inside other reusable content,
-    the tag gets an end tag.
-    """
+    """Return `text` with the reusable content after each include tag. A tag of empty content is removed. A tag that
+    cannot be expanded stays."""
     if "include" not in text or not revision["reusableContents"]:
         return text
     budget = [_LENGTH_LIMIT]
@@ -58,8 +55,8 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
         item = find_reusable(revision, _reference_in(tag), folder)
         body = _included_text(store, item, folder, revision, outer_ids, budget) if item is not None else None
         if body is None and not outer_ids:
-            continue  # A nested include always needs an end tag. Otherwise, the outer end tag would close it.
-        # Each line of the content gets the indentation or `>` of the tag, to stay in its list item or quote.
+            continue  # Else the outer end tag would close a nested include.
+        # The content gets the indentation or `>` of its list item or quote.
         line = text[text.rfind("\n", 0, start) + 1 : start]
         margin = re.sub(r"[^\s>]", " ", line)
         whole = "\n\n".join([text[start : tag.end], *([body] if body else []), "{% endinclude %}"])
@@ -69,8 +66,7 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
 
 
 def include_by_id(text: str, folder: str, content: Json) -> str:
-    """Return the text of a file in `folder`. If an include tag refers to reusable content in `content`, the tag becomes
-    `{% include "ID" %}`."""
+    """Return `text` with `{% include "ID" %}` for references to content. Paths are relative to `folder`."""
     if "include" not in text or not content["reusableContents"]:
         return text
     out, position = [], 0
@@ -89,8 +85,8 @@ def _reference_in(tag: Tag) -> str:
 def _included_text(
     store: Store, item: Json, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]
 ) -> str | None:
-    """Return the text of reusable content with links relative to `folder`. None if the content includes itself or exceeds a
-    limit. `budget` has one number: the characters that includes may still add."""
+    """Return an included text with links relative to `folder`. None at a limit. `budget[0]` is the number of remaining
+    characters."""
     if item["id"] in outer_ids or len(outer_ids) >= INCLUDE_DEPTH_LIMIT or budget[0] <= 0:
         return None
     if not item.get("text"):
@@ -132,7 +128,7 @@ def _relocate_url(address: str, own_folder: str, folder: str) -> str | None:
 
 
 def find_reusable(revision: Json, reference: str, folder: str = "") -> Json | None:
-    """Return the reusable content with a file, ID or title. A file is relative to `folder`. None if there is none."""
+    """Return the reusable content with a file, ID or title, or None. Files are relative to `folder`."""
     stem = reference.rstrip("/").rpartition("/")[2].removesuffix(".md")
     items: list[Json] = revision["reusableContents"]
     path = posixpath.normpath(posixpath.join(folder, unquote(reference))).lstrip("/")
@@ -157,11 +153,8 @@ class _If:
 
 
 def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, keeps_claims: bool) -> str:
-    """Return `text` with values instead of expressions, and with the true branch instead of each condition.
-
-    `variables` has the variables of the `space` and the `page`. Unknown expressions and conditions stay unchanged. With
-    `keeps_claims`, conditions on visitor claims stay unchanged. Otherwise, claims are undefined.
-    """
+    """Return `text` with expressions and conditions evaluated. Unknown ones stay. `variables` are by `space` and
+    `page`. With `keeps_claims`, conditions on visitor claims stay."""
     if "{%" in text and re.search(r"\{%-?\s*if\b", text):
         text = _render_conditions(_parse_conditions(text), variables, keeps_claims)
     if "expression" not in text:
@@ -180,7 +173,7 @@ def _expression_value(match: re.Match[str], variables: Mapping[str, Mapping[str,
 
 
 def _parse_conditions(text: str) -> list[str | _If]:
-    """Return the parts of a text: plain text and conditions. A tag without a matching start or end tag is plain text."""
+    """Return the plain texts and conditions of a text. Unmatched tags are text."""
     scanner, code = TagScanner(text), _code_ranges(text)
     whole: list[str | _If] = []
     open_conditions: list[tuple[_If, list[str | _If]]] = []
@@ -249,8 +242,7 @@ def _render_conditions(
 
 
 def evaluate(expression: str, variables: Mapping[str, Mapping[str, Any]], *, keeps_claims: bool) -> Any:
-    """Return the value of an expression. UNKNOWN if a variable is not set, or if the syntax is not supported. Visitor
-    claims are UNDEFINED, or with `keeps_claims` UNKNOWN."""
+    """Return the value of an expression, or UNKNOWN. Visitor claims are UNDEFINED, or UNKNOWN with `keeps_claims`."""
     names = {owner: {"vars": values} for owner, values in variables.items()}
     return evaluate_expression(expression, {**names, "visitor": UNKNOWN if keeps_claims else UNDEFINED})
 
@@ -275,8 +267,8 @@ def mark_for_reindexing(world: World, space_id: str, old: Json | None) -> None:
 
 
 def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, int], bool]) -> None:
-    """Index the pages of a marked space in small transactions. `on_progress` is called with the number of indexed pages and
-    the number of all pages. Indexing stops if `on_progress` returns False."""
+    """Index the pages of a marked space. `on_progress` gets the numbers of indexed and all pages. False stops the
+    indexing."""
     path = f"/spaces/{space_id}/unindexed"
     while (record := world.store.find(path)) is not None:
         space = world.store.get(f"/spaces/{space_id}")
@@ -300,7 +292,7 @@ def finish_reindexing(world: World, space_id: str, on_progress: Callable[[int, i
 
 
 def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Json) -> Iterator[str]:
-    """Remove deleted pages from the search index. Then index the changed pages, and yield the ID of each indexed page."""
+    """Update the search index. Yield the ID of each indexed page."""
     before, after = _searchable_fields(old), _searchable_fields(new)
     includes_differ = old is None or old["reusableContents"] != new["reusableContents"]
     pages = {page["id"]: page for page in page_trees.walk(new["pages"])}
@@ -333,8 +325,7 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
 
 
 def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
-    """Yield the sections of a page. A long section is split into several. The first section has the title of the page, no
-    anchor, and a text that starts with `description`."""
+    """Yield the sections of a page. The first has no anchor, and starts with `description`."""
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
         text = _block_text(block)
@@ -357,7 +348,7 @@ def _split_section(lines: list[str]) -> Iterator[str]:
 
 
 def _block_text(block: Block) -> str:
-    """Return the text of a block for the search index. Mentions are encoded. A diagram has only its labels."""
+    """Return the text of a block for the search index."""
     if "mermaid" in (block.attrs.get("language"), str(block.attrs.get("name")).strip("@").partition("/")[0]):
         return "\n".join(filter(None, map(diagram_labels, block.text.split("\n"))))
     if block.kind == "content-ref":

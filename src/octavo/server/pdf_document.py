@@ -125,7 +125,7 @@ _register_typefaces()
 WIDTH = A4[0] - 40 * mm
 """Width of the text area, in points."""
 PIXEL_LIMIT = 25_000_000
-"""Maximum number of pixels in an image, because each pixel takes four bytes of memory. A larger image is left out."""
+"""Maximum number of pixels of an image. Larger images are left out."""
 INDENT_LIMIT = 6
 """Maximum number of nested blocks that are indented."""
 _INDENT = 12
@@ -138,7 +138,7 @@ _PARAGRAPH_LENGTH = 10_000
 _COLUMN_WIDTH = 24
 """Minimum width of a table column, in points. A wider table is printed in parts below each other."""
 _CELL_LENGTH = 8000
-"""Maximum number of characters in a table cell, because a cell must fit on a sheet. More text is left out."""
+"""Maximum number of characters in a table cell. More would not fit."""
 
 _TEXT = ParagraphStyle("text", fontName=BODY, fontSize=10, leading=14, spaceAfter=6)
 _SMALL = ParagraphStyle("small", _TEXT, fontSize=8.5, leading=12, textColor=HexColor("#555555"))
@@ -165,8 +165,7 @@ _MARKS = {"bold": "b", "italic": "i", "strike": "strike", "underline": "u", "sub
 
 @dataclass
 class PdfBook:
-    """Pages to print. `texts` has their Markdown by page ID. `pictures` has functions that return image data, by file
-    ID."""
+    """Pages to print. `texts` are Markdown by page ID. `pictures` are functions that read images, by file ID."""
 
     title: str
     pages: Pages
@@ -228,7 +227,7 @@ class PdfBook:
             yield from self._list_item(sign, item.children)
 
     def _list_item(self, sign: str, blocks: tuple[Block, ...]) -> Iterator[Flowable]:
-        """Yield flowables for the blocks of a list item. The text of the first block is on the line of the bullet."""
+        """Yield a list item, with its first text on the line of the bullet."""
         first, *others = [*_short_blocks(blocks)] or [Block("paragraph")]
         has_text = bool(first.runs) and not first.children
         text, remaining = (self._markup(first.runs), tuple(others)) if has_text else ("", blocks)
@@ -306,7 +305,7 @@ class PdfBook:
         yield from self._blocks(block.children) if block.children else self._any_block(block)
 
     def _any_block(self, block: Block) -> Iterator[Flowable]:
-        """Yield title, text and children of a block, for kinds of blocks that have no method such as `_table`."""
+        """Yield a block of a kind that has no method such as `_table`."""
         attrs = block.attrs
         title = attrs.get("title") or attrs.get("name") or attrs.get("summary") or attrs.get("description")
         if title and block.kind not in ("paragraph", "unknown"):
@@ -377,7 +376,7 @@ def _split_run(run: Run) -> Iterator[Run]:
 
 
 def _split_code(line: str) -> Iterator[str]:
-    """Yield pieces of a line of code that fit on the sheet. A character that is not Latin-1 counts twice."""
+    """Yield pieces of a line of code that fit on the sheet."""
     start = width = 0
     for index, letter in enumerate(line):
         width += 1 if ord(letter) < 0x100 else 2
@@ -388,7 +387,7 @@ def _split_code(line: str) -> Iterator[str]:
 
 
 def _load_image(data: bytes, available_width: float) -> Flowable | None:
-    """Return an image that fits into the available width and on the sheet. None if the image is damaged or too large."""
+    """Return an image that fits, or None if damaged or too large."""
     try:
         with PillowImage.open(BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP")) as picture:
             width, height = picture.size

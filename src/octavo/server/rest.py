@@ -77,16 +77,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BackgroundWork(Generic[T]):
-    """Result of a handler that needs slow work, such as a download.
-
-    `run` does the work in another thread, and must not use the store. Then `finish` is called in the handler thread with
-    the result of `run`. It returns the response, or raises Refusal. If there is an `early_response`, the client gets this
-    response before the work.
-    """
+    """Result of a handler that needs slow work, such as a download."""
 
     run: Callable[[], T]
+    """Does the work in another thread. It must not use the store."""
     finish: Callable[[T], Any]
+    """Returns the response for the result of `run`, in the handler thread."""
     early_response: Any = None
+    """Response before the work. None if the client waits for the work."""
     needs_much_memory: bool = False
     """True if `run` needs much memory. Such work never runs at the same time."""
 
@@ -98,7 +96,7 @@ LOCAL_ORGANIZATION = "local"
 
 
 def add_local_user(world: World, name: str) -> World:
-    """Create the local user and the local organization if they do not exist. Return the world with the user as caller."""
+    """Create the local user if missing. Return the world with this user as caller."""
     store = world.store
     if store.find(f"/users/{LOCAL_USER}") is None:
         now = world.timestamp()
@@ -161,15 +159,14 @@ def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
 
 
 def before_save(kind: type[Model]) -> Callable[[C], C]:
-    """Return a decorator for a function that checks and completes documents of the type `kind`. The function gets the
-    document with the fields of the request, and returns the document to save."""
+    """Return a decorator for a function that checks and completes documents of `kind`. It returns the document to
+    save."""
     return _register(BEFORE_SAVE, kind)
 
 
 @singledispatch
 def handle(op: Operation[Any], world: World) -> Any:
-    """Run the handler of `op`, and return the JSON value of the response. None for an empty response. Raises Refusal and
-    MissingResource."""
+    """Handle `op`. Return the JSON value of the response, if any. Raises Refusal and MissingResource."""
     spec = SPECS[type(op)]
     path = path_of(op)
     _check_guard(op, world)
@@ -192,7 +189,7 @@ def omit(document: Json, *names: str) -> Json:
 
 
 def _save(op: Operation[Any], world: World, path: str) -> Json:
-    """Save the document that `op` creates or changes, and return it. `path` is the path of a collection or a document."""
+    """Save and return the document that `op` creates or changes."""
     spec = SPECS[type(op)]
     if spec.path.endswith("}") or not spec.path:
         document = world.store.get(path)
@@ -233,7 +230,7 @@ def path_of(op: Operation[Any]) -> str:
 
 
 def request_fields(op: Operation[Any]) -> Json:
-    """Return the fields of a request by API name. Raises Refusal for null in a field that must have a value."""
+    """Return the fields of a request by API name. Raises Refusal for a forbidden null."""
     spec = SPECS[type(op)]
     fields: Json = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
     if wrong := null_error(spec, fields):
@@ -248,12 +245,8 @@ def paginate(
     *,
     descending: bool = False,
 ) -> Json:
-    """Return the page of a list that `op` requests. `items` are pairs of a sort key and an item, in order. `show`
-    converts an item to a resource.
-
-    A sort key is a number, a string or a tuple of these. The cursor of the next page contains the last sort key, so the
-    cursor stays valid after items are added or deleted.
-    """
+    """Return the requested page of a list. `items` are sorted pairs of a sort key and an item. `show` converts an
+    item."""
     all_items = list(items)
     size = PAGE_SIZE if op.limit is None else op.limit
     remaining = all_items if op.page is None else _items_after(all_items, _parse_cursor(op.page), descending)
@@ -294,7 +287,7 @@ StoredDocument = tuple[str, Json]
 
 
 def order_key(stored_position: int, document: Json) -> tuple[int, int]:
-    """Return the sort key of a document among its siblings. Documents that were never moved come last, oldest first."""
+    """Return the sort key of a document among its siblings. Documents that were never moved come last."""
     return (document.get("position", _LAST_POSITION), stored_position)
 
 
@@ -312,8 +305,7 @@ def save_next_to(
     *,
     before: bool,
 ) -> None:
-    """Save the order of `siblings` after `moved` was placed before or after its `neighbor`. Without `neighbor`, `moved` is
-    the last sibling."""
+    """Place `moved` before or after `neighbor`, and save the order. Without `neighbor`, it comes last."""
     others = [sibling for sibling in siblings if sibling[0] != moved[0]]
     paths = [path for path, _ in others]
     others.insert(paths.index(neighbor[0]) + (not before) if neighbor else len(others), moved)

@@ -34,7 +34,7 @@ HEADER_CAP = 16 << 10
 """Maximum size of the request line and headers, in bytes."""
 
 HEAD_SECONDS = 10.0
-"""Time limit for request headers in seconds, from the first byte or the start of the connection."""
+"""Time limit for request headers in seconds. For the first request, it begins with the connection."""
 BODY_SECONDS = 30.0
 """Time limit for a request body in seconds."""
 RESPONSE_SECONDS = 30.0
@@ -46,11 +46,8 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 async def serve(platform: Platform, port: int, announce: Callable[[str], None]) -> None:
-    """Serve on `port` of 127.0.0.1 until SIGINT, SIGTERM, SIGHUP or cancellation. Raises OSError if the port is taken.
-
-    Port 0 selects a free port. `announce` is called with the URL, such as `http://127.0.0.1:8311`, when the server is
-    ready. The server completes running requests before it stops.
-    """
+    """Serve on 127.0.0.1 until a signal. Port 0 selects a free port. `announce` gets the URL. Raises OSError if the
+    port is taken."""
     with socket.create_server((LOOPBACK, port), backlog=CONNECTION_LIMIT) as listener:
         # asyncio does not set TCP_NODELAY for this socket. Without TCP_NODELAY, each body arrives 40 ms after its headers.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -71,8 +68,7 @@ async def serve(platform: Platform, port: int, announce: Callable[[str], None]) 
 
 
 class _Server(uvicorn.Server):
-    """Server that calls `on_start` when it accepts requests. It leaves signals to `serve`, because uvicorn would raise each
-    signal again after the stop."""
+    """Server that calls `on_start` when ready. uvicorn would raise signals again after the stop."""
 
     def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
         super().__init__(config)
@@ -134,8 +130,7 @@ class _OriginGuard:
 
 
 Phase = Literal["head", "body", "response", "end", "idle", "handled"]
-"""Event for which a connection waits: request headers (`head`), a body, a client that reads the response or closes the
-connection (`end`), the next request (`idle`), or the response of a handler (`handled`)."""
+"""Event for which a connection waits. `idle` is the next request, `handled` the response of a handler."""
 
 
 class _Connection(H11Protocol):

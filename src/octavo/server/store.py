@@ -59,8 +59,7 @@ _MACHINE_ERRORS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOER
 """SQLite errors that the machine causes, such as a full disk."""
 
 _WORDS_VERSION = f"words and parts of them in plain letters, folded by Unicode {unicodedata.unidata_version}"
-"""Version of the full-text index. `Store` rebuilds an index of another version. This text must change when
-`fold_to_index_text` changes, because SQLite removes an entry only if it gets the text that was added."""
+"""Version of the full-text index. Change this text whenever `fold_to_index_text` changes."""
 
 Section = tuple[str, str, str]
 """Anchor, title and text of a section of a page."""
@@ -75,7 +74,7 @@ class SearchHit(NamedTuple):
     title: str
     snippet: str
     partial_match_section: int | None
-    """ID of the section if `snippet` contains no match, because only the title or parts of words match. Otherwise None."""
+    """ID of the section if `snippet` contains no match. Otherwise None."""
 
 
 _HIT_MARK = "\x02"
@@ -91,21 +90,20 @@ class UnusableDatabase(OSError):
 
 
 class WriteFailure(OSError):
-    """The database or a file cannot be written, for example because the disk is full. `strerror` has the cause."""
+    """The database or a file cannot be written. `strerror` has the cause."""
 
 
 class Store:
     """Database of the embedded platform, with one connection to SQLite."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Open the database at `path`, or a database in memory. Raises OSError, and UnusableDatabase for a database that
-        cannot be used. Only the user can read a new file."""
+        """Open the database at `path`, or one in memory. Raises UnusableDatabase if it cannot be used. New files are
+        private."""
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self.lock = RLock()
-        """Lock of the database, which transactions and `cached_reads` hold. The thread that writes needs no lock to
-        read. Other threads need it."""
+        """Lock of the database. The thread that writes needs no lock to read. Other threads need it."""
         self._cached: dict[tuple[str, ...], list[Any]] | None = None
         """Results of queries inside `cached_reads`. None outside `cached_reads`."""
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
@@ -171,8 +169,7 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all writes inside the `with` block together, or no write after an exception. Can be nested. Raises
-        WriteFailure."""
+        """Commit all writes of the `with` block together, or none. Can be nested. Raises WriteFailure."""
         with self.lock:
             if self._db.in_transaction:
                 yield
@@ -201,8 +198,7 @@ class Store:
         return document
 
     def put(self, path: str, document: Json) -> Json:
-        """Save a document at `path`, and return it. A new document is the last of its collection. An existing document
-        keeps its position."""
+        """Save and return a document. A new one is the last of its collection. An existing one keeps its position."""
         self._cached = None
         self._db.execute(
             "INSERT INTO documents (path, collection, body) VALUES (?, ?, ?)"
@@ -228,8 +224,7 @@ class Store:
         return (document for _, document in self.items(collection, status=status))
 
     def items(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[tuple[int, Json]]:
-        """Yield pairs of a position and a document of a collection, oldest first or `newest_first`. Positions never
-        change, so cursors can contain them."""
+        """Yield the position and document of each item, oldest first or `newest_first`. Positions never change."""
         values, condition = [collection], "collection = ?"
         if status:
             values, condition = [collection, status], f"{condition} AND json_extract(body, '$.status') = ?"
@@ -337,8 +332,7 @@ class Store:
         self._db.execute(f"DELETE FROM sections WHERE {condition}", values)
 
     def search(self, spaces: list[str], query: str, limit: int) -> list[SearchHit]:
-        """Return the sections in `spaces` that match an FTS5 query, best match first. Matches in titles of pages count more
-        than matches in headings, and these count more than matches in texts."""
+        """Return the sections in `spaces` that match an FTS5 query, best match first."""
         marks = ",".join("?" * len(spaces))
         rows = self._db.execute(
             f"SELECT space, page, anchor, sections.title, snippet(words, 1, '{_HIT_MARK}', '', '…', 32), sections.id FROM words"
@@ -371,8 +365,7 @@ _JPEG_FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
 
 
 def image_size(data: bytes) -> Json | None:
-    """Return the width and height of a PNG, GIF, JPEG or WebP image in pixels. None for other formats and damaged
-    images."""
+    """Return width and height of an image in pixels. None for damaged or unknown formats."""
     try:
         size = _read_size(data)
     except struct.error:

@@ -64,8 +64,7 @@ class DemoIds:
 
 
 def find_page(world: World, at: ContentRef, file: str) -> Json:
-    """Return the page that was loaded from `file`, or added by a change request with the slug `file`. Raises LookupError if
-    there is none."""
+    """Return the page that was loaded from `file`, or added with this slug. Raises LookupError."""
     pages = [page for page in page_trees.walk(get_revision_at(world, at)["pages"]) if _source_file(page) == file]
     if not pages:
         raise LookupError(f"No page of {at} was written in {file}.")
@@ -73,8 +72,7 @@ def find_page(world: World, at: ContentRef, file: str) -> Json:
 
 
 def find_block(world: World, page: Json, words: str) -> str:
-    """Return the key of the smallest block that contains `words`. In a table, this is a row. Raises LookupError if there is
-    none."""
+    """Return the key of the smallest block that contains `words`. Raises LookupError."""
     blocks = [
         (len(block_text), index, block.key)
         for index, block in enumerate(_parse(world.store.text(page["text"])).walk())
@@ -98,12 +96,12 @@ def _parse(text: str) -> Document:
 
 
 def _source_file(page: Json) -> str:
-    """Return the file that a page was loaded from, or the slug of a page added by a change request."""
+    """Return the file that a page was loaded from, else its slug."""
     return str(page.get("git", {}).get("path") or page.get("slug", ""))
 
 
 StepOperations = Callable[[Any, ChangeRequestRef, World], Iterable[Operation[Any]]]
-"""Function that returns the operations of a step in a change request, such as an edit or a review."""
+"""Function that returns the operations of a step in a change request."""
 
 _CHANGE_LIMIT = 50
 """Maximum number of changes in one edit."""
@@ -191,7 +189,7 @@ def _post_thread(thread: Any, at: Discussion, world: World) -> Iterator[Operatio
 
 
 def _react(at: Discussion, thread: str, reply: str | None, emoji: str) -> Operation[Any]:
-    """Return the operation that adds a reaction to a thread or reply. The API writes an emoji as code points: `1f44d`."""
+    """Return the operation for a reaction. Emoji are code points: `1f44d`."""
     added = ("-".join(f"{ord(letter):x}" for letter in emoji),)
     if reply is None:
         return comments.Update(at=at, comment_id=thread, added_reactions=added)
@@ -210,7 +208,7 @@ class PastAction:
     person: str
     name: str
     operations: Callable[[World], Iterable[Operation[Any]]] = field(compare=False)
-    """Function that returns the operations. It may use content of earlier actions, so it is called after all of them."""
+    """Function that returns the operations. It is called after all earlier actions."""
 
 
 def list_actions() -> list[PastAction]:
@@ -225,7 +223,7 @@ def list_actions() -> list[PastAction]:
 
 
 def _read_files(kind: str) -> Iterator[Any]:
-    """Yield the tables of a kind (“change” or “thread”) from all files. Each table has the keys at the top of its file."""
+    """Yield the tables of a kind, with the top-level keys of their file."""
     for path in sorted((_FOLDER / f"{kind}s").glob("*.toml")):
         read = tomllib.loads(path.read_text(encoding="utf-8"))
         for each in read.pop(kind):
@@ -317,8 +315,7 @@ DEFAULT_PERSON = PEOPLE[1]
 
 
 def members() -> list[DemoPerson]:
-    """Return the members of the organization who are not in `PEOPLE`, in the order in which they joined. The authors of
-    threads come first."""
+    """Return the members who are not in `PEOPLE`, in the order of joining."""
     names = tomllib.loads((_FOLDER / "names.toml").read_text(encoding="utf-8"))
     people = [
         DemoPerson(_person_id(name, index), name, role) for index, (name, role) in enumerate(names["named"].items())
@@ -369,8 +366,7 @@ def _save_person(
 
 
 def _person_id(name: str, index: int) -> str:
-    """Return an ID such as `mara-lindqvist` from the Latin letters of a name. For a name without Latin letters, return for
-    example `member-5`, where 5 is `index` + 1."""
+    """Return an ID such as `mara-lindqvist`, or `member-5` without Latin letters."""
     plain = unicodedata.normalize("NFKD", name.lower().translate(_TRANSLITERATION))
     words = "".join(letter if letter.isascii() and letter.isalpha() else " " * letter.isspace() for letter in plain)
     return "-".join(words.replace("-", " ").split()) or f"member-{index + 1}"

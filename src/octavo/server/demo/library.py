@@ -71,7 +71,7 @@ class _StationSpace:
 
 
 def add_large_demo(world: World, clock: DemoClock, ids: DemoIds, today: datetime, share: float = 1.0) -> None:
-    """Add the large demo, or a `share` of it, to an existing demo library. The large demo takes half a minute."""
+    """Add the large demo, or a `share` of it. All of it takes half a minute."""
     chance = Random("large")
     clock.moment = today - _STATION_SPACES_AGE
     titles = _titles()
@@ -145,7 +145,7 @@ def _month_text(chance: Random, place: str, month: str) -> str:
 def _threads(
     world: World, station_spaces: list[_StationSpace], chance: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """Yield pairs of the age of a thread and the action that creates the thread. Most spaces get few threads, some many."""
+    """Yield the age of each thread and the action that creates it."""
     weights = [chance.paretovariate(1.2) for _ in station_spaces]
     for number in range(count):
         space = chance.choices(station_spaces, weights)[0]
@@ -175,8 +175,7 @@ def _create_thread(world: World, ids: DemoIds, at: Discussion, space: _StationSp
 def _change_requests(
     world: World, station_spaces: list[_StationSpace], chance: Random, ids: DemoIds, count: int
 ) -> Iterator[tuple[timedelta, Action]]:
-    """Yield pairs of the age of a change request and the action that creates it. Some actions merge, so that other change
-    requests are outdated."""
+    """Yield ages of change requests, and actions that create or merge them."""
     proposals = [
         _Proposal(world, ids, chance.choice(station_spaces), f"c{number}", Random(f"change {number}"))
         for number in range(count)
@@ -303,7 +302,7 @@ SITE = SiteRef(organization_id=history.ORGANIZATION, site_id="docs")
 
 
 def site_operations() -> Iterator[tuple[str, Operation[Any]]]:
-    """Yield the operations that create and publish the docs site, each with the ID of the resource that it creates."""
+    """Yield the operations for the docs site, each with the ID of its resource."""
     site = history.organization_setup()["site"]
     yield SITE.site_id, sites.Create(at=OrganizationRef(organization_id=history.ORGANIZATION), title=site["title"])
     for section in site["sections"]:
@@ -324,8 +323,8 @@ _PAGES_AGE = timedelta(days=120)
 
 
 def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
-    """Fill an empty store with the demo library as of `today`. `large` is the share of the large demo to add, from 0 to 1.
-    The caller must add an API key for one of `history.PEOPLE`."""
+    """Fill an empty store with the demo library as of `today`. `large` is the share of the large demo. It adds no API
+    key."""
     clock, ids = DemoClock(today - _SPACES_AGE), DemoIds()
     past = replace(world, now=clock, new_id=ids)
     with world.store.transaction():

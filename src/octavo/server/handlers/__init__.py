@@ -28,7 +28,7 @@ _MODULE_OF_AREA = {
     "urls": "links",
     "users": "organizations",
 }
-"""Modules with the handlers of an area of the API, by area. Other modules have the name of their area."""
+"""Modules with the handlers of an area, if the names differ."""
 
 
 def load_for(operation: type[Operation[Any]]) -> None:

@@ -90,8 +90,7 @@ def _list_aggregate(op: permissions.ListAggregate, world: World) -> Json:
 
 
 def _members_with_role(world: World, shared: Json, wanted_role: str | None) -> Iterator[tuple[int, Json]]:
-    """Yield pairs of a sort key and a member, as `{"id": …, "role": …}`, for all members with a role in a space or
-    collection. With `wanted_role`, yield only members with this role."""
+    """Yield a sort key and `{"id": …, "role": …}` for each member with access."""
     for position, member in world.store.items(f"/orgs/{shared['organization']}/members"):
         current_role = role(world, shared, member["id"])
         if current_role and wanted_role in (None, current_role):
@@ -165,13 +164,12 @@ def _present_link(world: World, link: Json) -> Json:
 
 
 def _is_redundant(world: World, link: Json) -> bool:
-    """Return whether an invite link is not needed: its target is gone, or another link gives a higher role in the
-    target, or an older link gives the same role."""
+    """Return whether an invite link has no target or a better alternative."""
     if _target_kind(link) and _find_target(world, link) is None:
         return True
     others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))
     alike = [other for other in others if all(other.get(kind) == link.get(kind) for kind in _TARGET_KINDS)]
-    best = max(alike, key=_role_rank)  # Links with the same role are in order of creation, and max returns the first.
+    best = max(alike, key=_role_rank)  # Of links with the same role, max returns the first, which is the oldest.
     return bool(best["id"] != link["id"])
 
 
@@ -185,8 +183,7 @@ def _target_kind(link: Json) -> str | None:
 
 
 def _find_target(world: World, link: Json) -> Json | None:
-    """Return the space or collection of an invite link. None if it was deleted or transferred to another organization, and
-    for a link to the organization."""
+    """Return the space or collection of an invite link, if it exists."""
     kind = _target_kind(link)
     target = world.store.find(f"/{kind}s/{link[kind]}") if kind else None
     is_gone = target is None or target.get("deletedAt") or target["organization"] != link["organization"]

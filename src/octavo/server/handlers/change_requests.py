@@ -30,7 +30,7 @@ def change_request_path(at: ChangeRequestRef) -> str:
 
 
 def get_by_number(world: World, space_id: str, number: str) -> Json:
-    """Return the change request with a number, such as 12, in a space. Raises MissingResource if there is none."""
+    """Return the change request with a number. Raises MissingResource if there is none."""
     collection = f"/spaces/{space_id}/change-requests"
     is_number = number.isascii() and number.isdecimal() and len(number) < 10
     document = world.store.find_by(collection, "number", int(number)) if is_number else None
@@ -45,8 +45,7 @@ def base_of(change_request: Json) -> str:
 
 
 def is_outdated(space: Json, change_request: Json) -> bool:
-    """Return whether main has changed since a change request was created or updated from main. False for a merged change
-    request."""
+    """Return whether main has changed since the base of a change request. False if merged."""
     return change_request["status"] != "merged" and base_of(change_request) != str(space["revision"])
 
 
@@ -68,7 +67,7 @@ def present_change_request(world: World, document: Json) -> Json:
 
 
 def create(world: World, space_id: str, subject: str = "") -> Json:
-    """Create a draft change request of the caller, based on the main content of a space, and return it."""
+    """Create and return a draft change request of the caller."""
     space = world.store.get(f"/spaces/{space_id}")
     number, now = space.get("nextNumber", 1), world.timestamp()
     world.store.update(f"/spaces/{space_id}", nextNumber=number + 1)
@@ -89,7 +88,7 @@ def create(world: World, space_id: str, subject: str = "") -> Json:
 
 
 def record_edit(world: World, change_request: Json, revision: Json) -> Json:
-    """Set the current revision of a change request, and count an edit of the caller. Return the change request."""
+    """Set a change request's revision, count the caller's edit, and return the change request."""
     before = change_request["editors"].get(world.caller, {"count": 0})
     now = world.timestamp()
     editors = {**change_request["editors"], world.caller: {"count": before["count"] + 1, "updatedAt": now}}
@@ -98,7 +97,7 @@ def record_edit(world: World, change_request: Json, revision: Json) -> Json:
 
 
 def refuse_closed(change_request: Json, action: str) -> None:
-    """Raise Refusal if a change request is merged or archived. `action` is a part of the message, such as `be edited`."""
+    """Raise Refusal if a change request is merged or archived. `action` is for example `be edited`."""
     name, status = f"Change request #{change_request['number']}", change_request["status"]
     if status == "merged":
         raise Refusal(409, f"{name} is already merged, so it cannot {action}. Create a new change request.")
@@ -141,8 +140,8 @@ def _update(op: change_requests.Update, world: World) -> Json:
 
 
 def update_fields(world: World, document: Json, **fields: Any) -> Json:
-    """Change `fields` of a change request, and return the change request. The description None removes the description.
-    Raises Refusal for a description that is not a document."""
+    """Save `fields` of a change request, and return it. None removes the description. Raises Refusal for an invalid
+    description."""
     description = fields.get("description")
     if description is not None and description.get("object") != "document":
         raise Refusal(400, "description must be a JSON object with object set to document.")
@@ -168,7 +167,7 @@ def _list_contributors(op: change_requests.ListContributors, world: World) -> Js
 
 
 def _contributions(world: World, document: Json) -> Iterator[tuple[str, Json]]:
-    """Yield pairs of a user ID and a contribution to a change request: edits first, then comments and replies."""
+    """Yield the user ID and the data of each contribution to a change request."""
     for user, each in document["editors"].items():
         yield user, {**each, "actionType": "edit"}
     path = f"/spaces/{document['space']}/change-requests/{document['id']}/comments"
@@ -188,8 +187,7 @@ def _merge(op: change_requests.Merge, world: World) -> Json:
 
 
 def _refuse_unmet_merge_rules(world: World, space: Json, document: Json) -> None:
-    """Raise Refusal for the first merge rule that a change request does not meet. Rules about agent reviews and custom
-    expressions are always met, because the embedded platform does not support them."""
+    """Raise Refusal for the first merge rule that is not met."""
     organization = world.store.get(f"/orgs/{space['organization']}")
     rules = rules_in(space.get("mergeRules"), organization.get("mergeRules"))
     if bypasses(rules, world.caller):

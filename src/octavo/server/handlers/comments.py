@@ -38,7 +38,7 @@ class Threads:
     world: World
     at: Discussion
     _texts: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
-    """Texts of blocks by block key, for each pair of a page ID and the hash of the page text."""
+    """Texts of blocks by key, for each page ID and hash of its text."""
 
     @property
     def path(self) -> str:
@@ -65,8 +65,7 @@ class Threads:
 
     @cached_property
     def base(self) -> Json | None:
-        """Base revision of a change request. It has the content that the change request removes. None for a space, and
-        for a missing revision."""
+        """Base revision of a change request. None for a space or a missing revision."""
         if not isinstance(self.at, ChangeRequestRef):
             return None
         base = base_of(self.world.store.get(change_request_path(self.at)))
@@ -148,7 +147,7 @@ class Threads:
         return page is not None and (node is None or self.block_text(page, node, revision) is not None)
 
     def find_block_text(self, page_id: str, node: str) -> str | None:
-        """Return the text of a block in the current revision or in `base`. None if there is no such block."""
+        """Return the text of a block now or in `base`. None if it is missing."""
         for revision in (self.revision, self.base):
             page = page_trees.find_page(revision["pages"], page_id) if revision is not None else None
             if page is not None and (block_text := self.block_text(page, node, revision)) is not None:
@@ -156,8 +155,7 @@ class Threads:
         return None
 
     def block_text(self, page: Json, node: str, revision: Json | None = None) -> str | None:
-        """Return the text of a block in a page of `revision`, or in reusable content that the page includes. None if
-        there is no such block. By default, `revision` is the current revision."""
+        """Return the text of a block in a page or its includes. None if there is no such block."""
         key = page["id"], page.get("text", "")
         if key not in self._texts:
             text = self.world.store.text(page["text"]) if page.get("text") else ""
@@ -189,9 +187,8 @@ def create_comment(
     cell: comments.TableCell | None = None,
     review: str | None = None,
 ) -> Json:
-    """Create a comment on a space or change request, on a page, block (`node`) or table cell in it, or for the review with
-    the ID `review`. Return the comment. Raises Refusal for an empty text or a missing page.
-    """
+    """Create and return a comment on a space, page, block (`node`), table cell or review. Raises Refusal for an empty
+    text or missing page."""
     threads = Threads(world, at)
     target: Json = {"revision": threads.revision["id"]}
     if node and not page:

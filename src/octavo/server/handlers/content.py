@@ -38,8 +38,8 @@ _TYPE_FIELDS = {
 
 
 def present_page(page: Json, app: str, *, metadata: bool = True) -> Json:
-    """Return a page and its child pages as API resources without texts. `app` is the URL of the space in the app. Without
-    `metadata`, the field `git` is left out."""
+    """Return a page with its children as API resources. `app` is the URL of the space. Without `metadata`, `git` is
+    left out."""
     kind = page["type"]
     names = (*_PAGE_FIELDS, *_TYPE_FIELDS.get(kind, ("computed",)))
     result = {name: page[name] for name in names if page.get(name) is not None and (metadata or name != "git")}
@@ -101,7 +101,7 @@ def _organization(world: World, at: ContentRef) -> str:
 
 
 def app_url(world: World, at: ContentRef) -> str:
-    """Return the URL of a space, change request or revision in the app. URLs of pages start with it."""
+    """Return the URL of a space, change request or revision in the app."""
     space = f"/o/{_organization(world, at)}/s/{at.space_id}"
     match at:
         case ChangeRequestRef():
@@ -317,8 +317,7 @@ class ContentEditor:
         return fields
 
     def _with_fields(self, page: Json, fields: Json, markdown: str | None) -> Json:
-        """Return `page` with new fields, and store its new text. If the text starts with the title as a heading, a new
-        title changes the heading, and a new heading changes the title."""
+        """Return `page` with new fields. A leading title heading and the title stay equal."""
         before = page["title"]
         text = self._text(page) if page["type"] == "document" else ""
         if markdown is not None:
@@ -410,7 +409,7 @@ class ContentEditor:
         self._pages = page_trees.insert_page(self._pages, restored, parent if parent in current_ids else None, index)
 
     def _move_back(self, page_id: str, pages: Pages) -> None:
-        """Move a page to its parent in `pages`. Do nothing if this parent is deleted, or is now below the page."""
+        """Move a page back to its parent in `pages`, if possible."""
         parent, index = page_trees.position_of(pages, page_id)
         current_parents = page_trees.parent_ids(self._pages)
         page = self._page(page_id)

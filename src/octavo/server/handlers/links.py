@@ -70,7 +70,7 @@ class LinkTarget:
 
 @dataclass(frozen=True)
 class LinkLocation:
-    """Page and block of a link. `block` is empty for a link page and for the cover of a page."""
+    """Page and block of a link. `block` is empty for link pages and covers."""
 
     page: str
     block: str = ""
@@ -131,7 +131,7 @@ class LinkSurvey:
         }
 
     def _links_of_page(self, page: Json) -> Iterator[tuple[str, LinkTarget, LinkLocation]]:
-        """Yield the relation, the target and the location of each link on a page. For a relation, see `LinkedResource`."""
+        """Yield the relation, target and location of each link on a page."""
         if page["type"] == "link" and isinstance(page.get("target"), dict):
             yield "reference", self._reference_target(page["target"], page), LinkLocation(page["id"])
         cover = page.get("cover") or {}
@@ -153,7 +153,7 @@ class LinkSurvey:
         return self._url_target(usage.target, page)
 
     def _url_target(self, href: str, page: Json) -> LinkTarget:
-        """Return the target of a URL. A link to this platform or to the GitBook app has the status `in-app`."""
+        """Return the target of a URL. Links to the app are `in-app`."""
         origin = f"{self._world.origin}/o/"
         in_app = href.startswith((origin, *(f"https://{host}/" for host in page_links.APP_HOSTS)))
         path = href.removeprefix(self._world.origin) if in_app else href
@@ -222,8 +222,7 @@ class LinkSurvey:
         return LinkTarget(status, "page", name, space, anchor)
 
     def _other_space_target(self, space: str, page_ref: str | None, anchor: str, status: str) -> LinkTarget | None:
-        """Return another space as a target, or the page `page_ref` (a path or an ID) in this space. None if the caller
-        cannot see the space, or if the page or `anchor` does not exist."""
+        """Return another space, or its page `page_ref`. None if missing or hidden."""
         document = self._find_document("spaces", space)
         if document is None or document.get("deletedAt") or role(self._world, document) is None:
             return None
@@ -245,7 +244,7 @@ class LinkSurvey:
         return LinkTarget("ok", "openapi", slug) if exists else LinkTarget("broken", "url", slug)
 
     def _find_document(self, collection: str, name: str) -> Json | None:
-        # `name` is any text of a page, so it may not be part of a path.
+        # `name` can be any text. Only an ID is safe in a path.
         return self._world.store.find(f"/{collection}/{name}") if ID_PATTERN.fullmatch(name) else None
 
     def _reusable_target(self, reference: str, page: Json) -> LinkTarget:
@@ -272,8 +271,7 @@ _ID_FIELDS = {
 
 
 def _has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
-    """Return False if neither a page nor its included content has an anchor. True for an empty anchor, for a page that
-    is not a document, and if some anchors of the page are not known."""
+    """Return False if a page and its includes certainly lack an anchor."""
     if not anchor or page["type"] != "document":
         return True
     parts, remaining, seen = [_text_links(world, page).anchors], [page], set[str]()
@@ -333,7 +331,7 @@ def _list_of_change_request(op: links.ListOfChangeRequest, world: World) -> Json
 
 
 def _was_broken(resource: LinkedResource, before: set[tuple[str, str]]) -> bool:
-    """Return whether all pages that link to a resource had this broken link `before`, in the base of the change request."""
+    """Return whether all links to a resource were broken `before`."""
     return all((location.page, resource.target.name) in before for location in resource.locations)
 
 
@@ -343,8 +341,7 @@ def _present_list(
     resources: list[LinkedResource],
     new_broken: list[LinkedResource] | None = None,
 ) -> Json:
-    """Return the response with the `resources` of the status that `op` requests. `new_broken` has the resources that are
-    broken only in the change request. None without a change request."""
+    """Return the response for `op`. `new_broken` are broken only in the change request."""
     matching = [resource for resource in resources if op.status in (None, resource.target.status)]
     response = paginate(op, ((each.sort_key, each) for each in matching), LinkPresenter(world, op.at).present_resource)
     broken = [resource for resource in matching if resource.target.status == "broken"]
@@ -392,21 +389,21 @@ class LinkPresenter:
 
     def present_location(self, location: LinkLocation) -> Json:
         """Return the location of a link as an API resource."""
-        inside: Json = {"internalLocation": {"type": "node", "node": location.block}} if location.block else {}
+        block_fields: Json = {"internalLocation": {"type": "node", "node": location.block}} if location.block else {}
         space, page = self._space_fields(self._at.space_id), self._page(location.page)
-        return {"kind": "page", **space, "page": page, **self._context, **inside}
+        return {"kind": "page", **space, "page": page, **self._context, **block_fields}
 
     def _present_target(self, target: LinkTarget) -> Json:
         kind, name, world = target.kind, target.name, self._world
         match kind:
             case "page":
-                inside: Json = (
+                anchor_fields: Json = (
                     {"internalLocation": {"type": "anchor", "anchor": target.anchor}} if target.anchor else {}
                 )
                 is_here = target.space == self._at.space_id
                 presenter = self if is_here else LinkPresenter(world, SpaceRef(space_id=target.space))
                 space, page = self._space_fields(target.space), presenter._page(name)
-                return {"kind": kind, **space, "page": page, **presenter._context, **inside}
+                return {"kind": kind, **space, "page": page, **presenter._context, **anchor_fields}
             case "file":
                 file = next(each for each in self._revision["files"] if each["id"] == name)
                 space = self._space_fields(target.space)
@@ -480,8 +477,7 @@ def _get_content(op: urls.GetContent, world: World) -> Json:
 
 
 def _app_path_steps(url: str, world: World) -> list[str]:
-    """Return the path segments of a URL of the app, without the organization. Raises Refusal for a URL of another
-    server."""
+    """Return the path segments of a URL of the app, without the organization."""
     for origin in (world.origin, *(f"https://{host}" for host in APP_HOSTS)):
         if url.startswith(f"{origin}/"):
             parts = path_parts(urlsplit(url).path)

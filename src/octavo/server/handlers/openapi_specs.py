@@ -87,8 +87,7 @@ def _put(op: openapi.Put, world: World) -> BackgroundWork[ProcessedSpecification
 def _start_processing(
     op: openapi.Create | openapi.Put, world: World, path: str, slug: str
 ) -> BackgroundWork[ProcessedSpecification]:
-    """Save a specification in the state `progress`, and return the work that processes the specification. The last version
-    stays available."""
+    """Save a specification in the state `progress`, and return the work to do."""
     now = world.timestamp()
     identity = {"id": world.new_id(), "slug": slug, "organization": op.at.organization_id, "createdAt": now}
     document = {**identity, "visibility": "private", **(world.store.find(path) or {}), "updatedAt": now}

@@ -67,7 +67,7 @@ def _have_common_organization(world: World, user_id: str) -> bool:
 
 
 def present_member(world: World, organization: str, document: Json) -> Json:
-    """Return a member as an API resource, with the number of their spaces and the number of their teams."""
+    """Return a member as an API resource, with the numbers of spaces and teams."""
     user = document["id"]
     spaces = (space for space in world.store.all("/spaces") if space["organization"] == organization)
     return {
@@ -182,7 +182,7 @@ def _refuse_last_administrator(world: World, op: organizations.UpdateMember | or
 
 @presents(teams.Team)
 def present_team(world: World, document: Json) -> Json:
-    """Return a team as an API resource, with the number of its members and the number of spaces in which it has a role."""
+    """Return a team as an API resource, with the numbers of members and spaces."""
     facts = omit(document, "organization")
     members = world.store.count(f"{team_path(document)}/members")
     permissions = {"view": True, "admin": can_manage_team(world, document)}
@@ -215,7 +215,7 @@ def _present_team_member(world: World, document: Json) -> Json:
 
 
 def can_manage_team(world: World, team: Json, user: str | None = None) -> bool:
-    """Return whether `user`, by default the caller, is an admin of the organization or an owner of a team."""
+    """Return whether `user`, by default the caller, is an admin or a team owner."""
     if organization_role(world, team["organization"], user) == "admin":
         return True
     membership = world.store.find(f"{team_path(team)}/members/{user or world.caller}")
@@ -254,8 +254,7 @@ def _fill_in_team(op: teams.Create | teams.Update, world: World, team: Json) -> 
 
 
 def _add_to_team(world: World, team: Json, user: str, role: str | None = None) -> None:
-    """Add a member of the organization to a team. Without `role`, the user keeps their role in the team, or gets the role
-    `member`."""
+    """Add a member to a team. Without `role`, an existing role is kept."""
     world.store.get(f"/orgs/{team['organization']}/members/{user}")
     path = f"{team_path(team)}/members/{user}"
     membership = world.store.find(path) or {"role": "member"}
@@ -419,7 +418,6 @@ guards(sso.ListProviders, sso.GetProvider, sso.CreateProvider, sso.UpdateProvide
 
 @presents(sso.SamlProvider)
 def _present_provider(world: World, document: Json) -> Json:
-    """Return a SAML provider as an API resource. Admins enter the URLs in `service` in the settings of the provider."""
     organization, identifier = document["organization"], document["id"]
     entity = world.url(f"/~/saml/{identifier}")
     provider = omit(document, "organization", "defaultTeam")

@@ -55,7 +55,7 @@ def membership(world: World, organization: str, user: str | None = None) -> Json
 
 
 def role(world: World, shared: Json, user: str | None = None) -> str | None:
-    """Return the role of `user`, by default the caller, in a space or collection. None if the user has no access."""
+    """Return the role of `user`, by default the caller, in a space or collection. None without access."""
     member = membership(world, shared["organization"], user)
     if member is None:
         return None
@@ -169,13 +169,13 @@ def organization_permissions(world: World, organization: Json) -> Json:
 
 
 def refuse_guests(world: World, organization: str, action: str) -> None:
-    """Raise Refusal if the caller is a guest. `action` is a part of the message, such as `list the members`."""
+    """Raise Refusal if the caller is a guest. `action` is for example `list the members`."""
     if organization_role(world, organization) is None:
         raise Refusal(403, f"Guests cannot {action}. Ask an admin for a role in the organization.")
 
 
 def with_containers(world: World, shared: Json) -> Iterator[tuple[str, Json]]:
-    """Yield the path and the document of a space or collection and of all collections that contain it, innermost first."""
+    """Yield a space or collection and its containers with their paths, innermost first."""
     yield f"/{'spaces' if 'revision' in shared else 'collections'}/{shared['id']}", shared
     while parent := shared.get("parent"):
         shared = world.store.get(f"/collections/{parent}")

@@ -81,8 +81,7 @@ def _present_space(world: World, space: Json, sections: Iterable[SearchHit], que
 
 
 def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], query_text: str) -> list[Json]:
-    """Return the pages of matching `sections`, in the order of their best section. Pages that are not in the current
-    revision are left out."""
+    """Return the pages of matching `sections` as API resources, best first."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     tree = {page["id"]: page for page in page_trees.walk(revision["pages"])}
     link_targets: links.SpaceIndex | None = None
@@ -115,7 +114,7 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
 
 
 def _partial_match_snippet(world: World, section_id: int, query_text: str) -> str:
-    """Return the text of a section around the first match inside a word. Without such a match, return its start."""
+    """Return a section's text around the first match inside a word."""
     body, words = from_index_text(world.store.section_body(section_id)), _query_words(query_text)
     starts = (
         at for at in word_part_starts(body) if any(fold_for_search(body[at : at + len(word)]) == word for word in words)

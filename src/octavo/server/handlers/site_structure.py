@@ -35,11 +35,7 @@ from octavo.server.store import Json, MissingResource
 
 @dataclass(frozen=True)
 class SiteView:
-    """The parts of a site that the caller can see.
-
-    The audience of a published site sees all spaces on the site. Other users see only the spaces in which they have a role.
-    Only users who may edit the site see sections and groups without a visible space.
-    """
+    """The parts of a site that the caller can see. The audience of a published site sees all spaces."""
 
     world: World
     tree: SiteTree
@@ -199,8 +195,7 @@ def _list_groups(op: structure.ListGroups, world: World) -> Json:
 
 
 def require_addable_space(world: World, organization: str, space_id: str) -> Json:
-    """Return a space that the caller may add to a site. Raises MissingResource for a hidden space, and Refusal if the
-    caller lacks the role for it."""
+    """Return a space that the caller may add to a site. Raises MissingResource and Refusal."""
     space = world.store.get(f"/spaces/{space_id}")
     if space["organization"] != organization or space.get("deletedAt") or role(world, space) is None:
         raise MissingResource(f"/spaces/{space_id}")
@@ -209,14 +204,13 @@ def require_addable_space(world: World, organization: str, space_id: str) -> Jso
 
 
 def title_from_space(space: Json) -> str:
-    """Return the default title for a site or section with a space: the title of the space. A title with one letter becomes
-    `Untitled`, because the API forbids it."""
+    """Return the title for a site or section with a space. One letter becomes `Untitled`."""
     title: str = space["title"]
     return title if len(title) >= 2 else "Untitled"
 
 
 def new_site_space(world: World, tree: SiteTree, space: Json, section: str | None = None) -> Json:
-    """Add a space at the end of a section, or without `section` at the end of the site. Return the new site space."""
+    """Add a space to a section, or to the site if `section` is None."""
     document = _site_space(tree, world.new_id(), space, section)
     return world.store.put(_part_path(tree, document), document)
 
@@ -275,8 +269,7 @@ def _fill_in_section(op: structure.CreateSection | structure.UpdateSection, worl
 
 
 def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteTree:
-    """Move the site spaces at the root into a new section, or into `section` if all their spaces are deleted. Return the
-    changed site."""
+    """Move the site spaces at the root into a section. Return the site."""
     chosen = tree.default_space(None)
     if chosen:
         space = next(
@@ -365,7 +358,7 @@ def _move_section(op: structure.MoveSection, world: World) -> Json:
 
 
 def _move(world: World, tree: SiteTree, item: structure.Pointer, position: structure.Position | None) -> Json:
-    """Move a part next to another part, or without `position` to the end of its siblings. Return its API resource."""
+    """Move a part to `position`, or to the end of its siblings."""
     path, document = _find_part(world, tree, item)
     if position and (position.before is None) == (position.after is None):
         raise Refusal(400, "position must have either before or after.")
@@ -429,7 +422,7 @@ def _without_null(document: Json, *fields: str) -> Json:
 
 
 def _parts_with_unique_paths(tree: SiteTree, kind: str, parent: str | None) -> list[Json]:
-    """Return the parts that must have different paths: all sections of a site, or all site spaces in `parent`."""
+    """Return the parts of a kind that must have different paths."""
     parts = tree.sections() if kind == "site-section" else tree.parts_in(kind, parent)
     return [part.document for part in parts]
 

@@ -54,7 +54,7 @@ class SiteTree:
     """Spaces of the site that are not deleted, by ID."""
 
     def walk(self, group: str | None = None, above: tuple[int, ...] = ()) -> Iterator[SitePart]:
-        """Yield all sections and groups in `group`, or on the whole site, with sort keys that start with `above`."""
+        """Yield all sections and groups in `group` or on the site. Their sort keys start with `above`."""
         for part in self.sections_and_groups.get(group, ()):
             key = above + part.key
             yield part._replace(key=key)
@@ -66,7 +66,7 @@ class SiteTree:
         return [part for part in self.walk() if part.document["object"] == "site-section"]
 
     def parts_in(self, kind: str, parent: str | None) -> SiteParts:
-        """Return the parts of the type `kind` in a section or group, or at the root if `parent` is None."""
+        """Return the parts of a kind in a section or group. `parent` None is the root."""
         rows = self.site_spaces if kind == "site-space" else self.sections_and_groups
         return rows.get(parent, [])
 
@@ -91,8 +91,7 @@ class SiteTree:
         return chosen if chosen in candidates else next(iter(candidates), None)
 
     def default_space(self, section: str | None) -> str | None:
-        """Return the ID of the site space at which visitors start in a section, or at the root if `section` is None.
-        None if there is no site space."""
+        """Return the ID of the site space at which visitors start, or None. `section` None is the root."""
         parent = self.section(section) if section else self.site
         candidates = [part.document["id"] for part in self.existing_site_spaces_in(section)]
         chosen = parent.get("defaultSiteSpace")
@@ -157,8 +156,7 @@ def _site_space_paths(world: World, site: str, space: Json) -> list[str]:
 
 
 def can_see_site(world: World, tree: SiteTree) -> bool:
-    """Return whether the caller may see a site, even if the site is not published. Guests need a role in one of its
-    spaces."""
+    """Return whether the caller may see a site, published or not. Guests need a role in one of its spaces."""
     organization = tree.site["organization"]
     if organization_role(world, organization):
         return True
@@ -178,10 +176,8 @@ def is_in_audience(world: World, tree: SiteTree, share_key: str | None) -> bool:
 
 
 def require_site_access(world: World, at: SiteRef, *, visits: bool, share_key: str | None) -> None:
-    """Raise MissingResource if the caller may not see a site. With `visits`, its audience may see the site.
-
-    For a published site, also raise MissingResource for a wrong share key, so that members can test share links.
-    """
+    """Raise MissingResource if the caller may not see a site. With `visits`, its audience may. A wrong `share_key` is
+    refused even for members."""
     path = site_path(at)
     tree = load_site(world, path)
     if visits and is_in_audience(world, tree, share_key):
@@ -200,8 +196,7 @@ def is_published_to(world: World, space: Json, share_key: str | None) -> bool:
 
 
 def site_url(world: World, tree: SiteTree, share_key: str | None = None) -> str:
-    """Return the URL of a site, even if the site is not published. For a site that is shared by link, the URL contains
-    `share_key`."""
+    """Return the URL of a site, published or not. For a site shared by link, it contains `share_key`."""
     site = tree.site
     secret = f"{quote(share_key, safe='')}/" if share_key and site["visibility"] == "share-link" else ""
     return f"https://{site['proxy']}/{secret}" if site.get("proxy") else f"{site_target_url(world, site)}{secret}"
@@ -215,14 +210,13 @@ def site_target_url(world: World, site: Json) -> str:
 
 
 def section_url(world: World, tree: SiteTree, section: Json, share_key: str | None = None) -> str:
-    """Return the URL of a section, even if the site is not published. The default section has the URL of the site."""
+    """Return the URL of a section, published or not. The default section has the site's URL."""
     start = site_url(world, tree, share_key)
     return start if section["id"] == tree.default_section() else f"{start}{quote(section['path'], safe='')}/"
 
 
 def site_space_url(world: World, tree: SiteTree, site_space: Json, share_key: str | None = None) -> str:
-    """Return the URL of a site space, even if the site is not published. A default site space has the URL of its section or
-    site."""
+    """Return the URL of a site space, published or not. A default site space has its parent's URL."""
     section = tree.section(site_space["section"]) if "section" in site_space else None
     if site_space["id"] == tree.default_space(site_space.get("section")):
         return section_url(world, tree, section, share_key) if section else site_url(world, tree, share_key)
@@ -231,5 +225,5 @@ def site_space_url(world: World, tree: SiteTree, site_space: Json, share_key: st
 
 
 def published_urls(tree: SiteTree, url: str) -> Json:
-    """Return `url` as the API field `urls` of a part of a site. Empty if the site is not published."""
+    """Return `url` as the API field `urls`. Empty if the site is not published."""
     return {"published": url} if tree.site["published"] else {}

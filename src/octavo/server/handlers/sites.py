@@ -82,8 +82,7 @@ def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
 
 
 def _highest_role(world: World, organization: Json, user: str, spaces: list[Json]) -> tuple[str, Json] | None:
-    """Return a user's highest role in an organization and its `spaces`. Also return the organization or space with this
-    role. None if the user has no role."""
+    """Return a user's highest role, and the organization or space with it."""
     roles = [(organization_role(world, organization["id"], user), organization)]
     roles += [(role(world, space, user), space) for space in spaces]
     return max(((name, origin) for name, origin in roles if name), key=lambda row: ROLES.index(row[0]), default=None)
@@ -192,8 +191,7 @@ def _refuse_taken_basename(world: World, site: Json) -> None:
 
 
 def _set_default_site_space(world: World, tree: SiteTree, site_space: str) -> Json:
-    """Set the default site space of the default section, or of a site without sections. Return the site for the caller to
-    save. Raises Refusal if the site space is in another section."""
+    """Set the default site space. The caller must save the returned site."""
     section = tree.default_section()
     if site_space not in {part.document["id"] for part in tree.existing_site_spaces_in(section)}:
         where = (
@@ -392,7 +390,7 @@ def _resolve_redirect(op: redirects.Resolve, world: World) -> Json:
 
 
 def normalize_path(source: str) -> str:
-    """Return a path without unnecessary escapes and without the segments `.` and `..`. Raises Refusal for the home page."""
+    """Return a path without unnecessary escapes, `.` and `..`. Raises Refusal for the home page."""
     segments: list[str] = []
     for segment in source.split("/")[1:]:
         segment = _PERCENT_ESCAPES.sub(lambda escape: quote(unquote_to_bytes(escape[0]), safe=_UNRESERVED), segment)

@@ -73,8 +73,7 @@ def file_of(revision: Json, file_id: str) -> Json:
 
 
 def get_revision_at(world: World, at: ContentRef) -> Json:
-    """Return the revision to which `at` refers: the current revision of a space or change request, or the given
-    revision."""
+    """Return the revision to which `at` refers. For a space or change request, the current one."""
     match at:
         case RevisionRef():
             return get_revision(world, at.space_id, at.revision_id)
@@ -94,11 +93,8 @@ def add_first_revision(world: World, space: Json, markdown: str = "") -> Json:
 def add_revision(
     world: World, space_id: str, fields: Json, *, type: str, parents: Sequence[str], merged_from: str | None = None
 ) -> Json:
-    """Create a revision with the `CONTENT_FIELDS` in `fields` and with new slugs and paths of pages, and return it. The
-    caller must set it as the current revision of a space or change request.
-
-    `type` is edits, merge, rollback or update. `merged_from` is the ID of the merged change request.
-    """
+    """Create and return a revision. The caller must set it as current. `type` is edits, merge, rollback or update.
+    `merged_from` is a change request ID."""
     revision: Json = {
         "id": world.new_id(),
         "space": space_id,
@@ -115,18 +111,17 @@ def add_revision(
 
 
 def add_edit_revision(world: World, revision: Json, **changes: object) -> Json:
-    """Create a revision of the type edits after its parent `revision`, and return it. `changes` replace content fields
-    of the parent."""
+    """Create and return a revision of the type edits after `revision`. `changes` replace its content fields."""
     return add_revision(world, revision["space"], {**revision, **changes}, type="edits", parents=[revision["id"]])
 
 
 CONTENT_FIELDS: dict[str, type] = {"pages": list, "files": list, "reusableContents": list, "variables": dict}
-"""Fields of a revision with its content, and their types. Calling a type returns the empty value of the field."""
+"""Fields with the content of a revision, and functions for their empty values."""
 
 
 def set_current(world: World, space_id: str, revision: Json, *, index_later: bool = False) -> Json:
-    """Set the main revision of a space, update the search index, and return the space. With `index_later`, the caller must
-    call `page_texts.finish_reindexing`, which indexes the pages."""
+    """Set the main revision of a space, and index it. With `index_later`, the caller must call
+    `page_texts.finish_reindexing`."""
     path = f"/spaces/{space_id}"
     space = world.store.get(path)
     before = world.store.find(f"{path}/revisions/{space['revision']}") if space.get("revision") else None
@@ -162,8 +157,8 @@ RETENTION = timedelta(days=7)
 
 
 def list_ordered(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
-    """Return pairs of a sort key and a document for all spaces or collections of an organization, in order. `collection` is
-    `/spaces` or `/collections`. Deleted spaces are included."""
+    """Return all spaces or collections in order, with sort keys. `collection` is `/spaces` or `/collections`. Deleted
+    spaces are included."""
     documents = world.store.items(collection)
     matching = [
         (order_key(position, each), each) for position, each in documents if each["organization"] == organization
@@ -172,7 +167,7 @@ def list_ordered(world: World, collection: str, organization: str) -> list[tuple
 
 
 def visible_spaces(world: World, organization: str) -> list[tuple[tuple[int, int], Json]]:
-    """Return pairs of a sort key and a space, for the spaces in which the caller has a role, in order."""
+    """Return the sorted spaces in which the caller has a role, with sort keys."""
     spaces = list_ordered(world, "/spaces", organization)
     return [(key, space) for key, space in spaces if not space.get("deletedAt") and role(world, space)]
 
@@ -184,7 +179,7 @@ def is_expired(world: World, space: Json) -> bool:
 
 
 def list_contents(world: World, organization: str, parent: str | None) -> list[StoredDocument]:
-    """Return the spaces and collections directly in a collection, or at the root if `parent` is None, in order."""
+    """Return the sorted spaces and collections directly in a collection. `parent` None is the root."""
     kinds = ("/collections", "/spaces")
     items = [(key, kind, each) for kind in kinds for key, each in list_ordered(world, kind, organization)]
     inside = sorted((item for item in items if item[2].get("parent") == parent), key=lambda item: item[0])
@@ -200,8 +195,7 @@ def list_descendants(world: World, collection: Json) -> Iterator[StoredDocument]
 
 
 def require_can_add(world: World, organization: str, parent: str | None) -> None:
-    """Raise Refusal or MissingResource unless the caller may add spaces to a collection, or to the root if `parent` is
-    None."""
+    """Raise Refusal or MissingResource if the caller may not add spaces to a collection. None is the root."""
     if parent is None:
         require_in_organization(world, organization, "create")
         return
@@ -239,7 +233,7 @@ def _move(op: spaces.Move | collections.Move, world: World) -> Json:
 
 
 def set_parent(document: Json, parent: str | None) -> None:
-    """Move a space or collection into a collection, or to the root if `parent` is None. The caller must save `document`."""
+    """Move a space or collection into a collection. None is the root. The caller must save `document`."""
     document.pop("parent", None)
     if parent:
         document["parent"] = parent
@@ -301,8 +295,7 @@ TITLE_LIMIT = 50
 
 @presents(spaces.Space)
 def present_space(world: World, document: Json) -> Json:
-    """Return a space as an API resource with the caller's permissions, the number of open comments, and the numbers of
-    change requests."""
+    """Return a space as an API resource, with the caller's permissions and counts."""
     path = f"/spaces/{document['id']}"
     threads = world.store.count_by_status(f"{path}/comments")
     proposed = world.store.count_by_status(f"{path}/change-requests")

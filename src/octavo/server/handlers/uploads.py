@@ -86,7 +86,7 @@ def _request_upload(op: storage.Upload, world: World) -> Json:
 
 
 def find_usable_upload(world: World, organization: str, key: str, secret: str) -> Json:
-    """Return the upload for an upload URL that can be used. Raises Refusal for a wrong, used or expired URL."""
+    """Return the upload of an upload URL. Raises Refusal for a wrong, used or expired URL."""
     document = world.store.find(_upload_path(organization, key))
     is_authorized = document is not None and compare_digest(document["secret"].encode(), secret.encode())
     if document is None or not is_authorized:
@@ -99,8 +99,7 @@ def find_usable_upload(world: World, organization: str, key: str, secret: str) -
 
 
 def receive_file(world: World, organization: str, key: str, secret: str, data: bytes) -> None:
-    """Save an uploaded file. Raises Refusal if the URL cannot be used, or if the file has another size or kind than
-    announced."""
+    """Save an uploaded file. Raises Refusal for an unusable URL, or another size or kind than announced."""
     with world.store.transaction():
         document = find_usable_upload(world, organization, key, secret)
         if len(data) != document["size"]:
@@ -119,8 +118,7 @@ def _upload_key(world: World, url: str) -> str | None:
 
 
 def find_uploaded_file(world: World, organization: str, key: str, kind: str) -> Json:
-    """Return the upload with a storage key, whose file is in `blob`. Raises Refusal if it is missing, expired, without
-    a file, or of another kind."""
+    """Return the upload with a storage key and a file. Raises Refusal if there is none of this kind."""
     document = world.store.find(_upload_path(organization, key))
     if document is None or _is_expired(world, document):
         raise Refusal(404, f"The upload “{key[:128]}” was not found, or it has expired. Upload the file again.")
@@ -164,8 +162,7 @@ def _present_font(world: World, document: Json) -> Json:
 
 @before_save(fonts.Font)
 def _fill_in_font(op: fonts.Create | fonts.Update, world: World, document: Json) -> Json:
-    """Return a font in which the files of the request replace the files of their weights. A null storage key removes the
-    files of a weight. Raises Refusal if the regular weight has no file."""
+    """Return a font with the new files. A null key removes a weight."""
     new_faces: list[Json] = document.pop("fontFaces", [])
     weights = {str(face["weight"]) for face in new_faces}
     faces = {weight: sources for weight, sources in document.get("faces", {}).items() if weight not in weights}
@@ -247,7 +244,7 @@ def _read_source(op: imports.Create, fetch: Callable[[str], FetchedFile]) -> Imp
 
 def _add_imported(op: imports.Create, world: World, imported: ImportedFiles) -> Json:
     _require_editable(op, world)  # During the download, the change request may have been merged, or the space locked.
-    loaded, before = _load_files(world, imported), get_revision_at(world, op.at)
+    loaded, before = _read_imported_content(world, imported), get_revision_at(world, op.at)
     content = {name: [*before[name], *loaded[name]] for name in ("pages", "files", "reusableContents")}
     revision = add_edit_revision(world, before, **content, variables=loaded["variables"] | before["variables"])
     if isinstance(op.at, ChangeRequestRef):
@@ -261,7 +258,7 @@ def _add_imported(op: imports.Create, world: World, imported: ImportedFiles) -> 
     }
 
 
-def _load_files(world: World, imported: ImportedFiles) -> Json:
+def _read_imported_content(world: World, imported: ImportedFiles) -> Json:
     with TemporaryDirectory(prefix="octavo-import-") as folder:
         for path, data in imported.files.items():
             _write_file(Path(folder, path), data)
@@ -286,8 +283,7 @@ def _write_file(path: Path, data: bytes) -> None:
 
 
 def _detach_from_files(world: World, page: Json, loaded: Json) -> Json:
-    """Return an imported page or item of reusable content without the path of its file. Its links to other content in
-    `loaded` become links by ID."""
+    """Return an imported page without its file path, with links by ID."""
     detached = omit(page, "git")
     if page.get("text"):
         start = page["git"]["path"]
@@ -299,7 +295,7 @@ def _detach_from_files(world: World, page: Json, loaded: Json) -> Json:
 
 
 def _link_by_id(keys: dict[str, str], start: str, address: str) -> str | None:
-    """Return the link by ID, such as `/pages/ID`, for a link to an imported page or file. None for other links."""
+    """Return `/pages/ID` or `/files/ID` for a URL on the page `start`."""
     path, anchor = re.split("[?#]", address, maxsplit=1)[0], address.partition("#")[2]
     if not path or EXTERNAL_URL.match(path):
         return None
@@ -336,8 +332,8 @@ def _export_pdf(op: pdf.Get, world: World) -> Json:
 
 
 def pdf_maker(world: World, payload: str, signature: str) -> Callable[[], bytes]:
-    """Return a function that creates the PDF for a signed URL. Raises Refusal for a wrong signature or an expired URL, and
-    MissingResource if the space or revision was deleted."""
+    """Return a function that creates the PDF of a signed URL. Raises Refusal or MissingResource if the URL is not
+    valid."""
     if not hmac.compare_digest(_signature(world, payload).encode(), signature.encode()):
         raise Refusal(404, "There is no PDF at this link. Export the PDF again.")
     export = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
