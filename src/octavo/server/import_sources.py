@@ -520,7 +520,6 @@ class _Soup(BeautifulSoup):
 
 
 def _main_part(soup: BeautifulSoup) -> Tag:
-    """Return the main part, or the whole page if none is unique."""
     candidates = map(soup.select, _MAIN_SELECTORS)
     return next((tags[0] for tags in candidates if len(tags) == 1), soup)
 

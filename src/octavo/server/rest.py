@@ -189,7 +189,6 @@ def omit(document: Json, *names: str) -> Json:
 
 
 def _save(op: Operation[Any], world: World, path: str) -> Json:
-    """Save and return the document that `op` creates or changes."""
     spec = SPECS[type(op)]
     if spec.path.endswith("}") or not spec.path:
         document = world.store.get(path)

@@ -482,7 +482,6 @@ class CheckedFolder:
 
 
 def _names_at_start(url: str, names: Collection[str]) -> Iterator[str]:
-    """Yield each of the folded `names` with which `url` begins."""
     for text in {fold(each).replace("\\", "") for each in (url, unescape(url), unquote(url), unquote(unescape(url)))}:
         yield from (text[:end] for end in range(1, min(len(text), _MAX_NAME) + 1) if text[:end] in names)
 

@@ -155,7 +155,6 @@ def with_front_matter(lines: Sequence[str], body: str, gap: str) -> str:
 
 
 def _front_matter_of(page: Page, cover: str) -> Iterator[tuple[str, Any]]:
-    """Yield the keys and values of front matter, without default values."""
     if page.description:
         yield "description", page.description
     for name, key in _FLAGS.items():
@@ -432,7 +431,6 @@ class FolderLayout:
 
 
 def _target_id(target: links.Target) -> tuple[str, str]:
-    """Return the ID of the linked page or file, and the anchor."""
     match target:
         case links.PageLink(page=page, anchor=anchor):
             return page, anchor or ""

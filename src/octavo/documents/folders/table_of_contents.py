@@ -125,7 +125,6 @@ def _add_unlisted(folder: Folder, summary: Path, readme: Path) -> None:
 
 
 def _folder_entries(folder: Folder, readme: Path) -> list[Entry]:
-    """Return the entries of the root folder. Also sets `folder.first_page`."""
     folder.first_page = readme if folder.has_file(readme) and is_page_path(readme.name) else _find_index(folder, Path())
     entries = _entries_below(folder, Path(), None)
     return [Entry("document", path=folder.first_page), *entries] if folder.first_page else entries

@@ -171,16 +171,16 @@ def miscounted_sequences(page: MergedPage, versions: Versions[SourceBlock]) -> s
 
 def _count_sequences(sentences: Mapping[WordSequence, int]) -> Counter[WordSequence]:
     return Counter(
-        each for sentence, count in sentences.items() for each in _sequences_in(sentence) for _ in range(count)
+        each for sentence, count in sentences.items() for each in _overlapping_sequences(sentence) for _ in range(count)
     )
 
 
 def word_sequences(blocks: Iterable[SourceBlock]) -> Iterator[WordSequence]:
     """Yield the word sequences in blocks."""
-    return (each for sentence in _sentences(blocks) for each in _sequences_in(sentence))
+    return (each for sentence in _sentences(blocks) for each in _overlapping_sequences(sentence))
 
 
-def _sequences_in(words: WordSequence) -> Iterator[WordSequence]:
+def _overlapping_sequences(words: WordSequence) -> Iterator[WordSequence]:
     if len(words) < _SEQUENCE_LENGTH:
         yield from pairwise(words)
     yield from (words[start : start + _SEQUENCE_LENGTH] for start in range(max(1, len(words) - _SEQUENCE_LENGTH + 1)))
@@ -317,7 +317,6 @@ def _head_cells_of_new_columns(tables: Versions[SourceBlock], columns: list[list
 
 
 def _head_lines(table: SourceBlock) -> list[str]:
-    """Return the lines of the head that have cells."""
     return [table.head] if is_html(table.head) else table.head.split("\n")
 
 

@@ -338,7 +338,6 @@ class _PageMerge:
     def _merge_field(
         self, field: Versions[SourceBlock | None], context: Context
     ) -> str | Conflict | MergedBlock | None:
-        """Merge a field. None is a version without the field."""
         base, main, request = field
         if base is not None and main is not None and request is not None:
             return self._merge_block(Versions(base, main, request), context)

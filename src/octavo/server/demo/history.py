@@ -96,7 +96,6 @@ def _parse(text: str) -> Document:
 
 
 def _source_file(page: Json) -> str:
-    """Return the file that a page was loaded from, else its slug."""
     return str(page.get("git", {}).get("path") or page.get("slug", ""))
 
 

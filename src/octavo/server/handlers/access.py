@@ -183,7 +183,6 @@ def _target_kind(link: Json) -> str | None:
 
 
 def _find_target(world: World, link: Json) -> Json | None:
-    """Return the space or collection of an invite link, if it exists."""
     kind = _target_kind(link)
     target = world.store.find(f"/{kind}s/{link[kind]}") if kind else None
     is_gone = target is None or target.get("deletedAt") or target["organization"] != link["organization"]

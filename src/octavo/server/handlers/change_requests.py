@@ -187,7 +187,6 @@ def _merge(op: change_requests.Merge, world: World) -> Json:
 
 
 def _refuse_unmet_merge_rules(world: World, space: Json, document: Json) -> None:
-    """Raise Refusal for the first merge rule that is not met."""
     organization = world.store.get(f"/orgs/{space['organization']}")
     rules = rules_in(space.get("mergeRules"), organization.get("mergeRules"))
     if bypasses(rules, world.caller):

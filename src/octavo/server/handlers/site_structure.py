@@ -269,7 +269,7 @@ def _fill_in_section(op: structure.CreateSection | structure.UpdateSection, worl
 
 
 def _move_root_into_section(world: World, tree: SiteTree, section: str) -> SiteTree:
-    """Move the site spaces at the root into a section. Return the site."""
+    """Move the root's site spaces into a new section, or deleted ones into `section`."""
     chosen = tree.default_space(None)
     if chosen:
         space = next(
@@ -422,7 +422,6 @@ def _without_null(document: Json, *fields: str) -> Json:
 
 
 def _parts_with_unique_paths(tree: SiteTree, kind: str, parent: str | None) -> list[Json]:
-    """Return the parts of a kind that must have different paths."""
     parts = tree.sections() if kind == "site-section" else tree.parts_in(kind, parent)
     return [part.document for part in parts]
 
