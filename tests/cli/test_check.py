@@ -107,7 +107,18 @@ Text
 Text
 """,
     "guides/yaml.md": "---\ndescription: a«front-matter|: b»\nicon: x\n---\n\n# Yaml\n",
-    "guides/types.md": '---\n«front-matter|hidden: perhaps»\n«front-matter|title:»\n  - one\n---\n\n# Types\n\n«unclosed-tag|{% hint style="x"»\n',
+    "guides/types.md": """\
+---
+«front-matter|hidden: perhaps»
+«front-matter|title:»
+  - one
+cover: "«image|../.gitbook/assets/lost.png»"
+---
+
+# Types
+
+«unclosed-tag|{% hint style="x"»
+""",
     "guides/setup/README.md": "# The other setup\n\n[Up](../setup.md#setup) and [home](../../README.md).\n",
     "guides/unlisted.md": "# Unlisted\n",
     "SUMMARY.md": """\

@@ -323,11 +323,23 @@ def check_document(path: str, text: str, document: Document, base: str | None) -
         path,
         text,
         document.source,
-        tuple(references_in(document)),
+        (*references_in(document), *_cover(document.source)),
         page_anchors(document),
         tuple(_PageCheck(path, text, document).findings()),
         path if base is None else base,
     )
+
+
+def _cover(source: str) -> Iterator[PageReference]:
+    """Yield the cover image in the front matter of a page."""
+    yaml, _ = front_matter.split_page(source)
+    try:
+        value = parse_yaml(yaml)
+    except YamlError:
+        return
+    cover = value.fields.get("cover") if value is not None else None
+    if cover is not None and isinstance(cover.value, str) and (url := cover.value.strip()):
+        yield PageReference(url, "", use="image", lines=(cover.line, cover.line + 1))
 
 
 class _PageCheck:
