@@ -54,8 +54,7 @@ async def _search_for_comment(send: Send, attempt: Attempt[Create]) -> AlreadyDo
 
 async def _check_reply(send: Send, attempt: Attempt[CreateReply]) -> Check:
     replies: list[Reply] = []
-    # If a later page cannot be read, the reply is sent with an incomplete baseline. If its response is lost, the search
-    # usually fails at the same page, so no older reply is taken for the lost reply.
+    # If a page is unreadable now, a search for a lost reply usually fails there too.
     with suppress(PaginationError):
         async for page in _replies(send, attempt.op):
             replies += page.items
@@ -67,8 +66,7 @@ async def _search_for_reply(send: Send, attempt: Attempt[CreateReply]) -> Alread
 
 
 async def _check_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]) -> Check:
-    """Return Changed if other users have edited the text since the user saw it. When an attempt is repeated, return
-    Changed also if `_signs_of_change` have changed since the first attempt."""
+    """Return Changed if other users edited the text or undid the write."""
     op, current = attempt.op, await _fetch_current(send, attempt.op)
     if is_applied(attempt, current):
         return AlreadyDone()
@@ -122,10 +120,7 @@ def _undo_edit(op: _Edit, basis: Basis) -> Operation[Any] | str:
 
 
 def _signs_of_change(op: _Edit, current: Comment | Reply) -> tuple[str, ...]:
-    """Return texts that change when other users change the comment and change it back.
-
-    For example, only the number of replies shows that a thread was resolved and then reopened.
-    """
+    """Return texts that change if others change the comment and back."""
     signs = []
     if op.body is not None:
         signs.append(f"edited {current.edited_at}")
@@ -207,7 +202,7 @@ def _letters(text: str) -> str:
 
 
 def emoji_key(emoji: str) -> str:
-    """Return an emoji in the form in which emoji are compared. `emoji` may also be code points, such as `1f44d`."""
+    """Return an emoji in comparable form. `emoji` may be code points, such as `1f44d`."""
     if _CODE_POINTS.fullmatch(emoji):
         points = [int(code, 16) for code in emoji.split("-")]
         if all(point < 0x110000 for point in points):
@@ -226,11 +221,7 @@ def _has_reaction(reactions: Iterable[Reaction], emoji: str, user_id: str) -> bo
 def find_created(
     attempt: Attempt[Create] | Attempt[CreateReply], items: Iterable[Comment | Reply]
 ) -> Comment | Reply | None:
-    """Return the comment or reply in `items` that a lost write has created. If there are several, return the oldest.
-    None if there is none.
-
-    The item must have the page and the text of the write, and `Attempt.may_have_created` must be True for it.
-    """
+    """Return the item that a lost write has created, or None. The oldest of several is returned."""
     op = attempt.op
     page = op.page if isinstance(op, Create) else None
     candidates = [
@@ -248,11 +239,7 @@ def find_created(
 def is_applied(
     attempt: Attempt[Update] | Attempt[UpdateReply], current: Comment | Reply, *, sent: bool = False
 ) -> bool:
-    """Return whether the comment `current` has all values that the write sets.
-
-    If the write was `sent`, the server may have changed its markup. The text then only needs the same letters, unless
-    the previous text had these letters too.
-    """
+    """Return whether a comment has all values that the write sets. If `sent`, it may differ in markup."""
     op, me, was = attempt.op, attempt.me, attempt.basis.text
     if op.body is not None and normalized(current.body.text) != normalized(op.body.markdown):
         changes_letters = was is not None and not _has_same_letters(was, op.body.markdown)

@@ -27,10 +27,8 @@ _UNKNOWN_USER = User(id="pending", display_name="You")
 
 
 def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry], me: User | None) -> tuple[Any, int]:
-    """Return the response `value` to `op` with `entries` applied, and the number of applied entries that are not done.
-
-    A refused new comment is shown until the user discards it. Other refused writes are not shown.
-    """
+    """Return `value` with `entries` applied, and the number of applied entries that are not done. Refused writes are
+    left out, except new comments."""
     apply = _OVERLAYS.get(type(op))
     if apply is None or value is None:
         return value, 0
@@ -66,11 +64,8 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
 
 
 def basis_of(op: DurableWrite, shown_responses: Iterable[tuple[Operation[Any], Any]]) -> Basis:
-    """Return the state in which the user sees the comment that `op` changes or replies to. Empty for a new thread or a
-    review, and if the comment is not loaded as Markdown.
-
-    `shown_responses` are the operations and values of the cached responses.
-    """
+    """Return the state in which the user sees the comment of `op`. Empty if there is none, or if it is not loaded as
+    Markdown."""
     match op:
         case comments.UpdateReply() | comments.DeleteReply():
             item_id, kind = op.comment_reply_id, "comment-reply"
@@ -193,8 +188,7 @@ _OVERLAYS: Mapping[type[Operation[Any]], Callable[[Any, Any, OutboxEntry, User],
     change_requests.List: _apply_to_counters,
     change_requests.ListOfOrganization: _apply_to_counters,
 }
-"""Functions that apply an entry to a response, by read operation. A response that does not change stays the same
-object."""
+"""Functions that apply an entry. They return an unchanged response as is."""
 
 
 def _open_count_change(entry: OutboxEntry) -> int:
@@ -321,7 +315,6 @@ def _remove_reaction(reactions: tuple[Reaction, ...], emoji: str, me: User) -> t
 
 
 def _with_item(page: ListPage[C], item_id: str, change: Callable[[C], C]) -> ListPage[C]:
-    """Return the page with a changed item. If the item does not change, the page stays the same object."""
     items = tuple(change(item) if item.id == item_id else item for item in page.items)
     return page if all(map(is_, items, page.items)) else _with_items(page, items)
 

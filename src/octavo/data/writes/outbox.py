@@ -66,8 +66,7 @@ class UndoResult(NamedTuple):
 
     message: str
     undone: tuple[OutboxEntry, ...]
-    """The entries that the undo has changed, the oldest first. These entries are canceled or pending again, or their
-    opposite writes are being sent."""
+    """The entries that the undo has changed, the oldest first."""
     late: tuple[str, ...]
     """Ids of the entries that are being sent now, and can be undone afterward."""
     ended: frozenset[str]
@@ -101,9 +100,8 @@ class Outbox:
         jitter: Callable[[], float] = random.random,
         read_only: str = "",
     ) -> None:
-        """`read_only` is a sentence that says why writes are not allowed. Empty if writes are allowed. `timeout` is the
-        maximum time of a request in seconds. The server may act on the request for `arrival_margin` more seconds.
-        Octavo searches for a lost write until then."""
+        """`read_only` says why writes are not allowed, or is empty. The server may act on a request for `timeout` +
+        `arrival_margin` seconds."""
         self.undo_seconds = undo_seconds
         self._read_only = read_only
         self.basis_for: Callable[[DurableWrite], Basis] = lambda op: Basis()
@@ -141,7 +139,7 @@ class Outbox:
         return tuple(filter(self._account.may_send, self.entries))
 
     def entry_creating(self, message_id: str) -> OutboxEntry | None:
-        """Return the entry that creates a comment or reply with a temporary id. None if there is no such entry."""
+        """Return the entry that creates the message with a temporary id. None if there is none."""
         return self._entries.by_created_id.get(message_id)
 
     @property
@@ -184,20 +182,18 @@ class Outbox:
             self._task.add_done_callback(self._on_worker_ended)
 
     async def add_all(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add writes that are undone together, and delete their drafts. Return the added entries. Raises NotSaved, and
-        then stores nothing."""
+        """Add writes that are undone together, and delete their drafts. Raises NotSaved, and then stores nothing."""
         return await self._add(writes, undo_seconds=self.undo_seconds)
 
     async def add_pending_comments(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add comments that are pending until a review is submitted. Return the added entries. Raises NotSaved, and
-        then stores nothing."""
+        """Add comments that are pending until a review. Raises NotSaved, and then stores nothing."""
         return await self._add(writes, state="pending")
 
     async def remove_pending_comments(
         self, added: Sequence[OutboxEntry], on_removed: EntryCallback = lambda db, entry: None
     ) -> bool:
-        """Remove comments that are still pending and unchanged, with their texts. Call `on_removed` for each in the
-        same transaction. Return whether a comment was removed. Raises NotSaved."""
+        """Remove unchanged pending comments with their texts. Return whether any was removed. `on_removed` runs in the
+        same transaction. Raises NotSaved."""
         texts = {entry.id: entry.facts.text for entry in added}
 
         def is_unchanged(entry: OutboxEntry) -> bool:
@@ -211,8 +207,7 @@ class Outbox:
 
     @property
     def busy_places(self) -> frozenset[Discussion]:
-        """The spaces and change requests to which a write is being sent, or will soon be sent. Writes that wait for the
-        connection, for a retry or for the user do not count."""
+        """The spaces and change requests to which a write is being sent, or will soon be sent."""
         if self._read_only:
             return frozenset()
         now = self._now()
@@ -225,10 +220,8 @@ class Outbox:
         )
 
     async def edit_pending_comment(self, entry: OutboxEntry, op: DurableWrite, draft_key: str) -> bool:
-        """Replace the text of a pending comment, and delete the draft `draft_key`.
-
-        Return False if the comment is no longer pending. The text of `op` is then stored as a draft. Raises NotSaved.
-        """
+        """Replace the text of a pending comment, and delete `draft_key`. If it is not pending, store a draft and return
+        False. Raises NotSaved."""
         removal, facts = self._drafts.removal(draft_key), kind_of(op).facts(op)
         change = partial(machine.edit, op=op, facts=facts)
         after = await self._entries.step(entry.id, change, lambda db, _: removal.delete(db))
@@ -239,8 +232,8 @@ class Outbox:
         return after is not None
 
     async def move_draft(self, draft_key: str, new_key: str, text: str, owner_id: str) -> None:
-        """Delete the draft `draft_key`, and store `text` as a version of the draft `new_key`. An earlier version of the
-        same `owner_id` is replaced, other versions are kept. Raises NotSaved."""
+        """Replace the draft `draft_key` by a version of `new_key` with `text`. Versions of other owners are kept.
+        Raises NotSaved."""
         removal, namespace = self._drafts.removal(draft_key), self.state.namespace
 
         def move(db: sqlite3.Connection) -> None:
@@ -251,8 +244,7 @@ class Outbox:
         removal.forget()
 
     async def move_pending_comment(self, entry_id: str, op: comments.Create) -> None:
-        """Move a pending comment to the block of `op`. Do nothing if the comment is no longer pending or has another
-        text than `op`. Raises NotSaved."""
+        """Move a pending comment to the block of `op`, if its text is unchanged. Raises NotSaved."""
 
         def move(entry: OutboxEntry) -> OutboxEntry:
             if entry.facts.text != op.body.markdown:
@@ -264,20 +256,16 @@ class Outbox:
     async def submit_review(
         self, at: Discussion, final_write: NewWrite | None = None, *, once_key: str = ""
     ) -> tuple[OutboxEntry, ...]:
-        """Submit the pending comments of `at`, and then `final_write`, which is the review or one more comment. Return
-        these entries, which are sent after the undo delay. Raises NotSaved.
-
-        Empty if there is nothing to submit, or if `final_write` is a review and another review of `at` may be in
-        flight. `once_key` is the draft key of a command with `--once`.
-        """
+        """Submit the pending comments of `at`, then `final_write`. Return the entries, or none if a second review would
+        be in flight. Raises NotSaved."""
         review_id, writes = os.urandom(8).hex(), () if final_write is None else (final_write,)
         return await self._add(
             writes, undo_seconds=self.undo_seconds, review_id=review_id, reviewed=at, once_key=once_key
         )
 
     async def undo(self, group: WriteGroup) -> UndoResult | None:
-        """Cancel the unsent writes of a group, and send the opposites of the other writes. None if no write can be
-        undone, or if another account made the writes. Raises NotSaved."""
+        """Cancel the unsent writes of a group, and undo the others on the server. None if nothing can be undone. Raises
+        NotSaved."""
         entries = self._entries
         entries.reload_if_changed()
         if any(entry.id in group.ids for entry in self.entries_of_other_accounts):
@@ -316,7 +304,7 @@ class Outbox:
         return UndoResult(_undo_message(results), changed, late, ended)
 
     async def retry(self, entry_id: str) -> None:
-        """Send an entry that waits for the user. If the server may have it, search for it first. Raises NotSaved."""
+        """Send an entry that waits for the user, or search for it first. Raises NotSaved."""
         self._raise_if_read_only()
 
         def delete_draft(db: sqlite3.Connection, entry: OutboxEntry) -> None:
@@ -327,14 +315,13 @@ class Outbox:
         self.start()
 
     async def discard(self, entry_id: str) -> OutboxEntry | None:
-        """Delete an entry, keep its text as a draft, and return the entry. None if the entry is being sent or is done.
-        Raises NotSaved."""
+        """Delete an entry, and keep its text as a draft. None if it is being sent or done. Raises NotSaved."""
         removed = await self._entries.remove((entry_id,), self._restore_draft, lambda entry: entry.state != "sending")
         return next(iter(removed), None)
 
     async def discard_unsent(self, draft_keys: Sequence[str], entry_ids: Sequence[str]) -> Discarded:
-        """Discard all versions of drafts, and pending comments, in one transaction. Comments that are no longer pending
-        are kept. Raises NotSaved, and then discards nothing."""
+        """Discard drafts and pending comments in one transaction. Submitted comments are kept. Raises NotSaved, and
+        then discards nothing."""
         removals = [self._drafts.removal(key) for key in draft_keys]
 
         def discard(db: sqlite3.Connection) -> Discarded:
@@ -371,10 +358,7 @@ class Outbox:
             self._worker.wake()
 
     async def send_now(self, max_wait: float = 2.0) -> None:
-        """End the undo delays, because the user quits. Wait up to `max_wait` seconds until the entries are sent.
-
-        Entries that are not sent stay in the outbox.
-        """
+        """End the undo delays, and wait up to `max_wait` seconds until the entries are sent."""
         await self._release()
         changed = asyncio.Event()
         remove_observer = self.changed.add(changed.set)
@@ -389,8 +373,6 @@ class Outbox:
             remove_observer()
 
     async def _release(self) -> None:
-        """End the undo delays of this process's entries. If this process is the sender, also end those of earlier
-        processes."""
         if self._read_only:
             return
         earlier = chain.from_iterable(group.ids for group in self.unsent_groups) if self._worker.has_lock else ()
@@ -432,11 +414,7 @@ class Outbox:
         reviewed: Discussion | None = None,
         once_key: str = "",
     ) -> tuple[OutboxEntry, ...]:
-        """Store new entries and delete their drafts in one transaction. Return the entries. Raises NotSaved.
-
-        With `undo_seconds`, the entries are held for this time. With `reviewed`, the pending comments of this change
-        request or space are submitted too, as parts of the review `review_id`, and `once_key` is stored.
-        """
+        """Store new entries and delete their drafts in one transaction. Raises NotSaved."""
         self._raise_if_read_only()
         now, group = self._now(), os.urandom(8).hex()
         held_until = now + timedelta(seconds=undo_seconds) if undo_seconds > 0 else None
@@ -479,8 +457,7 @@ class Outbox:
             for removal in removals[entry.id]:
                 removal.delete(db)
             for entry_id, key in failed:
-                # The user has edited the text of the failed entry, so this text has no draft of its own anymore. The
-                # new entry replaces the failed entry.
+                # The user has edited the failed text, so the new entry replaces it.
                 replaces = key in used_keys[entry.id] and (entry.facts.text or entry.facts.is_review)
                 if replaces and not has_unsent_text(db, self.state.namespace, key, entry_id):
                     db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (entry_id,))
@@ -505,7 +482,7 @@ class Outbox:
             raise NotSaved(self._read_only)
 
     def _restore_draft(self, db: sqlite3.Connection, entry: OutboxEntry) -> None:
-        """Store the text of a removed entry as a draft. The text of a failed entry is a draft already."""
+        """Store a removed text as a draft. Failed entries already have one."""
         if entry.draft_key and entry.state != "failed" and entry.facts.text:
             store_unsent_text(db, self.state.namespace, entry.draft_key, entry.facts.text, entry.id, self._now())
 
@@ -518,8 +495,7 @@ class Outbox:
 
 
 def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
-    """Return the writes that earlier processes left unsent, or sent without getting a response. Writes that wait for
-    the user are not included."""
+    """Return the groups of writes that earlier processes left in flight."""
     groups: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
         if entry.is_in_flight and not entry.needs_user:
@@ -528,14 +504,12 @@ def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
 
 
 def _is_in(group: WriteGroup, entry: OutboxEntry | None) -> bool:
-    """Return whether an entry still belongs to a group. False if another process has undone its review. True for None,
-    because a done entry is not in the outbox."""
+    """Return whether an entry belongs to a group. None: a done entry."""
     return entry is None or group.review in ("", entry.review)
 
 
 def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
-    """Return how a sent or failed write can be undone, and the opposite write. The opposite write is missing if the
-    write cannot be undone."""
+    """Return how to undo a write, and the opposite write, if any."""
     if entry.state == "failed" or entry.needs_user:
         return _EntryUndo(entry, "unchanged", f"Nothing to undo: {entry.reason}"), []
     if entry.already_done:
@@ -554,8 +528,7 @@ def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
 
 
 def _undo_message(results: Sequence[_EntryUndo]) -> str:
-    """Return a sentence for each action, such as `Canceled: resolve the thread, 76 of 77 (1 was already sent).` Equal
-    sentences are merged."""
+    """Return a sentence for each action, such as `Undone: reply, both.`"""
     actions = dict.fromkeys(result.entry.action for result in results)
     sentences = (
         _undo_sentence(action, [each for each in results if each.entry.action == action]) for action in actions

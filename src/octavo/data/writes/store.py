@@ -53,7 +53,7 @@ MAX_SENT_ROWS = 500
 StoredEntry = tuple[int, str, str, str]
 """Position, id, state and record of a stored entry."""
 EntryStep: TypeAlias = Callable[[OutboxEntry], OutboxEntry]
-"""Function that takes a step of machine.py and returns the changed entry. Raises WrongState."""
+"""Function that changes an entry by a step of machine.py. Raises WrongState."""
 EntryCallback: TypeAlias = Callable[[sqlite3.Connection, OutboxEntry], None]
 """Function that is called with each changed entry, in the same transaction."""
 
@@ -88,8 +88,7 @@ def entry_records(db: sqlite3.Connection, namespace: str) -> list[tuple[str, str
 def change_entry(
     db: sqlite3.Connection, namespace: str, entry_id: str, change: EntryStep, now: datetime
 ) -> OutboxEntry | None:
-    """Apply a step to a stored entry, and return the changed entry. None if the entry does not exist, or if its state
-    does not allow the step."""
+    """Apply a step to a stored entry, and return the entry. None if this is not possible."""
     entry = _find_entry(db, entry_id)
     if entry is None:
         return None
@@ -133,8 +132,7 @@ def find_done_entry(state: StateDb, entry_id: str) -> OutboxEntry | None:
 
 
 def created_ids(state: StateDb) -> frozenset[str]:
-    """Return the ids of all items that done writes of this profile have created. A search must not take them for a lost
-    write."""
+    """Return the ids of all items that done writes of this profile have created."""
     rows = state.rows("SELECT remote FROM sent WHERE namespace = ? AND remote IS NOT NULL", state.namespace)
     return frozenset(str(row[0]) for row in rows)
 
@@ -154,13 +152,12 @@ def request_fields(op: Operation[Any]) -> dict[str, Any]:
 
 
 def operation_in(fields: Any) -> Operation[Any]:
-    """Return the operation of `request_fields`. Raises LookupError or ValueError if this version of Octavo does not
-    know the operation."""
+    """Return the operation of `request_fields`. Raises LookupError or ValueError if it is unknown."""
     return decode(Request(fields["method"], fields["url"], fields["body"]))
 
 
 def durable_operation_and_kind(fields: Any) -> tuple[Any, WriteKind[Any]]:
-    """Return the operation in a record, and its kind. Raises ValueError if the operation cannot wait in the outbox."""
+    """Return the operation in a record, and its kind. Raises ValueError if the outbox cannot store it."""
     op = operation_in(fields)
     kind = write_kinds().get(type(op))
     if kind is None or not kind.is_durable:
@@ -202,8 +199,7 @@ def _find_entry(db: sqlite3.Connection, entry_id: str) -> OutboxEntry | None:
 
 
 def once_group(fact: Any, now: datetime) -> str | None:
-    """Return the id of the writes that a command with `--once` has made, from the stored fact. None if the fact is
-    older than `ONCE_LIFETIME` or contains no id."""
+    """Return the id of the writes of a `--once` command. None if `fact` is too old or invalid."""
     try:
         return str(fact["group"]) if now - datetime.fromisoformat(str(fact["at"])) < ONCE_LIFETIME else None
     except (KeyError, TypeError, ValueError):
@@ -215,8 +211,7 @@ def _is_once_key_used(db: sqlite3.Connection, namespace: str, key: str, now: dat
 
 
 def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, key: str = "") -> None:
-    """If a command with `--once` made the write, store when it wrote, and the id of its writes. `key` is by default the
-    draft key of the write."""
+    """Store the id and time of writes of a command with `--once`."""
     key = key or entry.draft_key
     if key.startswith(ONCE_PREFIX):
         fact = {"at": entry.requested_at.isoformat(), "group": entry.review or entry.group}
@@ -224,8 +219,7 @@ def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, k
 
 
 def _forget_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) -> None:
-    """If a command with `--once` made the write, allow the command to write again. Do nothing if the server may have
-    the write."""
+    """Let a `--once` command repeat a write that the server cannot have."""
     if entry.draft_key.startswith(ONCE_PREFIX) and entry.state != "unknown" and not entry.was_not_found:
         write_fact(db, namespace, entry.draft_key, None)
 
@@ -285,8 +279,7 @@ class OutboxEntries:
         is_wanted: Callable[[sqlite3.Connection, OutboxEntry], bool],
         on_entry: EntryCallback,
     ) -> tuple[OutboxEntry, ...]:
-        """Store and return the entries for which `is_wanted` returns True. Store no entry if a command with the same
-        `--once` key has already written."""
+        """Store and return the entries for which `is_wanted` is True. Store none if a `--once` key is used."""
         now = self.now()
 
         def insert_wanted(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
@@ -301,15 +294,13 @@ class OutboxEntries:
         return await self._write(insert_wanted)
 
     async def step(self, entry_id: str, change: EntryStep, on_entry: EntryCallback | None = None) -> OutboxEntry | None:
-        """Apply a step to a stored entry, and return the changed entry. None if the entry does not exist, or if its
-        state does not allow the step."""
+        """Apply a step to an entry, and return the entry. None if this is not possible."""
         return next(iter(await self.step_all((entry_id,), change, on_entry)), None)
 
     async def step_all(
         self, entry_ids: Sequence[str], change: EntryStep, on_entry: EntryCallback | None = None
     ) -> tuple[OutboxEntry, ...]:
-        """Apply a step to stored entries in one transaction. Return the changed entries. Entries whose state does not
-        allow the step are left out."""
+        """Apply a step to entries in one transaction. Return the entries that it has changed."""
         now = self.now()
 
         def change_entries(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
@@ -331,12 +322,8 @@ class OutboxEntries:
         on_entry: EntryCallback,
         once_key: str,
     ) -> tuple[OutboxEntry, ...]:
-        """Apply `change` to the pending comments of `at` that this account `may_send`. Insert `final_entries` after
-        them: the review, one more comment, or nothing. Return all these entries.
-
-        Change nothing and return an empty tuple if a command with `once_key` has already written, or if a review would
-        be added while another review of `at` may be in flight. `once_key` is stored in the same transaction.
-        """
+        """Submit pending comments of `at` and `final_entries`, and return them. Empty if `once_key` was used, or if a
+        second review would be in flight."""
         now = self.now()
 
         def submit(db: sqlite3.Connection) -> tuple[str, ...]:
@@ -398,8 +385,7 @@ class OutboxEntries:
         self.changed.notify()
 
     def _decode(self, entry_id: str, record: str) -> OutboxEntry | None:
-        """Return the entry in a record. If this version of Octavo cannot read the record, add a notice and return
-        None."""
+        """Return the entry in a record. None with a notice if unreadable."""
         try:
             return decode_entry(record)
         except ValueError:

@@ -34,12 +34,11 @@ from octavo.documents.terms import TermChange, TermMatch, find_matches, replace_
 
 _EDITED_AFTERWARD = "Could not undo the applied suggestion: the page was edited afterward. Edit the page, or press Q to revert the block."
 SuggestionResult = Literal["applied", "same", "changed", "gone"]
-"""`same`: the page already has the text. `changed`: the block was edited or deleted since the suggestion was made.
-`gone`: the page was deleted."""
+"""`same`: the page has the text. `changed`: the block was edited since, or deleted. `gone`: the page was deleted."""
 _EDITED, _EDITED_NOW = "was edited in the meantime", "was edited by someone else at the same moment"
 _NOT_SENT = "was not sent"
 TextEdit = Callable[[Raw], Raw | None]
-"""Function that returns the new text of a page. None if the page does not have the expected text."""
+"""Returns the new text of a page, or None if its text is not as expected."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class SuggestionOutcome:
 
     results: tuple[tuple[SuggestedText, SuggestionResult], ...]
     texts: Mapping[str, WrittenText]
-    """Text of each page before and after, by page id. The two texts are equal if the page is unchanged."""
+    """Texts of each page before and after, by page id. They are equal if unchanged."""
     later_ids: tuple[str, ...] = ()
     """Ids of the outbox entries that resolve the threads."""
 
@@ -76,7 +75,7 @@ class SuggestionOutcome:
 
     @property
     def fits(self) -> bool:
-        """True if all blocks are as they were when the suggestions were made, or already have the suggested texts."""
+        """True if all blocks are as expected, or already have the suggested texts."""
         return all(result in ("applied", "same") for _, result in self.results)
 
 
@@ -103,15 +102,8 @@ async def apply_suggestions(
     *,
     previewed: SuggestionOutcome | None = None,
 ) -> SendResult[SuggestionOutcome]:
-    """Apply all suggestions in one edit, and then add `later_writes` to the outbox.
-
-    The result is `changed`, and no later write is sent, if:
-
-    - a block was edited or deleted since its suggestion was made
-    - no suggestion changes its page
-    - the outcome is not `previewed`, the outcome that the user has seen
-    - another user edited the same words at the same moment
-    """
+    """Apply all suggestions in one edit, then add `later_writes` to the outbox. The result is `changed` if the outcome
+    is not `previewed`, or if others edited a block."""
     outcome = SuggestionOutcome((), {})
 
     async def applied_texts(head: RevisionRef) -> Mapping[str, WrittenText]:
@@ -139,7 +131,7 @@ async def apply_suggestions(
 
 
 async def revert_suggestions(live: Live, at: ChangeRequestRef, outcome: SuggestionOutcome) -> SendResult[TermOutcome]:
-    """Restore the old texts of the pages, and reopen the threads. Do nothing if a page was edited since."""
+    """Restore the old texts, and reopen the threads. Do nothing if a page was edited since."""
     changes = {page: _reversal(each) for page, each in outcome.texts.items() if each.before != each.after}
     sent = await _replace_in_one_edit(live, at, changes, needs_all=True)
     if sent.result is not None and sent.result.refused:
@@ -156,8 +148,7 @@ async def revert_suggestions(live: Live, at: ChangeRequestRef, outcome: Suggesti
 async def preview_suggestions(
     live: Live, at: ChangeRequestRef, revision: str, suggestions: Sequence[SuggestedText]
 ) -> SuggestionOutcome:
-    """Return the result that applying suggestions to a revision would have. Nothing is sent. A suggestion that does not
-    fit leaves its page unchanged. Raises ApiError."""
+    """Return the result of applying suggestions to a revision. Nothing is sent. Raises ApiError."""
     texts: dict[str, WrittenText] = {}
     results: list[tuple[SuggestedText, SuggestionResult]] = []
     old_pages: dict[tuple[str, str | None], Raw | None] = {}
@@ -203,7 +194,7 @@ class TermOutcome:
 
     written: Mapping[str, WrittenText] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Reasons why pages were not changed, as the end of a sentence such as `was edited in the meantime`."""
+    """Why pages were not changed, such as `was edited in the meantime`, by page id."""
     titles: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -17,13 +17,11 @@ from octavo.data.writes.store import OutboxEntries
 POLL_SECONDS = 1.0
 """Maximum number of seconds until the worker reads the entries that other processes have added."""
 MAX_PLACES = 3
-"""Maximum number of spaces and change requests to which entries are sent at the same time. A slow request for one space
-does not delay the others."""
+"""Maximum number of spaces and change requests to which entries are sent at the same time."""
 
 
 class OutboxWorker:
-    """Takes the next step of each entry when it is due. Up to `MAX_PLACES` steps run at the same time, each for another
-    space or change request."""
+    """Takes the steps of entries when they are due, up to `MAX_PLACES` at the same time."""
 
     def __init__(
         self, entries: OutboxEntries, account: Account, connection: ConnectionState, delivery: OutboxDelivery
@@ -44,8 +42,7 @@ class OutboxWorker:
                     self._remove_ended()
                     wait = await self._begin_steps()
                 except NotSaved:
-                    # A step may have failed to store its result (see `StateDb.save_error`). The lock is released, and
-                    # the entries are then taken over as after a crash.
+                    # A step may not be stored. `_take_over` repairs the entries, as after a crash.
                     await self._wait_for_running()
                     self.release_lock()
                     wait = POLL_SECONDS
@@ -83,8 +80,7 @@ class OutboxWorker:
                 task.result()
 
     async def _wait_for_running(self) -> None:
-        """Wait for the running steps. If this task is canceled, cancel the steps. Raises the error of a failed step,
-        except NotSaved."""
+        """Wait for the running steps. Raises their errors, except NotSaved."""
         tasks = tuple(self._running_steps.values())
         try:
             if tasks:
@@ -99,8 +95,7 @@ class OutboxWorker:
                 raise result
 
     async def _next_due_entry(self) -> tuple[OutboxEntry | None, float]:
-        """Return an entry whose step is due, and 0. Otherwise, return None, and the seconds until a step may be due.
-        Raises NotSaved."""
+        """Return a due entry and 0, or None and the seconds to wait."""
         if self._unlock is None and not await self._take_over():
             self._entries.reload_if_changed()
             return None, POLL_SECONDS
@@ -146,8 +141,7 @@ class OutboxWorker:
             self._unlock = None
 
     async def _take_over(self) -> bool:
-        """Get the lock, and correct the entries of an earlier process. Return False if another process has the lock.
-        Raises NotSaved."""
+        """Get the lock, and correct the entries of an earlier process."""
         state = self._entries.state
         self._unlock = None if state.read_only else state.try_lock("outbox")
         if self._unlock is None:
