@@ -255,7 +255,7 @@ class _PageMerge:
         return MergedChild(conflict, _merged_gap(region.map(lambda blocks: blocks[-1] if blocks else None)))
 
     def _text_of_both_sides(self, region: Versions[Blocks]) -> str | None:
-        """Return both sides' text of a region, without repeated sections, or None."""
+        """Return a region's text with both sides' changes, without repeated sections."""
         base = join_blocks(region.base) or None
         main, request = self._text_of_side(region.main, 0), self._text_of_side(region.request, 1)
         if request == base:
