@@ -323,8 +323,8 @@ _PAGES_AGE = timedelta(days=120)
 
 
 def build(world: World, today: datetime = TODAY, *, large: float = 0.0) -> None:
-    """Fill an empty store with the demo library as of `today`. `large` is the share of the large demo. It adds no API
-    key."""
+    """Fill an empty store with the demo library as of `today`. `large` is the share of the large demo. No API key is
+    added."""
     clock, ids = DemoClock(today - _SPACES_AGE), DemoIds()
     past = replace(world, now=clock, new_id=ids)
     with world.store.transaction():
