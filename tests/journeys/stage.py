@@ -527,7 +527,7 @@ class Stage:
             state=state,
             kind="demo",
             label="DEMO",
-            read_only=read_only,
+            read_only_reason=read_only,
             latest_requests=lambda: (
                 replace(each, ms=7.0)
                 for each in _newest_first(

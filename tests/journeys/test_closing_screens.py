@@ -62,7 +62,7 @@ async def test_response_for_a_closing_screen_is_ignored(stage: Stage, start: str
             if name == "thread":
                 view = run.app.screen
                 assert isinstance(view, ContentScreen)
-                view.page_discussion.open_thread(view.open_space.threads.known_threads[0].id)
+                view.page_discussion.open_thread(view.open_space.threads.ordered_threads[0].id)
                 await run.settle()
             screen = run.app.screen
             assert len(run.app.screen_stack) == 2

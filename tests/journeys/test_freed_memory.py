@@ -159,7 +159,7 @@ STEPS_BY_SCREEN: dict[str, dict[str, Steps]] = {
     },
     "conflicts": {
         "CheckedDialog to update": ("/", *"retry", "enter", "enter", "U"),
-        "IncomingChanges": ("U", "d"),
+        "IncomingChangesScreen": ("U", "d"),
         "ConflictsScreen": ("U", "y"),
         "MergedPreviewScreen": ("enter", "R", "b", "p"),
         "DraftConflictsScreen": ("enter", save_conflicting_draft, "e", "enter"),
@@ -180,7 +180,13 @@ ONLY_IN_LONG_RUNS = {
         "ImageScreen",
         "BrowserScreen",
     ),
-    *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "MergedPreviewScreen", "DraftConflictsScreen"),
+    *(
+        "MergeSeveralDialog",
+        "CheckedDialog to undo",
+        "IncomingChangesScreen",
+        "MergedPreviewScreen",
+        "DraftConflictsScreen",
+    ),
 }
 """Screens that only long runs open, because every run opens similar screens."""
 ABSTRACT_BASES = {"Dialog", "Chooser"}

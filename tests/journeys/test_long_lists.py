@@ -101,5 +101,5 @@ async def test_many_threads_are_not_compared_pairwise(stage: Stage, monkeypatch:
             return same(thread, other)
 
         monkeypatch.setattr(Comment, "__eq__", count_comparisons)
-        assert {each.id for each in screen.page_diff.known_threads} == {each.id for each in all_of_it}
+        assert {each.id for each in screen.page_diff.ordered_threads} == {each.id for each in all_of_it}
         assert comparisons == 0

@@ -15,7 +15,7 @@ from octavo.tui.review.conflict_choices import MergedPreviewScreen
 from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.review.suggestion_preview import SuggestionPreviewScreen
 from octavo.tui.review.term_screen import TermScreen
-from octavo.tui.review.update_from_main import IncomingChanges
+from octavo.tui.review.update_from_main import IncomingChangesScreen
 from octavo.tui.widgets.command_palette import SYNONYMS, PaletteScreen
 from octavo.tui.widgets.commands import CURSOR_COMMANDS, ActiveCommand, HasCommands
 from tests.journeys.resource_samples import NOOR
@@ -106,7 +106,7 @@ WITHOUT_PALETTE = (
     ThreeWayView,
     MergedPreviewScreen,
     SuggestionPreviewScreen,
-    IncomingChanges,
+    IncomingChangesScreen,
     SignInScreen,
     TermScreen,
 )

@@ -12,7 +12,7 @@ from tests.journeys.test_reviewing import open_change_request, ref_of_seven
 
 async def propose(run: Run, *words: str, source: str = "claude") -> None:
     notes = [NewNote("harbour-api-page-12", "038bbb9b2b44", each, source, f"{each} {source}") for each in words]
-    await run.app.session.proposed.propose(await ref_of_seven(run), notes)
+    await run.app.session.proposed_notes.propose(await ref_of_seven(run), notes)
 
 
 async def test_proposed_notes_are_accepted_edited_and_discarded(stage: Stage) -> None:
@@ -44,7 +44,7 @@ async def test_proposed_notes_are_accepted_edited_and_discarded(stage: Stage) ->
         sent = [op for op in run.gate.passed if isinstance(op, (comments.Create, reviews.Submit))]
         assert len(sent) == 4
         assert all("sentence" not in each.body.markdown for each in sent if isinstance(each, comments.Create))
-        assert [each.source for each in run.app.session.proposed.at(await ref_of_seven(run))] == ["vale"]
+        assert [each.source for each in run.app.session.proposed_notes.at(await ref_of_seven(run))] == ["vale"]
 
 
 @pytest.mark.before_release
@@ -66,7 +66,7 @@ async def test_note_discarded_elsewhere_is_not_called_accepted(stage: Stage) -> 
         await run.see("− All times")
         await run.press("H", "e")
         await run.see("Edit and accept a note of claude")
-        proposed = run.app.session.proposed
+        proposed = run.app.session.proposed_notes
         await proposed.discard(proposed.at(await ref_of_seven(run)))
         await run.press("ctrl+s")
         await run.hear("Could not accept the note: it was sent, removed or decided in the meantime.")

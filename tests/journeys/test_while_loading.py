@@ -277,7 +277,7 @@ async def test_first_counted_comments_do_not_replace_the_saved_counts(stage: Sta
         workspace, session = run.app.workspace, run.app.session
         workspace.reset()
         workspace.follow(session)
-        workspace.record_open_comments("refused-times", ListPage[comments.Comment](items=()))
+        workspace.count_review_summaries("refused-times", ListPage[comments.Comment](items=()))
         assert len(session.state.get_fact("open words of reviews")) > 1
 
 

@@ -95,7 +95,7 @@ class Toolbox:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools that are offered. A read-only session has none that propose notes."""
-        return tuple(each for each in TOOLS if not (each.proposes and self.session.read_only))
+        return tuple(each for each in TOOLS if not (each.proposes and self.session.read_only_reason))
 
     async def call(self, name: str, arguments: Arguments) -> str:
         """Return the result of a tool as JSON text. Results and error messages contain no API keys. Raises
@@ -316,13 +316,13 @@ async def _propose_suggestion(toolbox: Toolbox, arguments: Arguments) -> dict[st
 async def _list_proposed(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     _, at = await toolbox.change_request(str(arguments["ref"]))
     paths = await page_paths(toolbox.session.live, at)
-    own_notes = [each for each in toolbox.session.proposed.at(at) if each.source == toolbox.caller_name]
+    own_notes = [each for each in toolbox.session.proposed_notes.at(at) if each.source == toolbox.caller_name]
     return _limit_items({"items": [proposed_row(each, paths) for each in own_notes]}, "items", key="id")
 
 
 async def _withdraw_note(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
     _, at = await toolbox.change_request(str(arguments["ref"]))
-    if not await toolbox.session.proposed.withdraw(at, str(arguments["id"]), toolbox.caller_name):
+    if not await toolbox.session.proposed_notes.withdraw(at, str(arguments["id"]), toolbox.caller_name):
         raise ToolError("There is no such note of yours, or a person has decided about it.")
     return {"withdrawn": arguments["id"]}
 

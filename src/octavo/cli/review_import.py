@@ -99,7 +99,7 @@ class NoteImport:
             for each in placed
             if each.page and isinstance(each.place, NotePlace)
         ]
-        result = await self._session.proposed.propose(self._at, new)
+        result = await self._session.proposed_notes.propose(self._at, new)
         return ImportResult(placed, result.added, result.known_count, result.over_limit_count)
 
     async def page_tree(self) -> PageTree:

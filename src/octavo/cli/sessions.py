@@ -458,7 +458,7 @@ def _build_session(
         state=state,
         kind=kind,
         label=label,
-        read_only=client.read_only,
+        read_only_reason=client.read_only,
         latest_requests=lambda: reversed(client.activity),
         response_wait=lambda: client.response_wait,
         download=client.download,

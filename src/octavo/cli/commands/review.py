@@ -213,7 +213,7 @@ def run(options: argparse.Namespace) -> int:
         row = await export_review(references, target, choices, wanted)
         if "proposed" in wanted:
             paths = await page_paths(session.live, at)
-            row["proposed"] = [proposed_row(each, paths) for each in session.proposed.at(at)]
+            row["proposed"] = [proposed_row(each, paths) for each in session.proposed_notes.at(at)]
         if row["truncated"]:
             tell("Showing the first pages only. For the other pages, use --page PAGE.")
         print_object(options, review_export.FIELDS, row, str)
@@ -255,8 +255,8 @@ def _print_result(options: argparse.Namespace, found: ReportNotes, result: Impor
 async def _discard(session: Session, options: argparse.Namespace) -> None:
     at = change_request_ref(await References(session, options).target(options.ref))
     source = sanitize_source_name(options.source) if options.source else None
-    notes = [each for each in session.proposed.at(at) if source in (None, each.source)]
-    await session.proposed.discard(notes)
+    notes = [each for each in session.proposed_notes.at(at) if source in (None, each.source)]
+    await session.proposed_notes.discard(notes)
     write_out(f"Discarded {len(notes)} proposed {'note' if len(notes) == 1 else 'notes'}.\n")
 
 

@@ -37,7 +37,7 @@ Item: TypeAlias = OutboxEntry | UnsentFile | OfflineSpace | Activity | str
 
 
 class Line(NamedTuple):
-    """A row of the list."""
+    """An item of the list, and the key of its row."""
 
     key: str
     item: Item

@@ -63,17 +63,17 @@ class InboxEventDetector:
     """Finds the new rows of the inbox, by comparing it with earlier versions."""
 
     def __init__(self) -> None:
-        self._known: set[tuple[str, str]] | None = None
+        self._seen_rows: set[tuple[str, str]] | None = None
         """Key and stamp of each earlier row. None until the inbox was complete."""
 
     def new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
         """Return the new or changed rows, without unsent texts. Empty until the inbox was complete once."""
         stamps = {(each.key, each.stamp): each for each in rows}
-        if self._known is None:
-            self._known = set(stamps) if is_complete else None
+        if self._seen_rows is None:
+            self._seen_rows = set(stamps) if is_complete else None
             return []
-        new = [row for stamp, row in stamps.items() if stamp not in self._known]
-        self._known |= stamps.keys()
+        new = [row for stamp, row in stamps.items() if stamp not in self._seen_rows]
+        self._seen_rows |= stamps.keys()
         return [each for each in new if each.reason not in _UNSENT_REASONS]
 
 

@@ -36,7 +36,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = tuple(
             "octavo.tui.reader.three_way_view:ThreeWayView",
             "octavo.tui.review.conflict_choices:MergedPreviewScreen",
             "octavo.tui.review.suggestion_preview:SuggestionPreviewScreen",
-            "octavo.tui.review.update_from_main:IncomingChanges",
+            "octavo.tui.review.update_from_main:IncomingChangesScreen",
             "octavo.tui.reader.page_dialogs:ImageScreen",
             "octavo.tui.review.request_commands:ReviewersScreen",
             "octavo.tui.content.search:SearchScreen",

@@ -248,7 +248,7 @@ class Octavo(Shell):
 
     # The session
 
-    async def show_session(self, session: Session, view: str) -> None:
+    async def switch_session(self, session: Session, view: str) -> None:
         """Show the session that the user opened on the sign-in screen. Later sessions need `reopen`."""
         self._session = session
         self._open(session)

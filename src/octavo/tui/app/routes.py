@@ -181,7 +181,7 @@ def _go_to_change_request(shell: Shell, route: ToChangeRequest) -> None:
 
 async def _go_to_thread(shell: Shell, route: ToThread) -> None:
     if isinstance(shell.screen, ModalScreen):
-        return  # An undo in a dialog does not leave the dialog.
+        return  # Called by an undo in a dialog: stay in the dialog.
     if _select_thread(shell, route):
         return
     if route.view in ("comments", "inbox"):

@@ -146,7 +146,7 @@ class SignInScreen(HasCommands, Screen[None]):
     def _on_start_pressed(self) -> None:
         if (signed_in := self._signed_in) is not None:
             self.shell.may_ask_for_key = True
-            self._open(lambda: self.shell.show_session(signed_in.session, "inbox"))
+            self._open(lambda: self.shell.switch_session(signed_in.session, "inbox"))
 
     @on(TextButton.Pressed, "#demo")
     def _on_demo_pressed(self) -> None:
@@ -181,7 +181,7 @@ class SignInScreen(HasCommands, Screen[None]):
         except (ApiError, ValueError, OSError) as error:
             self._show_facts(("care", error_in_words(error)))
             return
-        await self.shell.show_session(session, "")
+        await self.shell.switch_session(session, "")
 
     def _show_facts(self, *facts: tuple[str, str]) -> None:
         if is_being_removed(self):

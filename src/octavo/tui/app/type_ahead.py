@@ -139,7 +139,7 @@ class TypeAhead:
                 await self._dispatch(event)
 
     async def finish(self) -> None:
-        """Wait until the focused widget and its ancestors have handled all input so far."""
+        """Wait at most `RETRY_INTERVAL` seconds until the focused widget has handled all input so far."""
         focused, handled = self._app.focused if self._app.screen_stack else None, asyncio.Event()
         if focused is not None:
             _call_in_turn([each for each in focused.ancestors_with_self if each is not self._app], handled.set)
@@ -167,7 +167,7 @@ class TypeAhead:
         elif isinstance(event, MouseDown):
             self._last_press, self._is_pressed = (event.screen_offset, event.time, ref(screen)), True
             await self._dispatch(event)
-        elif not isinstance(event, MouseUp) or self._is_pressed:  # Drop the release of a press that was dropped.
+        elif not isinstance(event, MouseUp) or self._is_pressed:  # The release of a dropped press is dropped, too.
             self._is_pressed = self._is_pressed and not isinstance(event, MouseUp)
             await self._dispatch(event)
 
@@ -199,15 +199,15 @@ class TypeAhead:
         self._queue += events
         if not self._is_waiting:
             self._is_waiting = True
-            self._app.run_worker(self._wait_until_ready())
+            self._app.run_worker(self._dispatch_when_ready())
 
-    async def _wait_until_ready(self) -> None:
+    async def _dispatch_when_ready(self) -> None:
         """Wait until the last input is handled, then dispatch the queue."""
         last, screen, ready = self._last_target() or self._last_screen(), self._screen, asyncio.Event()
         pumps: list[MessagePump] = [
             each for each in (last.ancestors_with_self if last else ()) if each is not self._app
         ]
-        pumps *= 2  # A clicked widget may first send itself a message.
+        pumps *= 2  # Twice, because a clicked widget may first send itself a message.
         clock = asyncio.get_running_loop().time
         until = clock() + MAX_LOOP_WAIT
         try:

@@ -485,7 +485,7 @@ class EventHooks:
         self._reported: set[str] = set()
 
     def follow(self) -> None:
-        """Start over for a new session. The rows of its first complete inbox are not events."""
+        """Start over for a new session. Rows of its first complete inbox run no hooks."""
         self._detector = InboxEventDetector()
 
     def on_inbox_changed(self, _: object) -> None:

@@ -377,7 +377,7 @@ class Composer(Dialog[str | None]):
             self._show_status(result.message, "$warning")
 
     def _save_edited_text(self, text: str) -> str:
-        # Save before the file is deleted, so that a crash cannot lose the text.
+        # Saved at once, because the file of the editor is deleted next.
         return save_or_get_error(self._draft.save_now, _normalize_lines(text))
 
     def mention_member(self) -> None:

@@ -59,7 +59,7 @@ class DiscussionView(Protocol):
         """True if the selected block belongs to the old version of the page."""
 
     @property
-    def known_threads(self) -> tuple[Comment, ...]:
+    def ordered_threads(self) -> tuple[Comment, ...]:
         """The threads that the thread dialog steps through, in order."""
 
     @property
@@ -188,7 +188,7 @@ class PageDiscussion:
 
     def open_thread(self, comment_id: str) -> None:
         """Show a thread in a dialog beside or below its block."""
-        pages, threads = self._pages, {thread.id: thread for thread in self._pages.known_threads}
+        pages, threads = self._pages, {thread.id: thread for thread in self._pages.ordered_threads}
         if pages.discussion is not None and comment_id in threads:
             dialog = _thread_dialog(
                 pages.discussion,

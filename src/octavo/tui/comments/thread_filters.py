@@ -35,7 +35,7 @@ class Thread:
 
     @property
     def discussion_key(self) -> tuple[str, str, str]:
-        """Label, space ID and change request ID of the discussion. Spaces may have the same label."""
+        """Label, space ID and change request ID. The label alone is not unique."""
         change_request_id = self.at.change_request_id if isinstance(self.at, ChangeRequestRef) else ""
         return self.location, self.at.space_id, change_request_id
 

@@ -128,7 +128,7 @@ class ThreadLoader:
 
     def _show_source(self, source: ThreadSource, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if isinstance(source.at, ChangeRequestRef) and snapshot.value is not None:
-            self._view.shell.workspace.record_open_comments(source.at.change_request_id, snapshot.value)
+            self._view.shell.workspace.count_review_summaries(source.at.change_request_id, snapshot.value)
         self._schedule_show()
 
     def _schedule_show(self) -> None:

@@ -289,12 +289,12 @@ class ContentScreen(View, DelayedCopyScreen):
         self.shell.exit_callbacks.discard(self.open_space.history.save)
 
     def on_screen_resume(self) -> None:
-        self.open_space.show_unsent()
+        self.open_space.update_unsent_marks()
         show_new_specifications(self.open_space.shown_page)
 
     def _show_drafts(self) -> None:
         if self.is_current:  # Otherwise `on_screen_resume` shows the drafts when the screen is current again.
-            self.open_space.show_unsent()
+            self.open_space.update_unsent_marks()
 
     @property
     def page_view(self) -> PageView:

@@ -110,7 +110,7 @@ class CursorTarget:
         kind_label = "collection" if row.kind == "group" else "space"
         return f"“{row.label}” is a {kind_label}, not a page. Press tab to go to the open page."
 
-    def refresh_drafts(self) -> None:
+    def refresh_editor_drafts(self) -> None:
         space, pages, app = self._panes.space, self._panes.pages, self._panes.shell
         if space is None or pages is None or not app.has_session:
             return
@@ -126,7 +126,7 @@ class CursorTarget:
 
     # Reasons why keys do not apply
 
-    def why_no_page_text(self, missing: str) -> str | None:
+    def why_row_has_no(self, missing: str) -> str | None:
         """Return a sentence such as `“Guides” is a group and has no backlinks.` for `backlinks`. None if a page is the
         target."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None or row.kind == "page":
@@ -216,7 +216,7 @@ def _why_no_space(app: Shell, target: CursorTarget) -> str | None:
 
 
 def _why_no_page(app: Shell, target: CursorTarget, missing: str) -> str | None:
-    if why := target.why_no_page_text(missing):
+    if why := target.why_row_has_no(missing):
         return why
     is_missing = target.space is None or target.page is None
     return "Open a page first. Press enter on a page to open it." if is_missing else None

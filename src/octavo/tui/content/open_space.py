@@ -49,7 +49,7 @@ class SpaceThreads:
         """Show the threads of the open page on its blocks and in the side panel."""
         page, view, side_panel = self._panes.page, self._panes.page_view, self._panes.side_panel
         if page is not None and view.document is not None and self._panes.shows_open_page:
-            threads, is_complete = self.known_threads, view.contents.is_fully_parsed
+            threads, is_complete = self.ordered_threads, view.contents.is_fully_parsed
             are_loaded = self._response.value is not None
             self._anchors = self._anchors.for_document(view.document, is_complete=is_complete)
             search_blocks(view, self._anchors, threads, self.draw)
@@ -93,7 +93,7 @@ class SpaceThreads:
         page = self._panes.page
         if page is None or not self._panes.shows_open_page:
             return ()
-        drafts_by_block = self._drafts_by_block(page.id, self._anchors.by_likely_block(self.known_threads))
+        drafts_by_block = self._drafts_by_block(page.id, self._anchors.by_likely_block(self.ordered_threads))
         return [
             each for key in dict.fromkeys(inner.key for inner in block.walk()) for each in drafts_by_block.get(key, ())
         ]
@@ -129,7 +129,7 @@ class SpaceThreads:
         return self._panes.visible_block
 
     @property
-    def known_threads(self) -> tuple[Comment, ...]:
+    def ordered_threads(self) -> tuple[Comment, ...]:
         """The threads of the open page: first the open threads, then the resolved threads."""
         if (page := self._panes.page) is None:
             return ()
@@ -138,7 +138,7 @@ class SpaceThreads:
 
     def threads_on(self, block: Block) -> list[Comment]:
         return (
-            threads_in_block(block, self._anchors.by_likely_block(self.known_threads))
+            threads_in_block(block, self._anchors.by_likely_block(self.ordered_threads))
             if self._panes.shows_open_page
             else []
         )
@@ -165,7 +165,7 @@ class SpaceThreads:
     def why_not_commentable(self, *, is_whole_page: bool) -> str | None:
         page = self._panes.page
         if self._target.row is not None:
-            return self._target.why_no_page_text("text to comment on") if is_whole_page else None
+            return self._target.why_row_has_no("text to comment on") if is_whole_page else None
         if page is not None and not self._panes.shows_open_page:
             return StillLoading(f"{page.title or 'This page'} is still loading.")
         return None
@@ -294,7 +294,7 @@ class OpenSpace(SpacePanes):
             return
         self.pages = snapshot.value
         self.draw_pages()
-        self.target.refresh_drafts()
+        self.target.refresh_editor_drafts()
         set_link_targets(self.shown_page)
         if self.page is None:
             page = self._page_to_open()
@@ -353,9 +353,9 @@ class OpenSpace(SpacePanes):
         self.draw_pages()
         self.show_status()
 
-    def show_unsent(self) -> None:
+    def update_unsent_marks(self) -> None:
         """Update the marks of unsent drafts if they have changed."""
-        self.target.refresh_drafts()
+        self.target.refresh_editor_drafts()
         if self._drawn_index is not self.shell.workspace.unsent.index:
             self.draw_pages()
             self.threads.draw()

@@ -184,7 +184,7 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
     (
         Command("now", "B", "Compare", "Compare with the current page, or stop comparing",
                 run=lambda _, view: view.toggle_comparison("now"), why_not=_why_no_revision,
-                applies=lambda _, view: not view.is_at_current),
+                applies=lambda _, view: not view.shows_newest),
         Command("before", "V", "Changes", "Show or hide what this revision changed",
                 run=lambda _, view: view.toggle_comparison("before"), why_not=_why_no_revision),
         Command("more", "m", "Load older", "Load older revisions",
@@ -241,7 +241,7 @@ class PageHistoryScreen(ListView[PageVersion]):
         yield from self.list_with_preview(rows, Vertical(Static("", id="banner"), page, diff, id="version"))
 
     @property
-    def is_at_current(self) -> bool:
+    def shows_newest(self) -> bool:
         """True if the newest revision is shown, and not a comparison."""
         return self.rows.key == self._newest_id and not self._compared_with
 

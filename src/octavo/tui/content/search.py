@@ -390,8 +390,8 @@ class SearchScreen(Dialog[None]):
 
     def _row_of(self, result: SearchResult) -> Row:
         right = result.detail or (result.location if result.kind == "page" else "")
-        if result.indexed is not None and result.kind == "page" and self._found_pages.error:
-            right += f" · {short_age(result.indexed.known_at)}" if result.indexed.known_at else " · title only"
+        if result.index_hit is not None and result.kind == "page" and self._found_pages.error:
+            right += f" · {short_age(result.index_hit.known_at)}" if result.index_hit.known_at else " · title only"
         text, marks = result.excerpt, result.marks
         if not text and result.kind != "page":
             text, marks = result.location, ()
@@ -430,8 +430,8 @@ class SearchScreen(Dialog[None]):
         self._opens_first_result = not self._has_moved_cursor and (is_new_text or (result is None and self._is_loading))
         if result is None or self._opens_first_result:
             return
-        if result.kind == "thread" and result.indexed is not None:
-            self._open_thread(result.indexed)
+        if result.kind == "thread" and result.index_hit is not None:
+            self._open_thread(result.index_hit)
         elif result.kind == "change request":
             self.shell.go(ToChangeRequest(ChangeRequestRef(space_id=result.space, change_request_id=result.id)))
         elif result.kind == "collection":

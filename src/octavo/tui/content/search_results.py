@@ -48,14 +48,16 @@ class SearchResult:
     """The title of the page, without the title of a section."""
     path: str = ""
     """The path of the page in its space."""
-    indexed: search_index.Hit | None = None
+    index_hit: search_index.Hit | None = None
     """The hit in the search index on this computer. None for a result of the server."""
 
     @property
     def key(self) -> str:
         """Key of the row. A page or thread can have several rows with different keys."""
         part = (
-            f"{self.indexed.place} {self.indexed.snippet}" if self.indexed is not None and self.kind == "thread" else ""
+            f"{self.index_hit.place} {self.index_hit.snippet}"
+            if self.index_hit is not None and self.kind == "thread"
+            else ""
         )
         return f"{self.kind} {self.space} {self.id} {self.anchor}{part}"
 
@@ -135,7 +137,7 @@ def page_results(
                 marks=hit.marks,
                 page_title=hit.title,
                 path=hit.page_path.strip("/"),
-                indexed=hit,
+                index_hit=hit,
             )
             for hit in hits
             if hit.kind == "page" and (hit.space, hit.id) not in server_ids
@@ -174,7 +176,7 @@ def thread_results(hits: Iterable[search_index.Hit], space_title: Callable[[str]
                     hit.snippet,
                     marks=hit.marks,
                     detail=" · ".join(filter(None, details)),
-                    indexed=hit,
+                    index_hit=hit,
                 )
             )
     return results
@@ -209,7 +211,7 @@ def change_request_results(
             hit.snippet,
             marks=hit.marks,
             detail=" · ".join(filter(None, (hit.about, short_age(hit.changed_at)))),
-            indexed=hit,
+            index_hit=hit,
         )
         for hit in hits
         if hit.kind == "change request" and hit.id not in matching_ids

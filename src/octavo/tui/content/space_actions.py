@@ -65,7 +65,7 @@ def edit_settings(app: Shell, target: SpaceTarget) -> None:
 
 def show_actions(app: Shell, target: SpaceTarget) -> None:
     """Show the menu of further actions for the selected space or collection."""
-    item, no_writes = target.selected, app.session.read_only
+    item, no_writes = target.selected, app.session.read_only_reason
     choices: list[Choice[Action]] = []
     if isinstance(item, Space):
         choices += [

@@ -252,7 +252,7 @@ def show_trash(app: Shell, target: SpaceTarget) -> None:
 
 
 async def _show_trash(app: Shell, target: SpaceTarget) -> None:
-    live, no_writes = app.session.live, app.session.read_only
+    live, no_writes = app.session.live, app.session.read_only_reason
     remembered = [each for each in _remembered_spaces(app) if each["organization"] == target.organization.id]
     with show_progress(app, "Loading the trash…"), explained("Could not load the trash"):
         deleted = await asyncio.gather(*(_find_deleted(live, each["id"]) for each in remembered))

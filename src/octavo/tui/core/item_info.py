@@ -48,8 +48,8 @@ def item_details(item: Model) -> tuple[str, list[tuple[str, str]]]:
 class _Field(NamedTuple):
     path: str
     """Dotted path of the field, such as `organization.last_seen_at`."""
-    short: str
-    long: str
+    short_label: str
+    long_label: str
     value: object
 
 
@@ -58,9 +58,10 @@ def field_details(
 ) -> list[tuple[str, str]]:
     """Return the label and value of each field that has a value. `labels` maps dotted paths to labels."""
     fields = list(_iter_fields(model, excluded))
-    count = Counter(labels.get(each.path, each.short) for each in fields)
+    count = Counter(labels.get(each.path, each.short_label) for each in fields)
     return _as_text(
-        (labels.get(each.path) or (each.short if count[each.short] == 1 else each.long), each.value) for each in fields
+        (labels.get(each.path) or (each.short_label if count[each.short_label] == 1 else each.long_label), each.value)
+        for each in fields
     )
 
 

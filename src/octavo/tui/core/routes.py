@@ -1,4 +1,4 @@
-"""Destinations of navigation as values, such as `app.go(ToPage(...))`, and the navigation history: back, forward and up."""
+"""Destinations of navigation, such as `ToPage`, and the navigation history."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Session:
     """Local full-text index of the pages that were read."""
     response_wait: Callable[[], float] = lambda: 0.0
     """Returns the number of seconds for which the oldest pending request has been waiting."""
-    read_only: str = ""
+    read_only_reason: str = ""
     """Reason why the session is read-only, as a sentence. Empty if the user can make changes."""
     demo_roles: DemoRoles | None = None
     """Roles that the user can try. None outside the demo."""
@@ -139,7 +139,7 @@ class Session:
         self.state.flush()
 
     @cached_property
-    def proposed(self) -> ProposedNotes:
+    def proposed_notes(self) -> ProposedNotes:
         """The notes that programs propose for change requests."""
         notes: ProposedNotes = _proposed_notes(self.state, self.outbox)
         return notes
@@ -372,7 +372,7 @@ class InboxFeed:
 
     @property
     def count(self) -> int:
-        """Number of rows that need the attention of the user, as far as they are loaded."""
+        """Number of loaded rows that need attention. Until rows are loaded, the last known number."""
         snapshot, rows = self.snapshot, self.rows
         if snapshot is None or rows is None or not (snapshot.rows or _is_complete(snapshot)):
             return self._last_count or 0

@@ -37,7 +37,7 @@ class Shell(HostApp[int]):
 
     # Methods of the complete app
 
-    show_session: Callable[[Session, str], Coroutine[Any, Any, None]]
+    switch_session: Callable[[Session, str], Coroutine[Any, Any, None]]
     """Ends the current session, then shows another. The second argument is a mode, or empty for the first view."""
     go: Callable[[Route], None]
     show_view: Callable[[str], None]
@@ -79,7 +79,7 @@ class Shell(HostApp[int]):
 
     @property
     def why_no_writes(self) -> str:
-        return self._session.read_only if self._session is not None else ""
+        return self._session.read_only_reason if self._session is not None else ""
 
     @property
     def screens(self) -> list[Screen[Any]]:

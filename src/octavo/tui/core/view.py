@@ -260,7 +260,7 @@ class StatusBar(_Bar):
 
     def _right_part(self, facts: str) -> Content:
         workspace = self.shell.workspace
-        read_only = "read-only" if self.shell.has_session and self.shell.session.read_only else ""
+        read_only = "read-only" if self.shell.has_session and self.shell.session.read_only_reason else ""
         parts = [
             (workspace.unsent.why_not_saved, "bold $error"),
             (facts, ""),

@@ -183,7 +183,7 @@ class Workspace:
         self.connection = Connection(app, self._publish_frame)
         self.organization_changed: Signal[Organization] = app.signal("organization")
         self.spaces_changed: Signal[None] = app.signal("spaces")
-        self.inbox = InboxFeed(app, self.record_open_comments)
+        self.inbox = InboxFeed(app, self.count_review_summaries)
         self.unsent = UnsentTexts(app, self.inbox.rebuild)
         self.news = RemoteNews(self._publish_frame)
         """Changes by other people, for the status bar."""
@@ -206,7 +206,7 @@ class Workspace:
     def follow(self, session: Session) -> None:
         """Subscribe to the data of `session`, until `reset`."""
         self._session = session
-        # Read the saved counts before the first response arrives and `record_open_comments` overwrites these counts.
+        # Read the saved counts before the first response arrives and `count_review_summaries` overwrites these counts.
         saved = session.state.get_fact(_SUMMARY_COUNTS)
         if isinstance(saved, dict):
             self._summary_counts = {name: number for name, number in saved.items() if isinstance(number, int)}
@@ -285,7 +285,7 @@ class Workspace:
         """Return the number of open threads of a change request, without the known summaries of reviews."""
         return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
 
-    def record_open_comments(
+    def count_review_summaries(
         self, change_request_id: str, comments: ListPage[Comment], counted: int | None = None
     ) -> None:
         """Store the number of review summaries among the open comments, if `comments` is complete. `counted` is the

@@ -46,7 +46,7 @@ class EditablePages(Protocol):
     def why_no_page(self) -> str | None:
         """Return why page commands do not apply to the selected item, or None."""
 
-    def refresh_drafts(self) -> None:
+    def refresh_editor_drafts(self) -> None:
         """Update the marks of unsent drafts."""
 
     def show_saved_page(self, change_request: ChangeRequest, page: str) -> None:
@@ -94,13 +94,13 @@ class PageEditing:
         finally:
             self._is_opening = False
             if is_whole(self._view):
-                self.pages.refresh_drafts()
+                self.pages.refresh_editor_drafts()
 
     def _on_editing_ended(self, page: str, change_request: ChangeRequest | None) -> None:
         if change_request is not None:
             self.pages.show_saved_page(change_request, page)
         elif is_whole(self._view):
-            self.pages.refresh_drafts()
+            self.pages.refresh_editor_drafts()
 
     def show_menu(self) -> None:
         """Open a menu that renames, moves, describes or deletes the selected page, or adds a page."""

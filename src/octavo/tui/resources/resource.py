@@ -222,7 +222,7 @@ class Resource(Generic[M]):
     route: Callable[[M], Route | None] = lambda item: None
     """Returns the view that enter opens for an item. None if enter stays in the tables."""
     lookups: tuple[type[Operation[Any]], ...] = ()
-    """Operations whose responses contain the names for IDs in the items."""
+    """Operations that load the names of IDs in the items."""
     more_lookups: Callable[[Sequence[M], Arguments, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (
         lambda items, arguments, responses: ()
     )
@@ -543,7 +543,7 @@ def loaded_items(
 def reference_lists(
     shell: Shell, arguments: Arguments, extra_lists: Mapping[str, ListFactory]
 ) -> dict[str, ReferenceList]:
-    """Return the lists to choose from in a form, by field name. `extra_lists` replaces or completes `_LISTS_BY_FIELD`."""
+    """Return the lists to choose from in a form, by field name. `extra_lists` overrides the common lists."""
     is_in_site = isinstance(arguments.get("at"), SiteRef)
     site_lists = {_section_list, _site_space_list, _page_list, group_list}
     return {

@@ -210,7 +210,7 @@ class DetailLoader:
             self._stop()
             self._key = key
             # `load` is a function. A coroutine would not be awaited if the worker is canceled before its start.
-            load: WorkType[None] = partial(self._load, resource, arguments, item, key)
+            load: WorkType[None] = partial(self._load_details, resource, arguments, item, key)
             self._load_delay.start(LOAD_DELAY, lambda: self._view.run_worker(load, group="details"))
         return LOADING
 
@@ -219,7 +219,9 @@ class DetailLoader:
         self._load_delay.stop()
         self._view.workers.cancel_group(self._view, "details")
 
-    async def _load(self, resource: Resource[Any], arguments: Arguments, item: Any, key: tuple[str, str]) -> None:
+    async def _load_details(
+        self, resource: Resource[Any], arguments: Arguments, item: Any, key: tuple[str, str]
+    ) -> None:
         assert resource.load_details is not None, "checked above"
         try:
             self._facts[key] = await resource.load_details(self._live(), arguments, item)

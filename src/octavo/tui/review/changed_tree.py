@@ -256,11 +256,11 @@ class ChangedTree:
         """Load the viewed marks. Marks of an earlier revision stay on pages that have not changed since."""
         earlier = self.marks.load(self._comparison.change_request.revision or "")
         if earlier is not None:
-            self._comparison.replace_worker("marks", partial(self._renew_marks, earlier))
+            self._comparison.replace_worker("marks", partial(self._keep_marks_since, earlier))
 
-    async def _renew_marks(self, earlier: str) -> None:
+    async def _keep_marks_since(self, revision: str) -> None:
         try:
-            changed = await self._comparison.changed_since(earlier)
+            changed = await self._comparison.changed_since(revision)
         except ApiError:
             changed = None
         self.marks.keep_unchanged(None if changed is None else {each.key for each in changed})

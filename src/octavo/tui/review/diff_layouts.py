@@ -105,7 +105,6 @@ class SinglePageLayout:
         change, revisions = self._pages.selected, self._comparison.revisions
         if change is None and self._shown is not None:
             self.clear()  # The last change was reverted.
-        # The shown diff stays until the entry or the revisions change, which are loaded separately.
         if change is None or revisions is None or (change, revisions) == self._shown:
             return
         if (change, revisions, self._comparison.fetched_at) == self._failed:
@@ -152,7 +151,7 @@ class SinglePageLayout:
     def _use_comparison(self, change: ChangedPage, compared: PageComparison) -> None:
         compared = with_settings(change, compared)
         self._anchors = TwoVersionAnchors((compared.old, compared.new))
-        # Without a revision in the key, the position stays the same when the page is edited.
+        # The key has no revision, so that an edit of the page keeps the position.
         revisions = self._comparison.revisions
         name = revisions.old_name if revisions is not None else ""
         threads = self._thread_rows(change, self._anchors)

@@ -154,7 +154,7 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
 
 
 async def _find_or_create_draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:
-    """Return your draft with this subject or a new one, or None and a message. Raises ApiError."""
+    """Return a draft with this subject, and an error message without one."""
     live, me = app.session.live, app.workspace.me
     filters = {"creator": me.id} if me is not None else {}
     drafts = await live.fetch(change_requests.List(at=space, status="draft", limit=100, **filters))

@@ -57,7 +57,7 @@ _Goal = int | str | Comment | links.AnchorLink
 """A thread, a heading, a block key, or the first (1) or last (-1) open thread."""
 
 
-class _PendingStep(NamedTuple):
+class _PendingJump(NamedTuple):
     """Place to go to as soon as the entry `entry_key` is loaded."""
 
     entry_key: str
@@ -162,7 +162,7 @@ class PageDiff:
         """Blocks that you selected for one comment."""
         self.word_changes = WordChanges(view, threads, pages)
         """Word changes of the threads on the compared pages."""
-        self._pending_step: _PendingStep | None = None
+        self._pending_jump: _PendingJump | None = None
         self._wanted_thread, self._wanted_block = thread, block
         """Thread and block to show first. None after they were found."""
         parts = view, comparison, pages
@@ -195,7 +195,7 @@ class PageDiff:
 
     def _on_page_loaded(self) -> None:
         self._update_thread_commands()
-        self.run_pending_step()
+        self.run_pending_jump()
         self._show_position()
 
     @property
@@ -214,12 +214,12 @@ class PageDiff:
         return self.all_pages.is_on or page_key == self._pages.key
 
     def show(self) -> None:
-        """Show the selected entry. Forget the pending step if the user selected another entry."""
+        """Show the selected entry. Forget the pending jump if the user selected another entry."""
         earlier_key = self._layout.shown_key
         self._layout.show()
         shown_key = self._layout.shown_key
-        if self._pending_step is not None and shown_key not in ("", earlier_key, self._pending_step.entry_key):
-            self._pending_step = None  # The user selected another entry meanwhile.
+        if self._pending_jump is not None and shown_key not in ("", earlier_key, self._pending_jump.entry_key):
+            self._pending_jump = None  # The user selected another entry meanwhile.
         self._show_position()
 
     def retry(self) -> None:
@@ -247,7 +247,7 @@ class PageDiff:
                 if not self._pages.select_entry(page_id):
                     shell.go(ToPage(self._comparison.space.space_id, page_id, anchor or ""))
                 elif anchor:
-                    self._start_step(_PendingStep(page_id, links.AnchorLink(anchor)))
+                    self._start_jump(_PendingJump(page_id, links.AnchorLink(anchor)))
             case links.PageLink(anchor=anchor) | links.AnchorLink(anchor=anchor) if (
                 anchor and self.pane.navigation.go_to_anchor(anchor)
             ):
@@ -287,7 +287,7 @@ class PageDiff:
         """Draw the threads between the lines of the diff."""
         self._layout.draw_threads()
         self._update_thread_commands()
-        self.run_pending_step()
+        self.run_pending_jump()
 
     def _summaries_of(self, change: ChangedPage, anchors: TwoVersionAnchors) -> Mapping[str, Sequence[ThreadSummary]]:
         if change.page is not None:
@@ -325,17 +325,17 @@ class PageDiff:
             self._view.shell.explain(no_more_threads(self._comparison.change_request.number, step))
             return
         self._pages.select_entry(key)
-        self._start_step(_PendingStep(key, step))
+        self._start_jump(_PendingJump(key, step))
 
     def show_block(self, page: str, key: str) -> None:
         """Show a page, and select a block once the page is loaded."""
         self._pages.select_entry(page)
-        self._start_step(_PendingStep(page, key))
+        self._start_jump(_PendingJump(page, key))
 
-    def _start_step(self, step: _PendingStep) -> None:
-        self._pending_step = step
+    def _start_jump(self, jump: _PendingJump) -> None:
+        self._pending_jump = jump
         self.show()
-        self.run_pending_step()
+        self.run_pending_jump()
 
     def _select_block(self, key: str) -> None:
         blocks = (document.find(key) for document in reversed(self._documents or ()))
@@ -343,18 +343,18 @@ class PageDiff:
             self.pane.navigation.select_block(block)
             self.pane.cursor.scroll_into_view()
 
-    def run_pending_step(self) -> None:
-        """Go to the goal of the pending step if its entry is loaded."""
+    def run_pending_jump(self) -> None:
+        """Go to the goal of the pending jump if its entry is loaded."""
         self._select_wanted_thread()
         self._select_wanted_block()
-        if self._pending_step is None or self._layout.shown_key != self._pending_step.entry_key:
+        if self._pending_jump is None or self._layout.shown_key != self._pending_jump.entry_key:
             return
-        key, goal = self._pending_step
+        key, goal = self._pending_jump
         if self._documents is not None:
-            self._pending_step = None
+            self._pending_jump = None
             self._view.call_after_refresh(self._go_to_goal, goal)
         elif self._layout.is_described(key):
-            self._pending_step = None
+            self._pending_jump = None
             threads = open_threads_on(key, self._threads.comments)[:1] if isinstance(goal, int) else []
             threads = [goal] if isinstance(goal, Comment) else threads
             for thread in threads:
@@ -385,14 +385,14 @@ class PageDiff:
             return
         key = entry_key_of(thread)
         if self._pages.select_entry(key):
-            self._wanted_thread, self._pending_step = None, _PendingStep(key, thread)
+            self._wanted_thread, self._pending_jump = None, _PendingJump(key, thread)
             self.show()
 
     def _select_wanted_block(self) -> None:
         if self._wanted_block is not None and self._pages.select_entry(self._wanted_block[0]):
-            self._pending_step, self._wanted_block = _PendingStep(*self._wanted_block), None
+            self._pending_jump, self._wanted_block = _PendingJump(*self._wanted_block), None
             self.show()
-            if self._pending_step.goal:
+            if self._pending_jump.goal:
                 self._view.call_after_refresh(self.pane.focus)
 
     def _show_thread(self, thread: Comment) -> None:
@@ -486,7 +486,7 @@ class PageDiff:
         return threads_in_block(block, anchors.by_block(self.page_threads)) if anchors is not None else []
 
     @property
-    def known_threads(self) -> tuple[Comment, ...]:
+    def ordered_threads(self) -> tuple[Comment, ...]:
         """The threads of the selected page, then those of other pages."""
         page_threads = self.page_threads
         ids = {thread.id for thread in page_threads}
@@ -547,7 +547,7 @@ class PageDiff:
             return f"{change.title} is deleted in this change request. Press Q to revert the deletion."
         return None
 
-    def refresh_drafts(self) -> None:
+    def refresh_editor_drafts(self) -> None:
         """Do nothing, because only the page view shows the unsent drafts."""
 
     def show_saved_page(self, change_request: ChangeRequest, page: str) -> None:

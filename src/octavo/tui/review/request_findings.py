@@ -74,7 +74,7 @@ class _PageToCheck:
     old_source: str
     new: Document
     revisions: ComparedRevisions | None
-    by_rules: tuple[AddedFinding, ...] = ()
+    rule_findings: tuple[AddedFinding, ...] = ()
     """Findings of the rules, which run before the linters."""
 
 
@@ -191,7 +191,7 @@ class RequestFindings:
                 if page is None or job.revisions != revisions:
                     continue
                 if is_linting and (linters := self._active_linters):
-                    findings = (*job.by_rules, *await self._lint(linters, job, page))
+                    findings = (*job.rule_findings, *await self._lint(linters, job, page))
                 else:
                     findings = await _find_on_added_words(
                         self._view.live, page, job.old_source, job.new, context, self._loaded_pages
@@ -200,7 +200,7 @@ class RequestFindings:
                     if texts == (job.old_source, job.new.source):
                         findings = (*findings, *linted)
                     elif self._active_linters:
-                        self._waiting_for_linters[job.page.key] = replace(job, by_rules=findings)
+                        self._waiting_for_linters[job.page.key] = replace(job, rule_findings=findings)
                 if self._revisions == revisions and self._findings.get(job.page.key) != findings:
                     self._findings[job.page.key] = findings
                     self._on_change(job.page.key)

@@ -77,7 +77,7 @@ def matching_requests(
     ]
 
 
-def undecided_requests(
+def possible_matches(
     items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
 ) -> list[ChangeRequest]:
     """Return the change requests that may match all filters after more facts are loaded."""
@@ -114,7 +114,7 @@ def offered_filters(
         others = [other for other in active if other.kind != each.kind]
         candidates = matching_requests(items, others, status)
         matches = len(matching_requests(candidates, [each], status))
-        unknown = len(undecided_requests(candidates, [each], status))
+        unknown = len(possible_matches(candidates, [each], status))
         if each not in active and (unknown or 0 < matches < len(candidates)):
             offered.append((each, matches, unknown))
     return offered
@@ -326,7 +326,7 @@ class RequestListScreen(ListView[ChangeRequest]):
             items = self.unfiltered_requests
             needs_facts = any(each.needed_fact is not None for each in self.active_filters.filters)
             checked = self._checked_count if needs_facts else len(items)
-            undecided = undecided_requests(items[:checked], self.active_filters.filters, self.statuses.status_of)
+            undecided = possible_matches(items[:checked], self.active_filters.filters, self.statuses.status_of)
             self._has_unchecked = checked < len(items)
             checked_text = f"first {checked if self._has_unchecked else len(snapshot.value.items)}"
             items = sorted(

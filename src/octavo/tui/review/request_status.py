@@ -421,7 +421,7 @@ class StatusLoader:
 
     def _show_threads(self, request_id: str, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is not None and request_id in self._followed:
-            self._view.shell.workspace.record_open_comments(
+            self._view.shell.workspace.count_review_summaries(
                 request_id, snapshot.value, self._followed[request_id].comments
             )
             self._on_change(request_id)

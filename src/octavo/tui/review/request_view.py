@@ -119,7 +119,7 @@ class RequestHead:
 
     def _proposed_notes(self) -> tuple[ProposedNote, ...]:
         shell = self._view.shell
-        return shell.session.proposed.at(self._comparison.at) if shell.has_session else ()
+        return shell.session.proposed_notes.at(self._comparison.at) if shell.has_session else ()
 
     def draw(self) -> None:
         """Draw the first line and the reviewers."""
@@ -454,7 +454,7 @@ class ChangeRequestScreen(View):
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is not None:
             self.diff_threads.comments = snapshot.value.items
-            self.shell.workspace.record_open_comments(self.comparison.change_request.id, snapshot.value)
+            self.shell.workspace.count_review_summaries(self.comparison.change_request.id, snapshot.value)
             self.show_changed_pages()
             self.page_diff.draw_threads()
             self.request_head.draw()
@@ -484,7 +484,7 @@ class ChangeRequestScreen(View):
         if self.comparison.changed is not None:
             self.changed_tree.show(self.comparison.changed)
             self.page_diff.show()
-            self.page_diff.run_pending_step()
+            self.page_diff.run_pending_jump()
         elif self.comparison.error_text:
             self.changed_tree.show_error()
 

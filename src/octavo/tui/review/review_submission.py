@@ -43,11 +43,11 @@ def accept_notes(app: Shell, notes: Sequence[ProposedNote]) -> None:
 
     async def apply() -> bool:
         nonlocal accepted
-        accepted = await app.session.proposed.accept(notes)
+        accepted = await app.session.proposed_notes.accept(notes)
         return bool(accepted)
 
     async def undo() -> bool:
-        return await app.session.proposed.undo_accept(accepted)
+        return await app.session.proposed_notes.undo_accept(accepted)
 
     name = "the note" if len(notes) == 1 else plural(len(notes), "note")
     change = LocalChange(f"accept {name}", apply, undo, f"Proposed {name} again.")
@@ -59,10 +59,10 @@ def discard_note(app: Shell, note: ProposedNote) -> None:
     """Discard a proposed note. Undo proposes the note again."""
 
     async def apply() -> None:
-        await app.session.proposed.discard([note])
+        await app.session.proposed_notes.discard([note])
 
     async def undo() -> None:
-        await app.session.proposed.undo_discard([note])
+        await app.session.proposed_notes.undo_discard([note])
 
     app.writes.change(
         LocalChange("discard the note", apply, undo, "Proposed the note again."), message="Discarded the note."
@@ -75,7 +75,7 @@ def edit_and_accept(app: Shell, note: ProposedNote) -> None:
 
     def save(text: str) -> None:
         async def apply() -> bool:
-            return bool(await app.session.proposed.accept([note], body=text, draft_key=draft_key))
+            return bool(await app.session.proposed_notes.accept([note], body=text, draft_key=draft_key))
 
         change = LocalChange("accept the note", apply)
         app.writes.change(change, message="Accepted the note. Submit your review to send it.")
@@ -134,7 +134,7 @@ def pending_comments_of(app: Shell, target: RequestTarget) -> tuple[OutboxEntry,
 
 def proposed_notes_of(app: Shell, target: RequestTarget) -> tuple[ProposedNote, ...]:
     """Return the notes that programs propose for a change request, oldest first."""
-    return app.session.proposed.at(target.at) if target.space is not None and app.has_session else ()
+    return app.session.proposed_notes.at(target.at) if target.space is not None and app.has_session else ()
 
 
 def open_pending_comments(app: Shell, target: RequestTarget) -> None:
@@ -269,7 +269,7 @@ def _accept(app: Shell, chosen: ListedComment) -> None:
 
 def _accept_all(app: Shell, chosen: ListedComment) -> None:
     if isinstance(chosen, ProposedNote):
-        notes = app.session.proposed.at(chosen.at)
+        notes = app.session.proposed_notes.at(chosen.at)
         accept_notes(app, [each for each in notes if each.source == chosen.source])
 
 
@@ -341,7 +341,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
         if self.shell.has_session:
-            self._unobserve = self.shell.session.proposed.changed.add(self._show)
+            self._unobserve = self.shell.session.proposed_notes.changed.add(self._show)
         self._show()
         self.rows.focus()
 
@@ -356,7 +356,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
     def _show(self) -> None:
         if not self.shell.has_session:
             return  # The session has ended.
-        notes = self.shell.session.proposed.at(self._at)
+        notes = self.shell.session.proposed_notes.at(self._at)
         proposed = f", {plural(len(notes), 'proposed note')}" if notes else ""
         self.query_one(DialogFrame).set_border_texts(
             f"{plural(len(self.pending), 'pending comment')} in your review of {self._request_name}{proposed}"

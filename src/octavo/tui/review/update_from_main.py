@@ -170,7 +170,9 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
     old, new = (at.revision_ref(each) for each in (base, main))
     conflicting = {key for each in preview.prediction.conflicts for key in possible_entry_keys(each.kind, each.id)}
     app.push_screen(
-        IncomingChanges(preview.change_request, preview.incoming, ComparedRevisions(old, new), conflicting, reopen)
+        IncomingChangesScreen(
+            preview.change_request, preview.incoming, ComparedRevisions(old, new), conflicting, reopen
+        )
     )
 
 
@@ -310,7 +312,7 @@ async def _create_and_open(app: Shell, target: RequestTarget, subject: str) -> N
         _open_conflicts_view(app, target, sent.result, target.change_request)
 
 
-INCOMING_COMMANDS: Commands[IncomingChanges] = Commands(
+INCOMING_COMMANDS: Commands[IncomingChangesScreen] = Commands(
     "incoming",
     (
         Command("next_page", "J", "Next page", "Go to the next changed page", run=lambda _, view: view.rows.move(1)),
@@ -320,7 +322,7 @@ INCOMING_COMMANDS: Commands[IncomingChanges] = Commands(
 )  # fmt: skip
 
 
-class IncomingChanges(ListView[ChangedPage]):
+class IncomingChangesScreen(ListView[ChangedPage]):
     """View of the incoming changes: the pages that changed in main, and the diff of the selected page."""
 
     MODE = "changes"
