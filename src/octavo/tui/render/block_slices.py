@@ -80,7 +80,7 @@ class SliceBounds(NamedTuple):
     is_partial_row: bool = False
     """True if the slice is part of a single row of code."""
     continues_row: bool = False
-    """True if the slice continues a row of code that began in an earlier slice."""
+    """True if the slice begins inside a row of code."""
 
 
 def slice_bounds(block: Block) -> SliceBounds | None:
@@ -90,7 +90,7 @@ def slice_bounds(block: Block) -> SliceBounds | None:
 
 
 def whole_block(block: Block) -> Block:
-    """Return the block that a slice belongs to, or the block itself if it is not a slice."""
+    """Return the block of a slice. Other blocks are returned as they are."""
     bounds = slice_bounds(block)
     return block if bounds is None else bounds.whole_block
 
@@ -244,7 +244,7 @@ def _split_long_cells(piece: Block, limit: float) -> Iterator[Block]:
 
 
 def shorten_row(row: Block, limit: float = SLICE_COST) -> Block:
-    """Return a row, card, image or field with its long texts cut to their first part."""
+    """Return a row, card, image or field with its long texts cut."""
     every = row.children or (row,)
     if not any(_is_long_cell(cell, limit) for cell in every):
         return row
@@ -407,7 +407,7 @@ _SPLITTERS: dict[str, Callable[[Block, float], Iterator[Block]]] = {
 
 T = TypeVar("T")
 _MOST_SOURCE_LINES = 60
-"""Maximum number of source lines in the box of a block that cannot be rendered."""
+"""Maximum number of source lines for a block that cannot be rendered."""
 _LONGEST_SOURCE = 20_000
 _log = logging.getLogger(__name__)
 

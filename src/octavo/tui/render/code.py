@@ -32,7 +32,7 @@ from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.widgets.short_texts import plural
 
 COLLAPSED_LINES = 10
-"""Number of lines of an expandable code block that are visible while it is collapsed."""
+"""Number of visible lines of a collapsed code block."""
 _MEASURED_ROWS = 50
 
 
@@ -83,7 +83,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     overflow = 0 if wraps else max(0, longest - inner)
     pan = 0 if is_part else context.folds.pan_offset(block.key, overflow)
     language = str(attrs.get("language") or "")
-    # A part of a row is not colored, because `code_tokens` returns the tokens of the whole row.
+    # Not for a part of a row: `code_tokens` returns the tokens of whole rows.
     tokens = code_tokens(context, block) if not is_part else None
     if tokens is not None and "\t" in block.text:
         tokens = _without_tabs(tokens)
@@ -166,7 +166,7 @@ def wrap_code(pieces: list[Piece], width: int, styles: Styles) -> list[list[Piec
     row = "".join([piece.text for piece in pieces])
     leading_spaces = len(row) - len(row.lstrip(" "))
     indent = min(leading_spaces, width // 2)
-    # Wrapping would drop the indent before a long first word, so the indent is added afterwards.
+    # Wrapping would drop the indent before a long first word.
     first, *rest = wrap(crop(pieces, leading_spaces, width_of(pieces)), width - indent - 2)
     sign = [Piece(" " * indent, PLAIN, None, True), Piece(f"{styles.glyphs.reply} ", styles.muted, None, True)]
     return [[*crop(pieces, 0, indent), *first], *(sign + part for part in rest)]

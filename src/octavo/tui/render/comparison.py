@@ -77,7 +77,7 @@ class PageComparison:
         return id(block) in self._old_block_ids
 
     def with_settings(self, metadata: tuple[AttributeChange, ...]) -> PageComparison:
-        """Return this comparison with other changes of the page settings, without comparing the text again."""
+        """Return this comparison with other changes of the page settings. The text is not compared again."""
         other = copy(self)
         object.__setattr__(other, "diff", replace(self.diff, metadata=metadata))
         return other
@@ -97,7 +97,7 @@ class PageComparison:
 
 
 def compare(old_text: str, new_text: str) -> PageComparison:
-    """Parse and compare two versions of a page, and fill the caches that rendering uses."""
+    """Parse and compare two versions of a page. Also fills the caches for rendering."""
     old, new = parse(old_text), parse(new_text)
     for block in filter(is_long, (*old.blocks, *new.blocks)):
         # Fill the caches in this thread, so that the event loop need not fill them.
@@ -123,7 +123,7 @@ CONTEXT_LINES = 3
 
 
 def split_unit(unit: DiffUnit) -> Iterator[DiffUnit]:
-    """Yield a unit of a diff in slices, or the unit itself if it is not long."""
+    """Yield a unit of a diff in slices. A short unit is not split."""
     match unit.entry:
         case None if unit.kind == "block" and unit.block is not None:
             old_slices = cached_slices(unit.old) if unit.old is not None else iter(())
@@ -140,7 +140,7 @@ def split_unit(unit: DiffUnit) -> Iterator[DiffUnit]:
 
 
 def cached_entry_slices(entry: ChangedBlock | MovedBlock) -> Iterator[Entry]:
-    """Yield the slices of a change, or the change itself if it is not long. Slices are cached."""
+    """Yield the slices of a change, or the change if it is short. Slices are cached."""
     return stream_cached(_entry_slices_cache, entry, _split_entry)
 
 
@@ -332,14 +332,14 @@ _slices_cache: RecentResults[Block, list[Block]] = RecentResults()
 
 
 def cached_slices(block: Block) -> Iterator[Block]:
-    """Yield the slices of a block, or the block itself if it is not long. Slices are cached."""
+    """Yield the slices of a block, or the block if it is short. Slices are cached."""
     return stream_cached(_slices_cache, block, split_block)
 
 
 _CLIPPED_LINES = 3
 """Number of visible lines of an unchanged block next to a change."""
 _PROSE_KINDS = frozenset({"paragraph", "heading", "item", "task", "list", "quote"})
-"""Kinds of blocks that are clipped to a few lines next to a change."""
+"""Kinds of blocks that are clipped next to a change."""
 _UNNAMED_KINDS = UNMARKED_CONTAINERS | {"document", "column", "figure", "footnotes"}
 _KIND_NAMES = {"expandable": "expandable section", "openapi": "OpenAPI block", "quote": "quotation"}
 _KIND_NAMES |= {"api-method": "operation", "api-parameter": "parameter", "api-response": "response"}
@@ -349,7 +349,7 @@ _CHILD_NAMES = {"list": "item", "table": "row", "stepper": "step", "tabs": "tab"
 
 
 class PlacedUnit(NamedTuple):
-    """A unit of a diff, with the names of the sections and containers around it."""
+    """A unit of a diff, with the sections and containers around it."""
 
     unit: DiffUnit
     section_path: tuple[str, ...] = ()

@@ -56,7 +56,7 @@ class ConflictView:
 
 @dataclass(frozen=True)
 class PageConflict:
-    """A conflict about a whole page, such as a page that only one side deleted."""
+    """A conflict about a whole page, for example a deleted page."""
 
     name: str
     title: str
@@ -125,7 +125,7 @@ def prepare_conflicts(
 
 
 def prepare_page_conflict(conflict: PageConflict, text: str) -> tuple[PageConflict | UnconflictedText, ...]:
-    """Return a conflict about a whole page and the text of that page, sanitized for display."""
+    """Return a page conflict and the text of the page, sanitized for display."""
     units = tuple(block_units(parse_safely(text)))
     return (conflict, *([UnconflictedText(units, "Text of the page")] if units else []))
 
@@ -136,7 +136,7 @@ def parse_safely(text: str) -> Document:
 
 
 def _text_with_main(page: MergedPage) -> tuple[str, list[int]]:
-    """Return the page with the text of main in all conflicts, and their first lines."""
+    """Return the page with main's text in conflicts, and the conflicts' lines."""
     text, line = "", 0
     line_of: dict[Conflict, int] = {}
     for text_part, conflict in page.fragments_of_main():
@@ -207,7 +207,7 @@ def block_units(document: Document | None) -> Iterator[DiffUnit]:
 SIDE_BY_SIDE_WIDTH = 100
 """Minimum width in cells for the three sides side by side."""
 _NUMBER_WIDTH = 5
-"""Width in cells of the line numbers of a diff, which conflicts do not show."""
+"""Width in cells of the line numbers, which conflicts do not show."""
 
 
 _SIDE_LINES = 160
@@ -240,7 +240,7 @@ class ConflictDecision:
         return self.side_names[number][:1].upper() + self.side_names[number][1:]
 
     def side_keys(self) -> list[tuple[str, str]]:
-        """Return the key that chooses each side, with the name of the side, such as `("m", "main")`."""
+        """Return the key and the name of each side, such as `("m", "main")`."""
         return [("m", self.side_names[0]), ("t", self.side_names[1])]
 
 
@@ -281,7 +281,7 @@ def render_conflict(
 def render_page_conflict(
     context: LayoutContext, conflict: PageConflict, decision: ConflictDecision, numbering: tuple[int, int], width: int
 ) -> list[Line]:
-    """Render a conflict about a whole page: its description, its result, and the effect of each choice."""
+    """Render a conflict about a whole page, with the effect of each choice."""
     styles, choice = context.styles, decision.choice
     lines = [*wrap_text(conflict.description, styles.text, width), Line([])]
     if all(conflict.effects):
@@ -481,7 +481,7 @@ def _without_numbers(lines: Iterable[Line]) -> list[Line]:
 
 
 def _without_number(pieces: list[Piece]) -> list[Piece]:
-    # Each line begins with a piece for its number, except the lines of blocks that failed to render.
+    # Lines begin with a piece for the number, except those of blocks that failed.
     if not pieces or cells(pieces[0].text) == _NUMBER_WIDTH:
         return pieces[1:]
     return crop(pieces, _NUMBER_WIDTH, width_of(pieces))

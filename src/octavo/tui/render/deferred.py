@@ -323,7 +323,7 @@ class DeferredContent:
         return other
 
     def take_missing(self) -> list[tuple[AsyncCache[Any, Any], Any]]:
-        """Return the missing keys, each with the cache that can load it, and clear them."""
+        """Return and clear the missing keys, with the caches that can load them."""
         taken = [(cache.original or cache, key) for cache in self for key in cache.missing]
         for cache in self:
             cache.missing.clear()
@@ -342,7 +342,7 @@ class LinkDestination(Enum):
     MAIL = "mail"
     BROKEN = "broken"
     REFUSED = "refused"
-    """An address that Octavo never opens: a `BlockedLink`, or an address that begins with `//`."""
+    """An address that Octavo never opens: a `BlockedLink`, or one that begins with `//`."""
 
 
 def link_destination(address: str, targets: LinkTargets | None = None) -> LinkDestination:
@@ -414,7 +414,7 @@ class LinkContext:
 
     @cached_property
     def space_index(self) -> links.SpaceIndex:
-        """Index for resolving links: the pages by path and id, the space, and the URLs of the app."""
+        """Index for resolving links to pages, the space and the app."""
         pages = links.ids_by_path(
             (page.id, page.path, page.git.path if page.git is not None else None) for page in self.pages.values()
         )
@@ -477,7 +477,7 @@ class LinkTargets:
                 return self._titles.get(TitleQuery(self.context.page_ref, target)) if self._titles is not None else None
 
     def destination(self, href: str) -> LinkDestination:
-        """Return the kind of destination of `href`: broken if its target is known to be missing."""
+        """Return the kind of destination of `href`. It is broken if its target is known to be missing."""
         match self.resolve(href):
             case links.BlockedLink():
                 return LinkDestination.REFUSED

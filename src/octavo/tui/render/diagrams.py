@@ -186,7 +186,7 @@ _SETTINGS = re.compile(r"@\{.*\}\s*$")
 
 
 def normalize_diagram(text: str) -> tuple[str, str]:
-    """Return the title of a diagram, and its source in the syntax of the drawing program."""
+    """Return the title of a diagram, and its source for the drawing program."""
     title = ""
     if len(text) > 4 * LONGEST_DIAGRAM:
         return title, text
@@ -208,7 +208,7 @@ def normalize_diagram(text: str) -> tuple[str, str]:
     if text.startswith(("graph", "flowchart")):
         # The drawing program needs a space before the title of a group, without line breaks.
         text = _GROUP.sub(lambda group: f"{group[1]} {_BREAK.sub(' ', group[2])}", text)
-        # The drawing program supports a quoted label of an arrow only between bars, as in `-->|"label"|`.
+        # The drawing program supports quoted labels only between bars, as in `-->|"label"|`.
         text = _QUOTED_LABEL.sub(lambda arrow: f"{'-' if arrow[1] == '-' else ''}{arrow[3]}|{arrow[2]}|", text)
         # In flowcharts with groups, only `\n` breaks a label, not `<br>`.
         text = _LONG_ARROW.sub(_shorten_arrow, _BREAK.sub(r"\\n", text))

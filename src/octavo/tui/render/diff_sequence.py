@@ -168,7 +168,7 @@ class _UnitBuilder:
         self._placed_units: list[PlacedUnit | UnchangedRange] = []
         self._containers = [_Container()]
         self._old_paths: dict[int, tuple[Block, ...]] = {}
-        """Old containers around each old block in rearranged containers, by `id()` of the block."""
+        """Old containers around each rearranged old block, by `id()` of the block."""
         self.units = DiffUnits()
         self.units.thread_count = self._thread_total
 

@@ -40,7 +40,7 @@ class SideWidths:
 
     @property
     def text_width(self) -> int:
-        """Width of the text of a side, without its gutter and a margin of one cell."""
+        """Width of the text of a side, without gutter and margin."""
         return self.side - GUTTER - 1
 
 
@@ -202,7 +202,7 @@ def note_sides(
     *,
     is_old_side: bool = False,
 ) -> list[SidePair]:
-    """Return notes about a change on the new side, or on the old side if `is_old_side`."""
+    """Return notes about a change. They are on the new side, or on the old side if `is_old_side`."""
     lines = assign_block([line for text in texts for line in note_lines(text, styles, side_widths.side, sign)], block)
     if not lines:
         return []
@@ -274,7 +274,7 @@ def assign_block(lines: list[Line], block: Block | None) -> list[Line]:
 
 
 def hang_indent(lines: list[Line], prefix: str, styles: Styles) -> list[Line]:
-    """Return lines with a prefix before the first, and an indent of equal width before the others."""
+    """Put a prefix before the first line, and an equal indent before the others."""
     if not prefix:
         return lines
     return indent(lines, [Piece(prefix, styles.muted, None, True)], [Piece(" " * cells(prefix), PLAIN, None, True)])

@@ -388,7 +388,7 @@ def _row_setting_changes(
         # A cell shows its `value`, such as a rating, unless both sides look the same.
         if is_same or each.name != "value":
             yield replace(each, name=name + each.name)
-    # A cell may link to the target of its card. The change of the card is yielded above.
+    # A cell may link to its card's target, whose change is yielded above.
     row_changes = {(each.old, each.new) for each in entry.settings}
     for cell in cells:
         if cell.words is not None:

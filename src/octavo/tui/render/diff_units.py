@@ -56,7 +56,7 @@ class DiffUnit(NamedTuple):
     """The same block in the old version."""
     entry: Entry | None = None
     ancestors: tuple[Block, ...] = ()
-    """Containers around the block in the new version, outermost first, if they are needed to render the block."""
+    """Containers around the new block, outermost first, if needed to render it."""
     old_ancestors: tuple[Block, ...] = ()
     """Containers around the block in the old version, outermost first."""
     text: str = ""
@@ -113,7 +113,7 @@ class DiffUnits:
 
     def __init__(self) -> None:
         self.hidden_counts: Counter[ChangeKind] = Counter()
-        """Number of changes that are hidden because they cannot affect the meaning of the page, by kind."""
+        """Number of hidden changes by kind. They cannot affect the meaning of the page."""
         self.units: list[DiffUnit] = []
         self.remaining: Iterator[DiffUnit] = iter(())
 
@@ -130,7 +130,7 @@ class DiffUnits:
 
 
 class ContextSize:
-    """How many unchanged blocks are shown around each change, and which collapsed blocks the user expanded."""
+    """Number of unchanged blocks around each change, and the blocks that the user expanded."""
 
     STEPS = (0, 1, 3, 8, 1 << 30)
 
@@ -158,7 +158,7 @@ class ContextSize:
 
 
 def may_contain(block: Block, other: Block) -> bool:
-    """Return True if a block or slice may contain `other`, judged by their source lines."""
+    """Return True if a block or slice may contain `other`, by its source lines."""
     first, end = whole_block(block).lines
     return first <= other.lines[0] < end or block.kind == _SCATTERED_KIND
 
@@ -166,7 +166,7 @@ def may_contain(block: Block, other: Block) -> bool:
 MOST_PAIRED = 8
 """Maximum number of removed blocks, and of added blocks, in a `Replacement`."""
 _MOST_LINES_APART = 5
-"""Maximum number of lines, such as blank lines and tags of containers, between two blocks that moved together."""
+"""Maximum number of lines between two blocks that moved together."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ from octavo.tui.widgets.short_texts import as_clause
 
 
 def host_of(address: str) -> str:
-    """Return the host of a URL, or the whole URL if it has no host."""
+    """Return the host of a URL. Returns the whole URL if it has none."""
     try:
         return (urlsplit(address).hostname or address).removeprefix("www.")
     except ValueError:
@@ -107,7 +107,7 @@ def _render_broken(context: LayoutContext, text: str, problem: str, width: int) 
 
 
 def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an embed: its title or host, then its URL, shortened if it does not fit."""
+    """Render the title or host of an embed, then its URL, shortened if necessary."""
     styles, url = context.styles, str(block.attrs.get("url") or "")
     title = context.title_of(url)
     refused = link_destination(url) is LinkDestination.REFUSED
@@ -334,7 +334,7 @@ def _card_frame(
 
 _WIDEST_IMAGE = 64
 _NARROWEST_IMAGE = 24
-"""Minimum width in cells of the frame of an image for which the page sets a width."""
+"""Minimum width in cells of an image frame with a width from the page."""
 _NARROWEST_BESIDE_OTHERS = 28
 """Minimum width in cells of images side by side."""
 _IMAGE_GAP = 2
@@ -403,7 +403,7 @@ def _caption_pieces(context: LayoutContext, block: Block) -> list[Piece]:
 
 
 def is_caption_in_frame(block: Block) -> bool:
-    """Return True if the frame of an image shows its caption, because there is no different alternative text."""
+    """Return True if the frame of an image shows its caption."""
     alt, caption = (_ONLY_WORDS.sub("", fold(text)) for text in (_alternative_text(block), plain_text(block.runs)))
     return bool(caption) and (not alt or alt == caption)
 

@@ -233,7 +233,7 @@ _HTML_NAMES = (
     "alefsym clubs diamonds hearts spades Dagger varGamma varDelta varTheta varLambda varXi varPi varSigma varUpsilon varPhi "
     "varPsi varOmega"
 )
-"""Commands of KaTeX that `pylatexenc` does not know, most of them named after HTML entities."""
+"""Commands of KaTeX that `pylatexenc` does not know."""
 _SIGNS = {
     "ne": "≠",
     "iff": "⇔",
@@ -271,7 +271,7 @@ _SIGNS = {
     "Z": "ℤ",
     **dict(zip(_HTML_NAMES.split(), "→←↔↔↑↓⇒⇐⇔⇔⇒⇐⇔⇔⇑⇓∞ℵ⊂⊆⊇∈∃∅ℝℕℂℂℜ±⋅∠∧∨⟨⟩ϑ℘•§⇓⇑ℝℵ♣♢♡♠‡ΓΔΘΛΞΠΣΥΦΨΩ", strict=True)),
 }
-"""Characters of commands. `pylatexenc` does not know these commands, or has characters for them that few fonts have."""
+"""Characters of commands for which `pylatexenc` has none, or a rare one."""
 _ESCAPED = re.compile(r"(?<![A-Za-z]{2})\\_|\\_(?![A-Za-z]{2})")
 _OPENING = re.compile(
     r"\\(begin|end|left|right)(?![A-Za-z])|\\([(\[\])])|\\(?:[A-Za-z]+|\\)\*?\s*(\[)|\\.|([{}\]])", re.S
@@ -330,7 +330,7 @@ def _unescape_markdown(source: str) -> str:
 
 
 def command_text(name: str) -> str:
-    """Return the character of a LaTeX command, or its name if there is no character."""
+    """Return the character of a LaTeX command, else its name."""
     if (own := _SIGNS.get(name)) is not None:
         return own
     replacement = getattr(_sign_database().get_macro_spec(name), "simplify_repl", None)

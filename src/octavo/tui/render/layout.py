@@ -53,7 +53,7 @@ _LONGEST_SOURCE_BLOCK = 2_000
 _LONGEST_LINE = 8_000
 """Maximum number of characters of a source block with one line. A longer line is split."""
 _MOST_EDGES = 4_000
-"""Approximate maximum number of starts and ends of blocks at which source blocks begin."""
+"""Approximate maximum number of edges at which source blocks begin."""
 
 
 @dataclass
@@ -148,7 +148,7 @@ def split_oversized(block: Block) -> list[Block] | None:
 
 
 def repeats_title(heading: str, title: str) -> bool:
-    """Return True if a heading has only the title of the page, with or without its emoji."""
+    """Return True if a heading repeats the title of the page, apart from emoji."""
     heading, title = " ".join(fold(heading).split()), " ".join(fold(title).split())
     return heading == title or title.endswith(f" {heading}")
 
@@ -185,7 +185,7 @@ class ThreadMarks:
         return bool(self._paths)
 
     def has_threads(self, top_block: Block, top_slice: Block | None) -> bool:
-        """Return whether a block with threads begins in `top_block`, or in its slice `top_slice` unless it is None."""
+        """Return whether a block with threads begins in `top_block`, or in `top_slice` if given."""
         paths = (path for path in self._paths if path[0].key == top_block.key)
         return any(top_slice is None or _begins_in(top_slice, path) for path in paths)
 
@@ -255,7 +255,7 @@ _RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
     ),
 }
 _SQUEEZED_WIDTH = 2 * NARROWEST
-"""Width in cells below which deeply nested blocks lose some of their indent, so that their lines fit."""
+"""Width in cells below which deeply nested blocks lose some indent."""
 
 
 class PageUnit(NamedTuple):
@@ -280,7 +280,7 @@ class PageUnit(NamedTuple):
 
 
 def render_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a block, or a box with its source if its renderer raises an exception."""
+    """Render a block. If its renderer fails, render a box with its source."""
     values = vars(context).copy()
 
     def fallback() -> list[Line]:
@@ -403,7 +403,7 @@ def lay_out(
 
 
 _MOST_HIGHLIGHTED = 40
-"""Maximum number of code blocks that are highlighted in the details of one operation."""
+"""Maximum number of highlighted code blocks in the details of an operation."""
 
 
 def deferred_content(*, diagrams: bool = True) -> DeferredContent:

@@ -28,7 +28,7 @@ _format_inline = lazy("octavo.tui.render.formulas:format_inline")
 
 
 _LONGEST_SCRIPT = 3
-"""Maximum number of letters of a text that is shown as superscript or subscript."""
+"""Maximum number of letters of a superscript or subscript."""
 _WORD_SEPARATORS = re.compile(r"[\s_-]+")
 _BLANKS = re.compile(r"[ \t]+")
 _MARKS = {
@@ -138,7 +138,7 @@ def _render_run(
     ends: tuple[bool, bool],
     targets: LinkTargets | None,
 ) -> list[Piece]:
-    """Return the styled text of a run. `ends`: first and last of its link."""
+    """Return the styled text of a run. `ends`: whether it is first and last in its link."""
     text = flatten_emoji(run.text.replace("\t", " "))
     if styles.ascii:
         text = text.replace("•", styles.glyphs.bullets[0])
@@ -241,7 +241,7 @@ def _render_button(
 
 
 def non_breaking(text: str, styles: Styles) -> str:
-    """Return a text with non-breaking spaces, so that a button or a key is not wrapped."""
+    """Return a text with non-breaking spaces, so that it is not wrapped."""
     return text if styles.ascii or len(text) > 40 else text.replace(" ", "\u00a0")
 
 
@@ -281,12 +281,12 @@ def _render_link(
 
 
 def superscript(text: str) -> str:
-    """Return a text in superscript characters, or `^` and the text if a character has no superscript form."""
+    """Return a text in superscript characters. If one is missing, return `^` and the text."""
     return text.translate(SUPERSCRIPTS) if all(ord(c) in SUPERSCRIPTS for c in text) else f"^{text}"
 
 
 def subscript(text: str) -> str:
-    """Return a text in subscript characters, or `_` and the text if a character has no subscript form."""
+    """Return a text in subscript characters. If one is missing, return `_` and the text."""
     return text.translate(SUBSCRIPTS) if all(ord(c) in SUBSCRIPTS for c in text) else f"_{text}"
 
 
@@ -302,7 +302,7 @@ class Folds:
 
     opened: dict[str, bool] = field(default_factory=dict)
     tabs: dict[str, int] = field(default_factory=dict)
-    """When each tab was last selected, by slug: 1 for the first selection, 2 for the second."""
+    """Order in which tabs were last selected, by slug. Higher numbers are later."""
     pan_offsets: dict[str, int] = field(default_factory=dict)
     """Number of cells by which each wide block is scrolled to the right."""
     hidden: dict[str, int] = field(default_factory=dict)
@@ -331,7 +331,7 @@ class Folds:
         return offset != previous
 
     def is_open(self, block: Block) -> bool:
-        """Return True if an expandable, a prompt, code or an OpenAPI block is completely expanded."""
+        """Return True if a collapsible block is completely expanded."""
         return self.opened.get(
             block.key, bool(block.attrs.get("open")) or block.attrs.get("expanded") in (True, "full")
         )
@@ -352,7 +352,7 @@ class Folds:
         return times.index(max(times)) if times else 0
 
     def is_closed(self, parent: Block, child: Block) -> bool:
-        """Return True if `parent` hides `child`: it is collapsed, or `child` is a tab that is not selected."""
+        """Return True if `parent` hides `child`, for example an unselected tab."""
         if parent.kind in ("expandable", "prompt"):
             return not self.is_open(parent)
         return parent.kind == "tabs" and parent.children[self.chosen_tab(parent)] is not child
@@ -392,7 +392,7 @@ def path_to_block(block: Block, key: str) -> list[Block]:
 
 
 def tab_slug(tab: Block) -> str:
-    """Return the slug or the title of a tab, by which its selection is stored."""
+    """Return the slug or title of a tab, which identifies its selection."""
     return fold(str(tab.attrs.get("slug") or tab.attrs.get("title") or "")).strip()
 
 
@@ -422,7 +422,7 @@ class LayoutContext:
     block_above: Block | None = None
     """Block above the current one, at the same depth."""
     _shared_results: dict[tuple[str, int, int], tuple[Block, Any]] = field(default_factory=dict)
-    """Results of `shared_by_slices`, each with its block: while the block exists, its `id()` is not used again."""
+    """Results of `shared_by_slices`. Keeping the block keeps its `id()` unique."""
 
     def flow(
         self,
@@ -468,8 +468,7 @@ class LayoutContext:
         return render_runs(runs, self.styles, style, self.link_targets)
 
     def shared_by_slices(self, name: str, whole: Block, compute: Callable[[Block], T], available_width: int = 0) -> T:
-        """Return the result of `compute(whole)`, which all slices of `whole` share for the same `name` and
-        `available_width`."""
+        """Return `compute(whole)`, which all slices share for this `name` and `available_width`."""
         key = name, id(whole), available_width
         if key not in self._shared_results:
             self._shared_results[key] = whole, compute(whole)

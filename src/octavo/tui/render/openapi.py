@@ -50,7 +50,7 @@ def method_style(method: str, styles: Styles) -> Style:
 
 
 def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an OpenAPI block: its method, path and summary, and its details if it is expanded."""
+    """Render the summary of an OpenAPI block, and its details if it is expanded."""
     if not has_start(block):
         return context.flow_children(block, width)
     styles, attrs = context.styles, block.attrs
@@ -395,7 +395,7 @@ def _render_markdown(context: LayoutContext, markdown: str, width: int, *, gap: 
 
 
 def render_operation_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render an operation whose parameters and responses are blocks of the page, in a box."""
+    """Render an operation in a box, with parameters and responses from the page."""
     styles, attrs = context.styles, block.attrs
     method = str(attrs.get("method") or "get").upper()
     address = f"{attrs.get('host') or ''}{attrs.get('path') or ''}"

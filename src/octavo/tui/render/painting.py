@@ -120,7 +120,7 @@ class Match(NamedTuple):
 
 
 class MatchSpan(NamedTuple):
-    """Cells of a line that show a match, or the part of a match on this line."""
+    """Cells of a line that show a match, or a part of it."""
 
     line: int
     start: int
@@ -131,7 +131,7 @@ class MatchSpan(NamedTuple):
 
 
 def needle_pattern(needle: str) -> re.Pattern[str]:
-    """Return a pattern that finds the text `needle` in folded text, even with a line break in it."""
+    """Return a pattern that finds `needle` in folded text, even across lines."""
     parts = (r"\s+" if char.isspace() else re.escape(char) for char in " ".join(fold(needle).split()))
     return re.compile(r"\n?".join(parts).replace(r"\n?\s+\n?", r"\s+"))
 

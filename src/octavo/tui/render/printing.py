@@ -35,7 +35,7 @@ def document_as_text(
 
 
 def diff_as_text(comparison: PageComparison, columns: int, context: int, *, colors: bool, ascii: bool = False) -> str:
-    """Return the changes of a page as text for a terminal, with `context` blocks around each. Empty if nothing
+    """Return the changes of a page as text for a terminal. `context` blocks are around each. Empty if nothing
     changed."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
     side_widths = SideWidths.for_width(min(columns - MARGIN, WIDEST), split=False)

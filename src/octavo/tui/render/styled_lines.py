@@ -46,7 +46,7 @@ class Clickable:
     kind: str
     """`link`, `image`, `file`, `fold`, `tab`, `note`, or for a button `ask`, `search` or `select`."""
     target: str
-    """URL, key of the block (`page KEY` to fold a page), label of a note, or query or label of a button."""
+    """URL, block key (`page KEY` in a diff), note label, or a button's query or label."""
     index: int = 0
     """Number of the tab, or 1 to fold a prompt that is shown whole."""
 
@@ -187,7 +187,7 @@ def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at
         low, high = low + cells(text[:first]), low + cells(text[:last])
         kept = crop(pieces, low, high)
     left = [_hidden_text_sign(more.ljust(low - start), crop(pieces, 0, low), -low)] if before else []
-    # Pad the line, so that the sign `more` is at the right edge of every line.
+    # Pad the line, so that `more` is always at the right edge.
     blank = " " * (width - width_of([*left, *kept]) - cells(more))
     return [*left, *kept, *([_hidden_text_sign(blank + more, crop(pieces, high, total_width), 0)] if after else [])]
 
@@ -242,7 +242,7 @@ def with_background(background: Style, pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def indent(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list[Line]:
-    """Return lines with a prefix: `first` before the first line, and `rest` before the other lines."""
+    """Put `first` before the first line, and `rest` before the other lines."""
     all_lines = []
     prefix = first
     for line in lines:
@@ -318,7 +318,7 @@ def box(
 
 
 def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
-    """Return the number of columns that are hidden at the left and at the right, as text."""
+    """Return the text about columns that are hidden at the left and right."""
     if not left:
         return f"{plural(right, 'more column')} {glyphs.right}"
     if not right:
@@ -358,7 +358,7 @@ def segments(pieces: Iterable[Piece], base: Style) -> list[Segment]:
 
 
 class BlockCells(NamedTuple):
-    """Cells of a line that belong to one block: from `start` up to, but not including, `end`."""
+    """Cells of a line that belong to one block, from `start` to before `end`."""
 
     start: int
     end: int
@@ -381,7 +381,7 @@ def shift_cells(parts: Iterable[BlockCells], offset: int) -> list[BlockCells]:
 
 
 def cells_of_blocks(line: Line, width: int) -> list[BlockCells]:
-    """Return the ranges of cells that belong to blocks, on a line of at most `width` cells."""
+    """Return the ranges of cells of blocks, on at most `width` cells."""
     if isinstance(line, SplitLine) and line.block_cells:
         return list(line.block_cells)
     return [BlockCells(0, width, line.block)] if line.block is not None else []
@@ -448,13 +448,13 @@ _LATIN_WORDS = re.compile(r"[^ ]+ *| +")
 _ITEM = re.compile(r"^ *(?:[•*]|\d{1,3}\.) ", re.MULTILINE)
 _WORD_HYPHEN = re.compile(r"(?<=[^\W\d_]{2})[-\u2010\u2013\u2014](?=[^\W\d_]{2})")
 _HYPHENATED = re.compile(r"[\"'“‘(]*[^\W\d_]+(?:['’\u2010\u2013\u2014-][^\W\d_]+)+[^\w/@=:\\]*")
-"""A compound word with hyphens or dashes. Command line options, file names and URLs are not compound words."""
+"""A compound word with hyphens or dashes, but no option, file name or URL."""
 _BREAK_SIGNS = r"[/\\\-_.?&=,:;#]+|(?<=[\w)])(?=%[0-9A-Fa-f]{2})"
 _SIGN_BREAK = re.compile(_BREAK_SIGNS)
 _INNER_BREAK = re.compile(rf"{_BREAK_SIGNS}|(?<=[a-z0-9])(?<!%[0-9a-f])(?=[A-Z(\[{{])")
 _LETTER = re.compile(r"[^\W_]")
 _MOST_SIGNS = 3
-"""Maximum number of signs after a URL that are never alone on a line."""
+"""Maximum number of signs that stay on the line of their URL."""
 _LOOKAHEAD = 3
 """Number of characters after a possible break that decide whether it is one."""
 _NO_BREAK = re.compile(r"(?!)")
@@ -499,7 +499,7 @@ def wrap_items(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
 
 
 def item_lines(text: str) -> Iterator[tuple[str, int]]:
-    """Yield each line of a text, and the width of its hanging indent in `wrap_items`."""
+    """Yield each line of a text with the width of its hanging indent."""
     for line in text.split("\n"):
         item = _ITEM.match(line)
         yield line, cells(item.group()) if item is not None else 0
@@ -535,7 +535,7 @@ def _word_pattern(text: str) -> re.Pattern[str]:
 def _multilingual_words() -> re.Pattern[str]:
     # Compiled on first use, because the 3 ms would slow down the start.
     spaced = f"[^ {_CJK}{_OPENING}{_SYLLABIC}]++"
-    # A bracket after a Latin letter or a digit belongs to the word, as in `items[0]`.
+    # After a Latin letter or a digit, a bracket belongs to the word: `items[0]`.
     before_bracket = f"(?:{spaced}(?<=[A-Za-z0-9_])[(\\[{{]++)"
     letters = f"[{_CJK}][{_MARKS}]*|{_SYLLABLES}|{spaced}"
     return re.compile(

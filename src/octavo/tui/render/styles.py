@@ -234,7 +234,7 @@ class Styles(_StyleFields):
         return self._headings[min(max(level, 1), 6) - 1]
 
     def hint(self, style: str) -> tuple[Style, str, str]:
-        """Return the color, sign and name of a hint with a style such as `warning`. An unknown style counts as info."""
+        """Return color, sign and name of a hint, such as `warning`. Unknown styles count as info."""
         glyphs = self.glyphs
         return {
             "success": (self.success, glyphs.yes, "Success"),
@@ -412,7 +412,7 @@ _SHAPE_WORDS = frozenset(
         "fab",
     )
 )
-"""Words in icon names that are ignored: they only name a frame or a style."""
+"""Words in icon names that are ignored, such as frames."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST = 50
 

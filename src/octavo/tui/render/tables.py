@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 COLUMN_GAP = 3
 _NARROW_COLUMN = 10
 _SHORT_COLUMN = 20
-"""Maximum natural width in cells of a column that may be narrower than `_NARROW_COLUMN`."""
+"""Columns up to this natural width may be narrower than `_NARROW_COLUMN`."""
 _NARROWEST_COLUMN = 6
 _HINTED_PROSE = 24
 """Width to which prose shrinks before words break in columns with author widths."""
@@ -72,7 +72,7 @@ _LONG_WORD = 16
 """Parts of words up to this width in cells are never broken."""
 _ANY_LENGTH, _LONG_LABEL = 2000, 32
 _LINES_PER_ADDED_LINE = 4
-"""Number of lines of a table for which one more line is accepted to keep words whole."""
+"""Number of lines of a table for which one added line is accepted."""
 
 
 class _LongestWords(NamedTuple):
@@ -91,7 +91,7 @@ class _Limits(NamedTuple):
     unshrunk: int
     """A column up to this width does not shrink."""
     longest: int
-    """A wider column may shrink to its longest word, or to this width if the word is longer."""
+    """Least width of a wider column: its longest word, at most this."""
     prose: int
     """The table must fit if columns of prose have this width. Otherwise, the next limits are tried."""
     counts_urls: bool
@@ -116,7 +116,7 @@ _COLUMN_LIMITS = (
 )
 """Limits that are tried in turn until the table fits."""
 _BETWEEN_WORDS = "[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+"
-"""Blanks and characters of scripts without spaces. Compiled on first use: that is slow."""
+"""Blanks, and characters of scripts without spaces. Compiled on first use."""
 _WITHIN_WORDS = re.compile(r"[/\-_]|[.,](?!\d)")
 _HALVINGS = 24
 
@@ -140,7 +140,7 @@ class TableGrid:
         return sum(self.widths) + COLUMN_GAP * (len(self.widths) - 1)
 
     def hidden_columns(self, pan: int, available_width: int) -> tuple[int, int]:
-        """Return how many columns are hidden or cut at the left and right if the table is scrolled by `pan` cells."""
+        """Return how many columns are hidden or cut at the left and right. `pan` is the scroll offset."""
         ends = [end + COLUMN_GAP * index for index, end in enumerate(accumulate(self.widths))]
         left = sum(end - width < pan for end, width in zip(ends, self.widths, strict=True))
         return left, sum(end > pan + available_width for end in ends)
@@ -169,7 +169,7 @@ def fit_columns(
     all_hints = [*hints[: len(least)], *[0] * (len(least) - len(hints))]
     prose = _NARROW_PROSE if max(labels) <= _LONG_LABEL else _HINTED_PROSE
     narrow = [max(label, min(wide, prose)) for label, wide in zip(labels, natural, strict=True)]
-    # Columns with a hint break words only if the table does not fit with whole words.
+    # Hinted columns break words only if the table does not fit with whole words.
     lowest = labels if _excess_width(narrow, available_width) <= 0 else least
     hinted = [
         max(low, min(wide, hint)) if hint else wide for low, wide, hint in zip(lowest, natural, all_hints, strict=True)
@@ -401,9 +401,9 @@ def row_lines(row: list[list[Piece]], table_grid: TableGrid) -> list[list[Piece]
 
 
 _SAMPLED_FIRST_ROWS = 60
-"""Number of rows at the start of a long table that decide its column widths."""
+"""Number of first rows that decide the column widths of a long table."""
 _SAMPLED_LONGEST_ROWS = 8
-"""Number of longest rows of each column that decide the column widths of a long table."""
+"""Number of longest rows per column that decide the widths of a long table."""
 _SAMPLE_COST = 20_000
 _recent_samples: RecentResults[Block, Block] = RecentResults()
 MOST_CELLS = 20_000

@@ -38,7 +38,7 @@ _format_stacked = lazy("octavo.tui.render.formulas:format_stacked")
 
 
 _SAMPLE_ITEMS = 40
-"""Number of items that decide on which side the bullets of a list are."""
+"""Number of items that decide the side of a list's bullets."""
 
 
 def render_page_title(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -103,7 +103,7 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     margin = 1 if level == 0 else 0
     lines: list[Line] = []
     context.list_depth = level + 1
-    # All bullets of a list are on the same side, even if some items are Latin words.
+    # Even if some items are Latin words, all bullets are on the same side.
     from_right = is_text_right_to_left(" ".join(map(_first_paragraph_text, whole.children[:_SAMPLE_ITEMS])))
     for position, item in enumerate(block.children, first):
         list_item, is_continued = whole_block(item), not has_start(item)
@@ -391,7 +391,7 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
     if width >= NARROWEST_COLUMN * count + COLUMN_GAP * (count - 1):
         room = width
     free = room - COLUMN_GAP * (count - 1)
-    # Slices of long columns are not side by side: one step would render all of them.
+    # Slices are not side by side: one step would render all long columns.
     if slice_bounds(block) is not None or count == 1 or free // count < NARROWEST_COLUMN - 2:
         stacked = [child for column in block.children for child in column.children]
         above = child_above(block.children[0]) or child_above(block)

@@ -63,7 +63,7 @@ class ThreadSummary:
 
     @property
     def is_posted(self) -> bool:
-        """True if the row is a thread, and not a draft, a finding or a mark."""
+        """True if the row is a thread, not a draft, finding or mark."""
         return not self.is_draft and not self.sign
 
     @property
@@ -83,7 +83,7 @@ _BLOCK_START = re.compile(r"\s{0,3}(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|[>|=]|-{3}|\{%|
 
 
 def quote_excerpt(text: str) -> str:
-    """Return the beginning of a text with its line breaks, without common indent and blank lines."""
+    """Return the beginning of a text, without common indent and blank lines."""
     lines = "\n".join(line.rstrip() for line in dedent(text).split("\n") if line.strip())
     return lines if len(lines) <= _LONGEST_EXCERPT else lines[: _LONGEST_EXCERPT - 1] + "…"
 

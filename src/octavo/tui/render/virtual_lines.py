@@ -46,7 +46,7 @@ class VirtualLines(Generic[U]):
         self._lines: OrderedDict[int, list[Line]] = OrderedDict()
         self._count = 0
         self.forgotten: set[int] = set()
-        """Indexes of the units that changed since the background thread began to lay them out."""
+        """Indexes of units that changed since the background thread began."""
         self.extend(units, laid_units)
 
     def __len__(self) -> int:
@@ -97,7 +97,7 @@ class VirtualLines(Generic[U]):
         return sum(self._heights[:index])
 
     def unit_at(self, line: int) -> tuple[int, int]:
-        """Return the index of the unit of a line, and the index of the line in the unit."""
+        """Return the index of a line's unit, and the line inside this unit."""
         ends = list(accumulate(self._heights))
         index = min(bisect_right(ends, line), max(0, len(ends) - 1))
         return index, max(0, line - self.top(index))
@@ -124,13 +124,13 @@ class VirtualLines(Generic[U]):
         return lines
 
     def forget(self, index: int) -> None:
-        """Drop the lines of a unit, so that it is rendered again when it is visible."""
+        """Drop the lines of a unit. It is rendered again when it is visible."""
         self._count -= len(self._lines.pop(index, ()))
         self._exact[index] = 0
         self.forgotten.add(index)
 
     def laid_out(self) -> Iterator[tuple[U, int, list[Line] | None]]:
-        """Yield each unit that was rendered, with its height and with its lines if they are kept."""
+        """Yield each rendered unit with its height, and with its lines if they are kept."""
         for index, unit in enumerate(self.units):
             if self._exact[index]:
                 yield unit, self._heights[index], self._lines.get(index)
