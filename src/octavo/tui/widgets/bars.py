@@ -57,7 +57,7 @@ class SectionTabs(Widget):
         self.choose(keys[(keys.index(self.current) + step) % len(keys)])
 
     def choose(self, key: str) -> None:
-        """Switch to the tab with this key, and post `Switched` if another tab was active."""
+        """Switch to the tab with this key. Post `Switched` if it was not active."""
         if key != self.current:
             self.current = key
             self.post_message(self.Switched(self, key))
@@ -105,7 +105,7 @@ class KeyBar(Widget):
         self._changed_commands: list[ActiveCommand] | None = None
         """Commands for the next drawing. None if the shown commands have not changed."""
         self._is_outdated = False
-        """True if the bindings may have changed since the key bar read the commands."""
+        """True if bindings may have changed since the commands were read."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self._on_bindings_changed())
@@ -165,7 +165,7 @@ class KeyBar(Widget):
         for start, end, command in self._spans:
             if start <= event.x < end:
                 event.stop()
-                # The app runs the command, because the closing of a screen waits for all handlers of the screen.
+                # The app runs the command, because closing a screen waits for its handlers.
                 self.app.call_later(command.run)
 
 

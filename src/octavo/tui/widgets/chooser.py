@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_TITLE_WIDTH = 34
-"""Maximum width of the column of titles in cells, unless the explanations leave more space."""
+"""Maximum width of the title column in cells, unless more is free."""
 _FRAME_WIDTH = 100
 """Width of the dialog in cells, as in `chooser.tcss`."""
 _ROW_MARGIN = 14
-"""Width in cells of everything in a row except title, explanation and right text: border, cursor and gaps."""
+"""Cells of a row besides its texts: border, cursor and gaps."""
 _KEY_SCORE = 1000.0
 """Score of a choice whose keyboard key (`right`) equals the query. All other scores are lower."""
 _TITLE_BONUS = 100.0
@@ -45,7 +45,7 @@ _SYNONYM_BONUS = 90.0
 _WHOLE_WORD_SCORE = 50.0
 """Score of a text that contains a word. Scattered letters have lower scores."""
 _MIN_QUERY_LENGTH = 2
-"""Minimum length in characters of a query that is searched outside titles, because most texts contain every letter."""
+"""Minimum length of a query outside titles: most texts contain every letter."""
 _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
 
 
@@ -63,7 +63,7 @@ class Choice(Generic[T]):
     synonyms: str = ""
     """Alternative names that the filter also searches."""
     view: str = ""
-    """Name of the view that the item opens, if it is not the current view."""
+    """Name of the view that the item opens. Empty for the current view."""
 
     @property
     def explanation(self) -> str:
@@ -107,7 +107,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     """Noun for the number of choices, as in `285 commands`. If empty, the number is shown only while filtering."""
     FOOT: ClassVar[str] = "enter choose"
     SHOWS_EXPLANATION: ClassVar[bool] = False
-    """True if the dialog always shows the explanation of the selected choice below the list."""
+    """True if the dialog always explains the selected choice below the list."""
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHOOSER,)
 
     def __init__(
@@ -312,7 +312,7 @@ def match_choice(query: str, choice: Choice[Any]) -> FuzzyMatch | None:
     if len(query.strip()) < _MIN_QUERY_LENGTH:
         return None
     all_text = f"{choice.title} {choice.synonyms} {choice.detail} {choice.right} {choice.group}"
-    # Most e-mail addresses have the same domain, so domains are searched only for a query with an @.
+    # Most e-mail addresses share a domain, so only a query with @ searches domains.
     text_match = fuzzy_match(query, all_text if "@" in query else _DOMAIN.sub("", all_text))
     # Letters that are scattered over a sentence match by chance.
     return FuzzyMatch(text_match.score) if text_match is not None and text_match.score >= _WHOLE_WORD_SCORE else None

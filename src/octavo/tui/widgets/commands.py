@@ -106,7 +106,7 @@ class Command(Generic[T]):
     priority: bool = False
     """True if the key is handled before the focused widget gets it."""
     writes: bool | Callable[[Any, T], bool] = False
-    """True if the command sends changes to the server, which read-only mode (`--read-only`) does not allow."""
+    """True if the command sends changes, which read-only mode does not allow."""
     takes_text: bool = False
     """True if the command opens an input. If it cannot run, the next letters are ignored."""
     id: str = ""
@@ -123,7 +123,7 @@ class Commands(Generic[T]):
     context: str = ""
     """Heading in the help topic “keys”. If empty, the name of the widget, screen or app is used."""
     no_target: str | Callable[[Any], str] = "This command is not available here."
-    """Sentence to show without a target, or a function that returns it for the owner of the commands."""
+    """Sentence to show without a target, or a function that returns it for the owner."""
     find: Callable[[Any], T | None] = lambda owner: owner
     """Returns the target for the owner of the commands. None while there is no target."""
 
@@ -140,7 +140,7 @@ class Commands(Generic[T]):
         return replace(self, commands=tuple(each for each in self._check_names(names) if each.name not in names))
 
     def with_changed(self, name: str, **changes: Any) -> Commands[T]:
-        """Return a group in which `changes` replace attributes of the command `name`, such as its keys."""
+        """Return the group with `changes` to the attributes of the command `name`."""
         commands = self._check_names((name,))
         return replace(
             self,
@@ -289,7 +289,7 @@ class HostApp(HasCommands, App[R]):
             self.notify(message, severity=SEVERITIES[tone], markup=False)
 
     def ask(self, dialog: Screen[T | None], act: Callable[[T], object]) -> None:
-        """Open a dialog, and call `act` with its result unless the user cancels the dialog."""
+        """Open a dialog, and call `act` with its result unless the user cancels."""
 
         def on_closed(result: T | None) -> None:
             if result is not None:
@@ -353,7 +353,7 @@ class ActiveCommand:
 
 
 def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
-    """Return all commands on `screen`: first the commands of the focused widget, then the commands of its parents."""
+    """Return all commands on `screen`. Those of the focused widget are first, then its parents."""
     return [_active_command(screen.app, active, keys) for active, keys in _active_bindings(screen)]
 
 
@@ -492,7 +492,7 @@ def commands_by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]
 
 
 def key_name(key: str) -> str:
-    """Return the name of a key on screen, such as `esc` for `escape` and `?` for `question_mark`."""
+    """Return the displayed name of a key, such as `esc` for `escape`."""
     if key.startswith(_NO_KEY):
         return ":"
     *modifiers, last = key.split("+")
@@ -531,7 +531,7 @@ def accepted_keys(
         for binding in own_bindings(owner):
             bindings_by_context.setdefault(context_of(owner, binding.id), []).append(binding)
     accepted = dict(keymap)
-    # An ignored command uses its default keys again. These keys may conflict with other keys in `keymap`.
+    # An ignored command uses its default keys, which may conflict with other keys.
     while conflict := _first_conflict(accepted, bindings_by_context.values()):
         command_id, key, other = conflict
         ignored.append((command_id, f"cannot use {key_name(key)}: {other} already uses this key."))

@@ -30,7 +30,7 @@ _SCROLL_KEYS = Binding.Group("scroll")
 
 @dataclass(frozen=True)
 class DialogField:
-    """An input field in a confirmation dialog, such as a title or the comment of a review."""
+    """An input field in a confirmation dialog, such as a title or comment."""
 
     label: str
     value: str = ""
@@ -57,7 +57,7 @@ class Confirmed:
     second_text: str = ""
 
 
-# The key bar shows commands with the same function only once, such as `y` and ctrl+s.
+# The key bar shows `y` and ctrl+s once: they have the same function.
 def _confirm(app: App[Any], dialog: ConfirmDialog) -> None:
     dialog.confirm()
 
@@ -97,7 +97,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
     HELP: ClassVar[str] = "This dialog shows what an action will change. Press y to confirm, or n or esc to cancel."
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CONFIRM,)
     DRAFT_NOTE: ClassVar[str] = "closing keeps your text as a draft · clear the text to discard it"
-    """Text in the lower border after the user changed a text that is saved as a draft."""
+    """Text in the lower border after the user changed a draft."""
 
     def __init__(
         self,
@@ -243,7 +243,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
 
     @property
     def confirms_by_key(self) -> bool:
-        """True if `y` confirms: the dialog has no `word`, and the action is not `blocked`."""
+        """True if `y` confirms. False with a `word`, or if the action is `blocked`."""
         return not (self._word or self._blocked)
 
     @property
@@ -278,7 +278,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
 
     @property
     def hidden_keys(self) -> frozenset[str]:
-        # Hide ctrl+s if the button shows enter. Hide the scroll keys if the body fits on the screen.
+        # Hide ctrl+s if enter is shown, and the scroll keys if all fits.
         confirms_by_enter = any(button.key == "enter" for button in self.query("#yes").results(TextButton))
         fits = all(each.max_scroll_y == 0 for each in self.query(".confirm--body"))
         return super().hidden_keys | ({"ctrl+s"} if confirms_by_enter else set()) | ({"↓", "↑"} if fits else set())
@@ -300,7 +300,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self.refresh_bindings()
 
     def on_key(self, event: Key) -> None:
-        """Move the focus to the input for `word` when the user types its first letter on a button."""
+        """Move the focus to the input for `word` when its first letter is typed."""
         word_input = self.query_one("#typed", LineInput)
         if word_input.display and isinstance(self.focused, TextButton) and event.character == self._word[:1]:
             event.stop()

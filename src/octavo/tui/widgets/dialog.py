@@ -51,8 +51,8 @@ class DialogFrame(Vertical):
 
 
 def prepare_screen(screen: Screen[Any], event: Event) -> bool:
-    """Return True if a screen should handle `event`, False for a resize to an outdated size. Give a new screen its
-    breakpoint classes."""
+    """Return False for a resize to an outdated size, which a screen should ignore. Give a new screen its breakpoint
+    classes."""
     app = screen.app
     if isinstance(event, Compose):
         for cells, breakpoints in zip(app.size, (app.HORIZONTAL_BREAKPOINTS, app.VERTICAL_BREAKPOINTS), strict=True):
@@ -66,7 +66,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     CONTEXT: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""
     IN_HISTORY: ClassVar[bool] = False
-    """True if the dialog stays below a screen that opens from it, and returns when that screen closes."""
+    """True if the dialog stays below screens opened from it, and returns afterwards."""
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss"]
 
     SCROLLED: ClassVar[str] = ""
@@ -121,7 +121,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         self.call_after_refresh(self.limit_height)
 
     def limit_height(self) -> None:
-        """Limit the height of the part that scrolls, so that the other widgets in the box stay visible."""
+        """Limit the height of the scrolled part, so that other widgets stay visible."""
         for part in self.query(self.SCROLLED) if self.SCROLLED else ():
             frame = self.query_one(DialogFrame)
             others = [child for child in frame.children if child is not part and child.display]
@@ -153,7 +153,7 @@ BUTTON: Commands[TextButton] = Commands(
 
 
 class TextButton(HasCommands, Widget, can_focus=True):
-    """A button of one line with a label and the key for the same action."""
+    """A button of one line with a label and a key."""
 
     CONTEXT: ClassVar[str] = "buttons"
     ALLOW_SELECT = False

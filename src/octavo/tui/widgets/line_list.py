@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _create_filter_line = lazy("octavo.tui.widgets.text_inputs:FilterLine")
 
 _MAX_MESSAGE_LINES = 3
-"""Maximum number of lines for the error message below the items of a list."""
+"""Maximum number of lines for the error message below the items."""
 _CACHE_SIZE = 2000
 
 
@@ -129,7 +129,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         key: Hashable
 
     class MoreRequested(ListMessage):
-        """The cursor is near the end of the loaded items, and the server has more items."""
+        """The cursor is near the end of the loaded items, and there are more."""
 
     class FilterChanged(ListMessage):
         """The filter changed."""
@@ -151,7 +151,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         """First line of each item."""
         self.item_height = 1
         self.extra_lines: dict[int, tuple[Content, Content]] = {}
-        """Left and right text of the lines without an item, such as headings, by line number."""
+        """Left and right text of lines between items, by line number."""
         self.line_count = 0
         self.painter = ItemPainter(self)
         self.footer: list[Content] = []
@@ -368,7 +368,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._set_cursor(len(self.keys) - 1, step=-1)
 
     def go_to_heading(self, step: int) -> None:
-        """Select the nearest item after (1) or before (-1) the cursor that is first below a heading."""
+        """Select the nearest item below a heading, after (1) or before (-1) the cursor."""
         below_headings = {bisect_left(self.first_lines, line) for line in self.extra_lines}
         first_items = {self._nearest_stop(index, 1) for index in below_headings if index < len(self.keys)}
         candidates = [item for item in first_items if (item > self.cursor if step > 0 else item < self.cursor)]
@@ -430,7 +430,7 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def lay_out_again(self) -> None:
-        """Lay out the same items after a change of the width, the header or the footer."""
+        """Lay out the same items after a change of width, header or footer."""
         self.painter.discard()
         self.footer = self.state.footer() if self.keys else []
         lines = self.header_height + self.line_count + len(self.footer) if self.keys else len(self.state.lines())
@@ -532,7 +532,7 @@ class ListState:
             self._waiting = None
 
     def lines(self) -> list[Content]:
-        """Return the lines of a list without items: loading, error, or why the list is empty."""
+        """Return the lines of a list without items, for example an error."""
         query, loaded = self._list.query_text, self._list.counts.loaded
         if self._waiting is not None:
             return self._waiting.lines()
@@ -564,7 +564,7 @@ class ListState:
 
 
 class ListCounts:
-    """The number of loaded items of a list, the number of available items, and texts about these numbers."""
+    """Numbers of loaded and available items of a list, and their texts."""
 
     def __init__(self, widget: LineList) -> None:
         self._list = widget
@@ -605,7 +605,7 @@ class ItemPainter:
     def __init__(self, widget: LineList) -> None:
         self._list = widget
         self._cache: dict[int, tuple[list[Content], dict[str, list[Strip]]]] = {}
-        """Lines of each item by index, with their strips by cursor style: `""` (no cursor), `lit` or `blurred`."""
+        """Lines and strips of each item by index. Strips are by cursor style."""
         self._styles: dict[str, Style] = {}
         self._filters: Sequence[LineFilter] = ()
         """Filters of the app that change the colors of every strip."""
@@ -622,7 +622,7 @@ class ItemPainter:
         self._styles.clear()
 
     def style(self, name: str) -> Style:
-        """Return the CSS style of a component class, such as `line--bar`, without the style of the list."""
+        """Return the style of a component class, such as `line--bar`, without the list's style."""
         style = self._styles.get(name)
         if style is None:
             style = self._styles[name] = self._list.get_visual_style(name, partial=True)

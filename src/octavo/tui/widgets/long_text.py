@@ -24,7 +24,7 @@ MAX_ROW_LENGTH = 2000
 _CUT_LENGTH = 1500
 """Approximate number of characters in the rows of a long line."""
 _MAX_EXACT = 8000
-"""Maximum number of characters in rows with wide letters that one call wraps exactly. Measuring is slow."""
+"""Maximum characters with wide letters that one call wraps exactly: measuring is slow."""
 _TAB = 4
 
 # Characters one cell wide: Latin, Greek, Cyrillic, and common punctuation.
@@ -51,7 +51,7 @@ class LongText(DocumentBase):
         self._separators.append("\n")  # The end of the last row, which is not part of the text.
         self._text: str | None = text
         self.changes: list[tuple[int, int, int]] = []
-        """Edits since the last wrapping, each as first row, number of old rows and number of new rows."""
+        """Edits since the last wrapping: first row, old row count, new row count."""
 
     @property
     def text(self) -> str:
@@ -235,7 +235,7 @@ class WrappedRows:
         return self._first_line(len(self._offsets))
 
     def __getitem__(self, y: int) -> tuple[int, int]:
-        """Return the row on the screen line `y`, and the index of the line within this row."""
+        """Return the row on the screen line `y`, and the line inside it."""
         if not 0 <= y < self.height:
             raise IndexError(y)
         row = bisect_right(range(len(self._offsets)), y, key=self._first_line) - 1
@@ -289,13 +289,13 @@ class WrappedRows:
             if cells > x_offset:
                 return start + column
             column += 1
-        # After the last letter of a line, the cursor would be on the next line of the row.
+        # After a line's last letter, the cursor would be on the next line.
         return end if last else end - 1
 
 
 @lru_cache(16)
 def _line_pattern(width: int) -> re.Pattern[str]:
-    # The first two alternatives are for text without word starts, in which the third alternative is slow.
+    # The first two alternatives match text without word starts, where the third is slow.
     return re.compile(rf"(?s:\S{{{width}}}|\s{{{width}}}|.{{1,{width}}}(?:(?<=\s)(?=\S)|\Z)|.{{1,{width}}})")
 
 

@@ -23,7 +23,7 @@ MAX_NOTICES = 2
 _BAR_CELLS = 10
 _MAX_LINES = 3
 _ROWS_BELOW = 2
-"""Number of screen rows below the notices: the status line and the key bar."""
+"""Rows below the notices: the status line and the key bar."""
 _MARKS: dict[Tone, tuple[str, str]] = {
     "done": ("", ""),
     "care": ("! ", "bold $warning"),
@@ -133,7 +133,7 @@ class Notices(Widget):
         self._is_short = False
         """True if there is room for only one row, with the newest notice."""
         self._timer: Timer | None = None
-        """Timer that updates the remaining time each second. None if no notices are shown."""
+        """Updates the remaining time each second. None if no notices are shown."""
         self._layout_size = Size()
         """Size of the notices when a layout was last requested."""
         self._painted_content = Content("")
@@ -194,7 +194,7 @@ class Notices(Widget):
         def count_hidden(y: int, regions: list[Region]) -> int:
             return sum(Region(x, y, size.width, size.height).intersection(region).area for region in regions if region)
 
-        # At `lowest + 1`, notices cover the status line. Used if no other row is left.
+        # `lowest + 1` covers the status line. Used if no other row is left.
         rows = (lowest, *range(min(self._top, lowest), lowest), lowest + 1)
         y = min(rows, key=lambda y: (count_hidden(y, uncovered), count_hidden(y, cursor_regions)))
         y = lowest + 1 if count_hidden(y, uncovered) else y

@@ -19,7 +19,7 @@ from octavo.tui.widgets.short_texts import AnyText, fit, highlight, safe, spread
 
 T = TypeVar("T")
 _ITEMS_PER_STEP = 25
-"""Number of items whose search texts are computed between two turns of the event loop."""
+"""Number of search texts computed between two turns of the event loop."""
 
 
 class SearchTexts(Generic[T]):

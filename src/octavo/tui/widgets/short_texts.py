@@ -155,5 +155,5 @@ def _with_time_zone(moment: datetime) -> datetime:
 
 
 def as_clause(sentence: str) -> str:
-    """Return a sentence as part of another sentence: `The page is missing.` becomes `the page is missing`."""
+    """Return a sentence as a clause: `The page is missing.` becomes `the page is missing`."""
     return sentence[:1].lower() + sentence[1:].rstrip(".")

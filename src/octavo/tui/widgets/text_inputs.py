@@ -226,7 +226,7 @@ def why_no_token(environment: Mapping[str, str], features: frozenset[str] = froz
 
 
 def extract_token(pasted: str) -> str:
-    """Return the token in pasted text: the first word after quotes and a leading `Authorization: Bearer` are removed."""
+    """Return the first word of pasted text, without quotes and `Authorization: Bearer`."""
     words = pasted.replace('"', " ").replace("'", " ").split()
     while words and words[0].lower() in ("authorization:", "bearer"):
         words.pop(0)
@@ -292,7 +292,7 @@ class SecretInput(HasCommands, Input):
 
 
 class SecretLengthLabel(Widget):
-    """A label with the number of characters in a `SecretInput`, or the reason why the input is disabled."""
+    """Shows the number of characters in a `SecretInput`, or why it is disabled."""
 
     DEFAULT_CSS = "SecretLengthLabel { height: 1; width: auto; color: $octavo-muted; }"
 
@@ -363,7 +363,7 @@ class FilterInput(LineInput):
 
 
 class FilterLine(Widget):
-    """The line above a list with `/`, the input of the filter, and the number of matches."""
+    """The line above a list: `/`, the filter, and the number of matches."""
 
     DEFAULT_CSS = """
     FilterLine {

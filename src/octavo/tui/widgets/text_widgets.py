@@ -42,7 +42,7 @@ class FactList(Widget):
         super().__init__(classes=classes)
         self._facts = tuple(facts)
         self._cache: tuple[tuple[Fact, ...], int, list[Content]] = ((), 0, [])
-        """The facts, the width in cells, and the lines of the facts in this width."""
+        """Facts, width in cells, and the lines in this width."""
         self.min_height = 0
         """Minimum height in lines, so that fewer facts need no new layout."""
 
@@ -95,9 +95,9 @@ class FactList(Widget):
 
 
 class ChangingText(Static):
-    """A `Static` that ignores an update with equal content, and requests a layout only if its size changes."""
+    """A `Static` that ignores equal content. Its layout changes only with its size."""
 
-    # A text of width 0 has no height: a scroll bar would appear and disappear forever.
+    # Width 0 has no height: a scroll bar would appear and disappear forever.
     DEFAULT_CSS = "ChangingText { min-width: 1; }"
 
     def update(self, content: VisualType = "", *, layout: bool = True) -> None:
@@ -128,7 +128,7 @@ class ScrollWidget(HasCommands, ScrollView):
     """A scroll view that resizes its content without a layout. It delays commands until it has lines."""
 
     MOVES: ClassVar[frozenset[str]] = frozenset()
-    """Names of the commands that wait for the first lines, such as `down` and `open`."""
+    """Commands that wait for the first lines, such as `down` and `open`."""
     waiting_commands: tuple[Callable[[], object], ...] = ()
     """Functions that run the commands that wait for the first lines."""
     virtual_size = Reactive(Size(0, 0))
@@ -267,7 +267,7 @@ def failure_lines(message: str, cause: str, screen: Screen[Any], *, item_count: 
 
 
 def age_line(text: str) -> Content:
-    """Return the line below an outdated list: `text` about its age, and the key that retries."""
+    """Return the line below an outdated list: `text`, and the key that retries."""
     keys = Content.assemble(("r", "$primary"), (" retry", "$octavo-muted"))
     return Content.assemble((f"  {text}   ", "$octavo-muted"), keys)
 

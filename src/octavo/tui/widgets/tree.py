@@ -34,7 +34,7 @@ class TreeNode:
     short_right: AnyText = ""
     """Shorter form of `right` for a narrow tree."""
     dim: bool = False
-    """True if the label is muted, for example for a page that is hidden from visitors."""
+    """True if the label is muted, for example for a hidden page."""
     path: str = ""
     """Path of the page. The filter searches its last segment, or the whole path for a word with `/`."""
 
@@ -97,7 +97,7 @@ class FlatTree:
         return (visible + rows[next_index:], visible_keys + keys[next_index:]) if next_index else (rows, keys)
 
     def branches(self, key: Hashable) -> list[TreeNode]:
-        """Return the node with this key and all its descendants, without the nodes that have no children."""
+        """Return the node with this key and its descendants that have children."""
         index = self._keys.index(key)
         first = bisect_left(self._branches, index)
         if first == len(self._branches) or self._branches[first] != index:
@@ -177,7 +177,7 @@ class CollapsedNodes:
         """Nodes at depth `depth` and deeper are collapsed at first. The top level has depth 0."""
         self._tree, self._first_depth = tree, depth
         self.collapsed_by_user: dict[Hashable, bool] = {}
-        """True for nodes that the user collapsed and False for nodes that the user expanded, by key."""
+        """Whether the user collapsed (True) or expanded (False) nodes, by key."""
 
     def is_collapsed(self, depth: int, node: TreeNode) -> bool:
         """Return whether a node is collapsed. `depth` is 0 at the top level."""
