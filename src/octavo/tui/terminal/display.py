@@ -35,7 +35,7 @@ _PICTURE_VARIABLES = ("KITTY_WINDOW_ID", "KONSOLE_VERSION", "WEZTERM_PANE")
 
 @dataclass(frozen=True)
 class ScaledPicture:
-    """A picture that fits into the cells of a terminal, with the size and format of its file."""
+    """A picture scaled to terminal cells, with its file's size and format."""
 
     columns: int = 0
     rows: int = 0
@@ -135,7 +135,7 @@ _TABLE_BORDER = re.compile(r"[\u2500-\u259f]|\s{2,}")
 
 
 def line_filters(settings: Settings) -> Iterator[LineFilter]:
-    """Yield the line filters for the settings, in the order in which Textual applies them."""
+    """Yield the line filters for the settings, in Textual's order."""
     if settings.ascii:
         yield AsciiSymbols()
     if settings.reorders_right_to_left:

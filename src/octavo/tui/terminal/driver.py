@@ -28,7 +28,7 @@ _ESCAPE, _PASTE_START, _PASTE_END = "\x1b", "\x1b[200~", "\x1b[201~"
 _UNFINISHED = re.compile(
     r"\x1b(\[(20{0,2}|[?>][\d;]*|[468](;\d*){0,2})?|[O\]P_^X]|(\]\d|_G|P[\d>+!|])[^\x07\x1b]{0,4000}\x1b?)?"
 )
-"""An incomplete escape sequence. The rest of such a sequence arrives sooner than the next key."""
+"""An incomplete escape sequence. Its rest arrives before the next key."""
 _ESCAPE_SEQUENCE = re.compile(r"\x1b[\[O\]P_^X][^\x1b]*", re.DOTALL)
 """An escape sequence, such as a key, and the text after it."""
 _TERMINAL_RESPONSE = re.compile(r"\x1b((\]\d|_G|P[\d>+!|])[^\x07\x1b]*(\x07|\x1b\\)|\[([?>][\d;]*[cu]|[468];\d+;\d+t))")
@@ -126,13 +126,13 @@ class TerminalDriver(LinuxDriver):
     """A terminal driver whose input thread stops at once. Textual's thread takes up to a tenth of a second."""
 
     ESCAPE_DELAY = 0.1
-    """Seconds after which an escape character is the escape key, if no character has followed."""
+    """Seconds until a lone escape character is the escape key."""
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
         self.app = app
         self._pipe: tuple[int, int] | None = None
-        """Read end and write end of the pipe. None while no keys are read."""
+        """Read and write end of the pipe. None while no keys are read."""
         self._has_picture = False
         """True while the first picture is on the alternate screen."""
 
@@ -152,7 +152,7 @@ class TerminalDriver(LinuxDriver):
         super().stop_application_mode()
 
     def resume_application_mode(self) -> None:
-        # A terminal that closes sends SIGHUP and then SIGCONT. Textual would then use the closed terminal.
+        # After a close, SIGCONT follows SIGHUP: Textual would use the closed terminal.
         if self._pipe is None:
             super().resume_application_mode()
 
@@ -182,7 +182,7 @@ class TerminalDriver(LinuxDriver):
             self._pipe = None
 
     def run_input_thread(self) -> None:
-        """Send the input of the terminal to the app as messages, until `disable_input` is called."""
+        """Send terminal input to the app as messages, until `disable_input` is called."""
         parser, decoder = XTermParser(), getincrementaldecoder("utf-8")("replace")
         keys = KeyReader(parser)
         with selectors.SelectSelector() as selector:

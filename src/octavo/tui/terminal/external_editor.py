@@ -114,7 +114,7 @@ _GOTO_EDITORS = frozenset(
 )
 """Editors that open a file at a line with `--goto FILE:12`."""
 _OPTION_EDITORS = {"kate": "--line", "kwrite": "--line", "mate": "--line"}
-"""Editors that open a file at a line with an option such as `--line 12 FILE`."""
+"""Editors that open a file at a line with an option, such as `--line`."""
 
 
 _WAIT_OPTIONS = {
@@ -183,7 +183,7 @@ class FileNote:
     """Describes a file that is open in an editor. The note is saved beside it, for recovery after a crash."""
 
     title: str
-    """Title of the draft, such as `Comment on Welcome`, or the title of a page."""
+    """Title of a page, or of a draft such as `Comment on Welcome`."""
     draft_key: str
     """Key of the draft that the text belongs to. Empty if there is none."""
     namespace: str
@@ -344,7 +344,7 @@ def _ask_for_enter(words: Sequence[str], path: Path, last_text: str | None) -> N
 
 
 def with_line_ends_of(original: str, edited: str) -> str:
-    """Return `edited` with the line ends and the byte order mark of `original`, because some editors change them."""
+    """Return `edited` with the line ends and byte order mark of `original`."""
     if original.startswith("\ufeff") and not edited.startswith("\ufeff"):
         edited = f"\ufeff{edited}"
     if edited.replace("\r\n", "\n") == original.replace("\r\n", "\n"):
@@ -380,7 +380,7 @@ def _editor(environment: Mapping[str, str]) -> list[str] | NotEdited:
 
 
 def write_file(text: str, folder: Path, name: str, suffix: str, note: FileNote | None = None) -> Path:
-    """Write a text to a new private file in `folder`, and the note beside the file. Raises OSError."""
+    """Write a text to a new private file, and the note beside it. Raises OSError."""
     if not folder.is_dir():
         folder.mkdir(mode=0o700, parents=True)
     if folder.stat().st_uid == os.getuid() and not folder.stat().st_mode & stat.S_ISVTX:

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 MAX_OUTPUT_BYTES = 4 << 20
 _MAX_FILE_BYTES = 64 << 20
-"""Maximum size of a file that a program writes, in bytes. Not all systems support this limit."""
+"""Maximum bytes of a file that a program writes. Not all systems support this."""
 _MAX_ERROR_BYTES = 4096
 _CHUNK = 1 << 16
 _DRAIN_SECONDS = 1.0

@@ -54,7 +54,7 @@ class Work:
 
 
 class PoliteThread:
-    """A background thread that starts at the first work, and runs the newest work first."""
+    """A background thread that runs the newest work first."""
 
     def __init__(self) -> None:
         self._works: list[Work] = []

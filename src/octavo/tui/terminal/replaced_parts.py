@@ -13,7 +13,7 @@ from zlib import crc32
 REPLACED_PARTS: dict[tuple[type, str], int] = {}
 """Fingerprints of the replaced methods and properties, by class and name."""
 UNREPLACED_PARTS: set[tuple[type, str]] = set()
-"""Methods and properties that are not replaced, because they are different in the installed version of Textual."""
+"""Parts that are not replaced, because the installed Textual is different."""
 
 
 def _names_in(code: CodeType) -> set[str]:

@@ -125,12 +125,12 @@ def _compare_with_last_layout(original: Callable[..., Any], compositor: Composit
 
 
 def update_scroll_bars(widget: Widget, size: Size) -> None:
-    """Set the size of the content that the scroll bars of a widget show, without a layout."""
+    """Set the content size that scroll bars show, without a layout."""
     widget._scroll_update(size)
 
 
 def use_as_lines(wrapped: Any) -> None:
-    """Let a `TextArea` find its lines in `wrapped`, which is used in place of a `WrappedDocument`."""
+    """Let a `TextArea` use `wrapped` in place of a `WrappedDocument`."""
     wrapped._offset_to_line_info = wrapped
 
 
@@ -183,7 +183,7 @@ def watchers_of(app: App[Any]) -> Iterable[list[tuple[DOMNode, object]]]:
 
 @replaces(Screen, "_compositor_refresh", 0xEA0E41F0)
 def _paint_unless_batched(original: Callable[..., None], screen: Screen[Any]) -> None:
-    """Paint nothing while the app batches updates: Textual would lose the frame and the changes in it."""
+    """Paint nothing while updates are batched: Textual would lose the frame."""
     if not screen.app._batch_count:
         original(screen)
 
@@ -206,7 +206,7 @@ def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) ->
 
 
 def nodes_with_priority(screen: Screen[Any], key: str) -> list[DOMNode]:
-    """Return the nodes with a command that the key runs before the focused widget gets it."""
+    """Return the nodes whose command gets the key before the focused widget."""
     chain = ((node, bindings.key_to_bindings.get(key, ())) for node, bindings in screen._binding_chain)
     return [node for node, bindings in chain if any(binding.priority for binding in bindings)]
 

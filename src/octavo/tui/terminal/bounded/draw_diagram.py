@@ -11,7 +11,7 @@ import sys
 import termaid
 
 SPACINGS = ((3, 2, None), (1, 1, None), (1, 1, 14), (1, 1, 9))
-"""Spacings, the widest first: cells between boxes, cells around a label, and maximum cells of a label or None."""
+"""Spacings, widest first: cells between boxes, around labels, and the label maximum or None."""
 NARROW_WIDTH = 48
 """Width in cells. If a drawing is not wider, no more drawings are made."""
 
