@@ -45,7 +45,7 @@ class BlockCursor(PanePart):
         self._bar_block: Block | None = None
         """Selected block in the frame that is being painted."""
         self._bar_ids: frozenset[int] = frozenset()
-        """Identities of `_bar_block` and of the blocks inside. The cursor bar is left of their lines."""
+        """`id()` of `_bar_block` and its descendants, which have the cursor bar."""
         self._is_bar_shown = False
         self._spans: dict[int, tuple[list[Line], list[BlockSpan]]] = {}
 
@@ -63,7 +63,7 @@ class BlockCursor(PanePart):
         self._is_bar_shown = shows_bar
 
     def with_bar(self, strip: Strip, unit_index: int, line: Line) -> Strip:
-        """Return the strip of a line, with the cursor bar if its block is selected."""
+        """Return a line's strip, with the cursor bar if its block is selected."""
         viewport = self.viewport
         column = viewport.contents.cursor_bar_column(line, self._bar_ids) if self._is_bar_shown else None
         if column is None:
@@ -75,7 +75,7 @@ class BlockCursor(PanePart):
     # Selectable blocks
 
     def spans_of(self, unit_index: int) -> list[BlockSpan]:
-        """Return the selectable blocks of a unit, which is rendered if its lines are missing."""
+        """Return the selectable blocks of a unit. Renders the unit if necessary."""
         lines = self.viewport.virtual_lines.lines(unit_index)
         cached_lines, spans = self._spans.get(unit_index, (None, []))
         if cached_lines is not lines:
@@ -146,7 +146,7 @@ class BlockCursor(PanePart):
         return viewport.contents.reachable_spans(spans)
 
     def layout_changed(self) -> None:
-        """Select a visible block if a new layout moved the selected block below the last row."""
+        """Select a visible block if the selected block is now below the last row."""
         if self.selected is not None:
             self.top_changed(down=False)  # The first row stays in place, so the block can only move down.
 
@@ -191,7 +191,7 @@ class BlockCursor(PanePart):
             viewport.go_to(top)
 
     def go_to_edge(self, *, at_end: bool) -> None:
-        """Scroll to the first line, or to the last if `at_end`, and select the block there."""
+        """Select the first block, or the last if `at_end`, and scroll there."""
         self.viewport.go_to(last_top(self.viewport.virtual_lines, self.viewport.row_count) if at_end else START)
         if visible := self.visible_spans():
             self.select(visible[-1 if at_end else 0], scroll_to=None)
@@ -206,15 +206,14 @@ class BlockCursor(PanePart):
         return following is not None
 
     def move_in_view(self, step: int) -> None:
-        """Select the next visible block, or the previous one if `step` is -1, without scrolling."""
+        """Select the next (1) or previous (-1) visible block without scrolling."""
         visible, selected = self.visible_spans(), self.current()
         at = next((index for index, span in enumerate(visible) if selected and span.block is selected.block), None)
         if at is not None and 0 <= at + step < len(visible):
             self.select(visible[at + step], scroll_to=None)
 
     def pan(self, step: int) -> None:
-        """Scroll wide code and tables in the selected block, else in the first visible wide block. A negative `step`
-        scrolls left."""
+        """Scroll wide code and tables in the selected block, else in a visible one. A negative `step` scrolls left."""
         viewport = self.viewport
         selected = self.current()
         for span in ([] if selected is None else [selected]) + self.visible_spans():
@@ -231,8 +230,8 @@ class BlockCursor(PanePart):
     def find_next(
         self, step: int, wanted: Callable[[BlockSpan], bool], may_match: Callable[[int], bool]
     ) -> BlockSpan | None:
-        """Return the next block for which `wanted` is True, or the previous one (`step` -1). None if there is none.
-        `may_match` can skip units."""
+        """Return the next (1) or previous (-1) block that is `wanted`. None if there is none. `may_match` can skip
+        units."""
         selected = self.current()
         if selected is None:
             return None
@@ -371,7 +370,7 @@ def _link_texts(block: Block, target: str) -> Iterator[str]:
 
 
 class Clickables(PanePart):
-    """Clickable spans of a pane, such as links, tabs, files and buttons, and their link hints."""
+    """Clickable spans of a pane, such as links and buttons, and their hints."""
 
     def __init__(
         self, viewport: Viewport, cursor: BlockCursor, open_clickable: Callable[[ClickableSpan, bool], None]

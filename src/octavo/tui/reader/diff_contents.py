@@ -33,13 +33,13 @@ MAX_WIDTH = 108
 SPLIT_FROM = 140
 """Minimum width of the terminal for a split diff, in cells."""
 SPLIT_BY_DEFAULT_FROM = 200
-"""Width of the terminal, in cells, from which diffs are split until you choose a layout."""
+"""Terminal width in cells from which diffs are split by default."""
 
 DiffLayout = Literal["changes", "sides", "new", "old"]
 NoteKind = Literal["loading", "failed", "description"]
-"""Kind of a note: the changes are loading, could not be loaded, or are described by the note."""
+"""Kind of a note: loading, failed, or a text about the changes."""
 PAGE_ROW = "page"
-"""Kind of block that stands for the heading of a page in a diff of several pages."""
+"""Kind of the block of a page's heading, in diffs of several pages."""
 
 
 class PageSection:
@@ -149,7 +149,7 @@ class DiffContents(Contents):
         self.deferred = deferred_content(diagrams=False)  # Diagrams are shown as text.
         self.layout: DiffLayout = "changes"
         self._prefers_split: bool | None = None
-        """True if the user chose the split layout last, False for another layout. None before the first choice."""
+        """True if the user chose the split layout last. None before a choice."""
 
     @property
     def page(self) -> PageSection:
@@ -366,7 +366,7 @@ class DiffBuilder:
     def __init__(
         self, pane: Reader, contents: DiffContents, show_units: Callable[[DiffUnits, LaidUnits | None], None]
     ) -> None:
-        """`show_units` gets the built diff, and its lines from the background thread (None for a short diff)."""
+        """`show_units` gets the built diff, and its lines (None if short)."""
         self.pane, self.contents, self._show_units = pane, contents, show_units
         self._build: _Build | None = None
         self._work: Work | None = None

@@ -68,7 +68,7 @@ def position_text(diff: DiffUnits, index: int, *, by_risk: bool) -> str:
 
 
 _MAX_SEARCHED_SLICES = 6
-"""Maximum number of slices to search for a block, because rendering all slices may take seconds."""
+"""Maximum number of slices to search for a block: rendering is slow."""
 
 
 NON_BLOCK_KINDS = frozenset(("fold", "note", "change", "thread", "page"))
@@ -77,7 +77,7 @@ NON_BLOCK_KINDS = frozenset(("fold", "note", "change", "thread", "page"))
 
 @dataclass
 class OtherThreadRequested(Message):
-    """Requests an open thread on a later page, or on an earlier page if `step` is -1."""
+    """Requests an open thread on a later page, or earlier (`step` -1)."""
 
     step: int
 
@@ -93,15 +93,15 @@ class DiffNavigation:
         self._shown_comparison: PageComparison | None = None
         """Comparison that is shown."""
         self._thread_blocks: dict[str, str] = {}
-        """Block key of each thread, by thread key. If the selected thread disappears, its block is selected."""
+        """Block key of each thread, to select the block if the thread disappears."""
         self._is_waiting_for_lines = False
-        """True while an opened page has no lines, so its position is not restored yet."""
+        """True while an opened page has no lines."""
         self._opening_position: tuple[Block, LinePosition] | None = None
         """Selected block and first visible line after the page was opened."""
         self._is_opened_at_change = False
-        """True if the page was opened at its first change or thread, and not at a restored position."""
+        """True if the page was opened at its first change or thread."""
         self._thread_to_select = ""
-        """Key of the thread to select when the page has lines. Empty for none."""
+        """Key of the thread to select when there are lines, or empty."""
 
     @property
     def position_text(self) -> str:
@@ -116,7 +116,7 @@ class DiffNavigation:
         return range(len(self.contents.shown_diff.units))
 
     def edge_index(self, step: int) -> int:
-        """Return the unit index before the first block, or after the last if `step` is -1."""
+        """Return the index before the first unit, or after the last (`step` -1)."""
         return -1 if step > 0 else len(self.pane.viewport.virtual_lines)
 
     def build_all(self) -> None:
@@ -200,7 +200,7 @@ class DiffNavigation:
 
     @property
     def is_unmoved_since_opening(self) -> bool:
-        """True until the user moves on an opened page, also before the page has lines."""
+        """True until the user moves on an opened page, even before it has lines."""
         return self._is_waiting_for_lines or self._is_unmoved
 
     # Laying out
@@ -327,7 +327,7 @@ class DiffNavigation:
         )
 
     def go_to_change(self, step: int) -> None:
-        """Go to the next change or search match, or to the previous one if `step` is -1."""
+        """Go to the next (1) or previous (-1) change or search match."""
         if self.pane.find_bar.needle:
             self.pane.find_bar.step(step)
             return
@@ -339,7 +339,7 @@ class DiffNavigation:
             self.go_beyond(step)
 
     def go_beyond(self, step: int) -> None:
-        """Tell the user that the page has no further change in the direction of `step`."""
+        """Say that there is no further change in the direction of `step`."""
         order = " by risk" if self.contents.visits_by_risk else ""
         ordinal, is_more, hint = (
             ("last", self.contents.has_page_after, " Press J for the next page.")

@@ -55,7 +55,7 @@ CLEAR_DELAY = 0.3
 """Seconds after which the previous page disappears if the next page is still loading."""
 _LAYOUT_NAMES: dict[DiffLayout, str] = {"changes": "", "sides": "split", "new": "new version", "old": "old version"}
 _MERGE_PREVIEW_KEYS = ("diff.next_change", "diff.unfold")
-"""Ids of the first commands in the key bar of a preview of a merge result."""
+"""Ids of the first key bar commands in a merge preview."""
 
 
 def _why_empty(view: DiffView) -> str:
@@ -78,7 +78,7 @@ _BLOCK_COMMANDS = (
 
 
 class DiffBlockCommands(BlockCommands):
-    """Commands for the selected block of a diff, which may be of the old version."""
+    """Commands for the selected block of a diff, also of the old version."""
 
     pane: DiffView
 
@@ -386,7 +386,7 @@ class DiffPreviewScreen(View):
         self.show_position()
 
     def show_banner(self, note: str, next_step: str, why_not: str | None) -> None:
-        """Show `note`, then `next_step`, or the reason `why_not` if the next step is not possible."""
+        """Show `note`, then `next_step`, or `why_not` if the step is impossible."""
         step = Content.styled(next_step, "$success") if why_not is None else Content.styled(why_not, "$warning")
         banner = Content.assemble((" PREVIEW ", "bold $primary"), f" {note} · ", step)
         self.query_one("#banner", Static).update(banner)

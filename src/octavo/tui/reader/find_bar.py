@@ -52,7 +52,7 @@ class FindBar(PanePart):
         super().__init__(viewport)
         self.cursor = cursor
         self._typed_text: str | None = None
-        """Text in the find bar. None while the bar does not have the focus."""
+        """Text in the find bar. None if the bar has no focus."""
         self._spans: dict[int, tuple[list[Line], list[MatchSpan]]] = {}
         """Visible matches by unit index, after the lines in which they were found."""
         self._text_finder: BlockTextFinder | None = None
@@ -73,9 +73,9 @@ class FindBar(PanePart):
         self._goes_to_first_match = False
         """True until the search has scrolled to its first match."""
         self._waiting_steps = 0
-        """Number of steps to later matches to make when the whole page is parsed. Negative for steps back."""
+        """Number of steps to make after parsing. Negative for steps back."""
         self._waiting_top = START
-        """Top of the pane when `_waiting_steps` was set. The steps are dropped if the user scrolls."""
+        """Top of the pane when `_waiting_steps` was set: scrolling drops them."""
 
     def page_changed(self, *, was_awaited: bool = False) -> None:
         """End the search. Search the new page if the find bar is open, or if the page `was_awaited`."""
@@ -219,7 +219,7 @@ class FindBar(PanePart):
         self.viewport.notify_moved()
 
     def _line_and_spans_of(self, match: Match, lines: Sequence[Line]) -> tuple[int, list[MatchSpan]]:
-        """Return the line of a match in its unit, and the spans of the match."""
+        """Return the line and the spans of a match in its unit."""
         matches = self.viewport.contents.visible_matches(
             [each for each in self.matches if each.unit_index == match.unit_index]
         )

@@ -63,7 +63,7 @@ _MAX_SPECIFICATIONS = 8
 
 
 class ShownPage(NamedTuple):
-    """Shown page with what is needed to open its links: the view, the space and the page tree."""
+    """A shown page with its view, space and page tree, to open links."""
 
     shell: Shell
     view: PageView

@@ -41,7 +41,7 @@ MAX_DECODE_MEMORY = 768 << 20
 MAX_IMAGE_CELLS = 8_000
 """Maximum number of cells of an image with half blocks. More would be slow to paint."""
 _HEADER_BYTES = 4096
-"""Maximum size of the header that the decoder writes before the pixels, in bytes."""
+"""Maximum bytes of the header before the pixels."""
 _TOO_MUCH_MEMORY, _INCOMPLETE = "decoding the image needs too much memory", "the file could not be decoded completely"
 
 
@@ -116,8 +116,8 @@ async def _download(session: Session, url: str, limit: int) -> bytes:
 async def scale_image(
     data: bytes, columns: int, rows: int, background: tuple[int, int, int], *, pixel_scale: int = 1
 ) -> ScaledPicture:
-    """Decode an image in a child process, and scale it to cells of two pixels. `pixel_scale` multiplies the pixels in
-    each direction."""
+    """Scale an image in a child process. A cell shows two pixels. `pixel_scale` multiplies the pixels in each
+    direction."""
     width, height = max(1, columns) * pixel_scale, max(1, rows) * 2 * pixel_scale
     while width * height > 2 * MAX_IMAGE_CELLS * pixel_scale * pixel_scale:
         width, height = width * 19 // 20, height * 19 // 20
@@ -195,7 +195,7 @@ PARSE_TIMEOUT = 20.0
 MAX_PARSE_MEMORY = 512 << 20
 """Bytes of memory that the parser of an OpenAPI file may use."""
 _MAX_OUTPUT = 32 << 20
-"""Maximum number of bytes of a parsed OpenAPI file. The file may be smaller, because references are resolved."""
+"""Maximum bytes of a parsed OpenAPI file, with its references resolved."""
 
 
 async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specification:

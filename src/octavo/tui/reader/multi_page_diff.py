@@ -339,7 +339,7 @@ class MultiPageNavigation(DiffNavigation):
             super().store_position()
 
     def restore(self, section: PageSection) -> None:
-        """Restore the reading position on a page if it is the page under the cursor."""
+        """Restore the reading position of the page under the cursor. Other pages are ignored."""
         if (position := self.positions.get(section.position_key)) is not None:
             self._restore_position(section, position)
 

@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from octavo.api.comments import Comment
 
 _GUTTER_WIDTH = 5
-"""Width of the gutter in cells, for an age such as `17w+` and a space."""
+"""Width of the gutter in cells, for an age such as `17w+`."""
 _BAR_WIDTH = 2
-"""Width of the cursor bar in cells. The bar is between the gutter and the text."""
+"""Width of the cursor bar between gutter and text, in cells."""
 _NO_AGES: Mapping[str, str] = MappingProxyType({})
 
 
 class AgeGutter:
-    """Gutter left of the text with the ages of blocks, which the user can hide."""
+    """Gutter left of the text with the ages of blocks."""
 
     def __init__(self, viewport: Viewport, cursor: BlockCursor) -> None:
         self._viewport, self._cursor = viewport, cursor
@@ -71,7 +71,7 @@ class AgeGutter:
             self._viewport.reset_lines()
 
     def with_age(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
-        """Return the strip with the age of a block that begins there, if it fits."""
+        """Return the strip with the age of a block that begins there."""
         if not self._ages or line.block is None:
             return strip
         first_lines = {id(span.block): span.first for span in self._cursor.spans_of(unit_index)}
@@ -125,8 +125,7 @@ class PageThreads:
         return next(iter(self.marked_blocks(span, hidden=False)), None)
 
     def marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
-        """Return the blocks with open threads marked at `span`: the visible blocks, or the collapsed ones if
-        `hidden`."""
+        """Return the blocks with threads marked at `span`: visible, or collapsed if `hidden`."""
         paths = self.paths_by_block(span.unit_index, self.marks).get(span.block.key, ())
         return [path[-1] for path in paths if self.viewport.folds.hides(path) == hidden]
 
@@ -138,8 +137,7 @@ class PageThreads:
         return marks.paths_at(spans, unit.block, unit.slice)
 
     def with_mark(self, strip: Strip, unit_index: int, number: int, line: Line, line_width: int) -> Strip:
-        """Return the strip with the mark of threads and drafts on blocks that begin there. The text is `line_width`
-        wide."""
+        """Return the strip with the mark of threads and drafts that begin there. The text is `line_width` wide."""
         if not (self.marks or self.drafts) or line.block is None:
             return strip
         first_lines = {id(span.block): span.first for span in self.cursor.spans_of(unit_index)}
@@ -164,7 +162,7 @@ class PageThreads:
 
 
 def _mark_texts(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
-    """Return the possible texts of a mark, longest first, such as `● 2 ✎ draft`."""
+    """Return the texts of a mark, longest first, such as `● 2 ✎ draft`."""
     if not drafts:
         return f"{dot} {threads}", f"{dot}{threads}", dot
     draft_text = f"{pen} draft" if drafts == 1 else f"{pen} {drafts} drafts"
@@ -224,7 +222,7 @@ class PageContents(Contents):
                 styles,
                 folds,
                 render_block,
-                # In a narrow pane, a wide block may take the cells for the number of a thread mark.
+                # In a narrow pane, a wide block may cover the number of a mark.
                 available_width=room if width >= 60 else max(room, width - 4),
                 never_wraps_code=wraps_no_code,
                 deferred=deferred,
@@ -387,7 +385,7 @@ def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: b
 
 
 def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
-    """Return the first block of a page if it is a heading that repeats the title. None otherwise."""
+    """Return the first block if it is a heading that repeats the title. None otherwise."""
     first = blocks[0] if blocks else None
     if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
         return None
@@ -395,7 +393,7 @@ def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
 
 
 def blocks_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return the blocks on `lines`, each after its first and last line, column by column."""
+    """Return first line, last line and block of each block, column by column."""
     if not any(isinstance(line, SplitLine) for line in lines):
         return block_ranges(lines)
     ranges = [
@@ -424,7 +422,7 @@ _MAX_HEAD_LINES = 4
 
 
 class TableHead(NamedTuple):
-    """Sticky head of a table, shown in the first rows of the pane above rows of the table."""
+    """Sticky head of a table, shown above rows of the table."""
 
     unit_index: int
     lines: Sequence[Line]

@@ -102,7 +102,7 @@ _MAX_TITLE_LENGTH = 60
 
 
 class TableRowResult(NamedTuple):
-    """Result of the dialog for a table row: the last shown row, and a requested link or comment."""
+    """Result of the dialog for a table row, with a requested link or comment."""
 
     row: Block
     opened: ClickableSpan | None = None
@@ -468,7 +468,7 @@ class ImageScreen(Dialog[None]):
 
 
 def show_image(app: Shell, view: PageView, src: str) -> None:
-    """Show the image `src` of a page in a dialog, which also shows its other images."""
+    """Show the image `src` in a dialog for all images of the page."""
     targets, document = view.contents.deferred.targets, view.document
     if targets is None or document is None:
         return

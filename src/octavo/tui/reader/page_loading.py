@@ -237,7 +237,7 @@ class PageLoader:
         self.navigation.cancel_waiting_moves()
 
     def free_page(self) -> None:
-        """Free the shown page in the background thread, because freeing a long page is slow."""
+        """Free the shown page in the background thread, because that is slow."""
         if (document := self.contents.document) is not None and len(document.source) > SHORT_PAGE:
             freed: list[object] = [
                 *document.blocks,

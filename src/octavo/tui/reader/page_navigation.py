@@ -25,7 +25,7 @@ from octavo.tui.render.layout_context import path_to_block
 from octavo.tui.widgets.commands import Command, Commands, StillLoading
 
 _MAX_SEARCHED_SLICES = 4
-"""Maximum number of slices to search for a block, because rendering all slices may take seconds."""
+"""Maximum number of slices to search for a block: rendering is slow."""
 
 _THREADS_LOADING = StillLoading("The threads on this page are still loading.")
 
@@ -258,7 +258,7 @@ class PageNavigation:
                 self.cursor.select(span, scroll_to=None)
 
     def restore_again(self) -> None:
-        """After the whole page is parsed, restore the position again if the user has not moved."""
+        """Restore the position again after parsing, if the user has not moved."""
         unfinished, self._unfinished_restore = self._unfinished_restore, None
         if unfinished is not None and not self.position().has_moved(unfinished[1]):
             self._restore_now(unfinished[0])
@@ -289,7 +289,7 @@ class PageNavigation:
         return ReadingPosition(span.block.key, self.pane.viewport.row_of(span.start))
 
     def restore_later(self, key: str, position: ReadingPosition | None) -> None:
-        """Restore a position on the page `key` when that part of the page is parsed. None restores nothing."""
+        """Restore a position on the page `key` after that part is parsed. None restores nothing."""
         self.position_to_restore = (key, position) if position is not None else None
         self._position_when_requested = ReadingPosition()
 
@@ -298,7 +298,7 @@ class PageNavigation:
         return self.position().has_moved(self._position_when_requested)
 
     def restore_if_parsed(self) -> None:
-        """Restore the position of `restore_later` if that part is parsed and the user has not moved."""
+        """Restore the position of `restore_later` when parsed, unless the user moved."""
         if self.position_to_restore is None or not len(self.pane.viewport.virtual_lines):
             return
         page, position = self.position_to_restore

@@ -113,7 +113,7 @@ class PageLinks:
             self.pane.post_message(LinkFollowed("", True, "page"))
 
     def copy_url(self) -> None:
-        """Copy the URL of the only link of the selected block, else the URL of the page."""
+        """Copy the URL of the block's only link, else of the page."""
         clickables = self._links_of_block()
         is_one_link = len({id(each.clickable) for each in clickables}) == 1
         target, kind = (clickables[0].target, clickables[0].kind) if is_one_link else ("", "page")
@@ -408,7 +408,7 @@ def preview(text: str) -> PageView:
 
 
 def show_page(view: PageView, page: Page, key: str) -> None:
-    """Show the Markdown of a page, or its JSON document if there is no Markdown."""
+    """Show the Markdown of a page, else its JSON document."""
     title = f"{to_emoji(page.emoji)} {page.title}".strip()
     if page.markdown is None and page.document is not None:
         view.show(_read_document(page.document), title=title, description=page.description, key=key)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class LoadingState:
-    """Message in place of missing content: the page is loading, could not be loaded, or is not available."""
+    """Message in place of missing content, such as an error."""
 
     def __init__(self, pane: Reader) -> None:
         self._pane, self.viewport = pane, pane.viewport
@@ -249,7 +249,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         return strips
 
     def render_line(self, y: int) -> Strip:
-        # Only the row under the mouse needs the offsets of the selection. Adding them is slow.
+        # Only the row under the mouse needs selection offsets. Adding them is slow.
         return self.painter.paint()[y].apply_offsets(0, self.viewport.lines_above + y)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
@@ -394,7 +394,7 @@ class LinePainter:
 
 
 def unless_empty(group: Commands[Any], **changes: Any) -> Commands[Any]:
-    """Return the commands of `group` with `changes` of their fields, disabled while the pane has no lines."""
+    """Return the commands of `group` with `changes`, disabled while there are no lines."""
     find: Callable[[Any], Any] = group.find
     return group.for_target(lambda pane: find(pane) if len(pane.viewport.virtual_lines) else None, **changes)
 

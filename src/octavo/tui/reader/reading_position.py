@@ -150,7 +150,7 @@ def rows_from(lines: Lines, top: LinePosition, count: int) -> list[PaneRow]:
 
 
 def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
-    """Return the position `step` lines below `top`, or above if negative, in the limits of `lines`."""
+    """Return the position `step` lines below `top`, or above if negative. It stays within `lines`."""
     unit, line = top.unit_index, top.line + step
     while line < 0 and unit > 0:
         unit -= 1
@@ -183,14 +183,14 @@ def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit
 
 
 def last_top(lines: Lines, rows: int) -> LinePosition:
-    """Return the top of a pane of `rows` rows that is scrolled to the end."""
+    """Return the top of a pane of `rows` rows at the end."""
     if not len(lines):
         return START
     return position_after(lines, LinePosition(len(lines) - 1, len(lines.lines(len(lines) - 1))), -rows)
 
 
 def limited_top(lines: Lines, top: LinePosition, rows: int) -> LinePosition:
-    """Return `top`, or the last position at which a pane of `rows` rows is still filled."""
+    """Return `top`, limited so that `rows` rows are filled."""
     top = position_after(lines, top, 0)
     return top if count_lines(lines, top, rows) >= rows else min(top, last_top(lines, rows))
 
@@ -203,7 +203,7 @@ def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) ->
 def scrolled_top(
     lines: Lines, top: LinePosition, rows: int, position: LinePosition, height: int, scroll_to: ScrollTo
 ) -> LinePosition:
-    """Return the top that shows `height` lines from `position` on, as `scroll_to` says, else `top`."""
+    """Return the top that shows `height` lines from `position`, as `scroll_to` says."""
     first_row = lines_between(lines, top, position, 2 * rows)
     if scroll_to == "third":
         if first_row < 0 or first_row + height > 2 * rows // 3:

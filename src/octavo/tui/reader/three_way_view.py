@@ -39,7 +39,7 @@ from octavo.tui.widgets.text_widgets import empty_lines
 
 MAX_WIDTH = 160
 _MAX_SHOWN_CHANGES = 3
-"""Maximum number of merged changes between two conflicts that are shown. More changes are collapsed."""
+"""Maximum number of shown changes between conflicts. More are collapsed."""
 
 
 class _Unit(NamedTuple):

@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     from octavo.tui.reader.reading_position import ReadingPosition
 
 MARK_WIDTH = 4
-"""Width in cells that is reserved for a thread mark, such as ` ● 2`."""
+"""Width in cells of a thread mark, such as ` ● 2`."""
 STILL_LOADING = StillLoading("The rest of this page is still loading.")
 
 
 SHORT_PAGE = 6_000
-"""Number of characters from which a page is parsed and rendered in the background thread."""
+"""Number of characters from which the background thread parses a page."""
 
 
 class Contents:
@@ -93,7 +93,7 @@ class Contents:
         return ""
 
     def find_unit(self, expected_index: int, key: str) -> int:
-        """Return the index of the unit with the block `key` nearest to `expected_index`, else `expected_index`."""
+        """Return the nearest unit index with the block `key`, else `expected_index`."""
         return expected_index
 
     def slices_of_block(self, unit_index: int) -> range:
@@ -110,11 +110,11 @@ class Contents:
     # Selectable blocks
 
     def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
-        """Return the blocks on the lines of a unit, each after its first and last line."""
+        """Return first line, last line and block of the blocks in a unit."""
         return block_ranges(lines)
 
     def has_spans(self, unit_index: int) -> bool:
-        """Return False if a unit has no selectable blocks, so the cursor can skip the unit without layout."""
+        """Return False if a unit has no selectable blocks. The unit is not rendered."""
         return True
 
     def block_at(self, line: Line, cell: int) -> Block | None:
@@ -134,13 +134,13 @@ class Contents:
         return None
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
-        """Return the blocks inside or around the block of `span` that may be wider than the pane."""
+        """Return the blocks in or around `span` that may be wider than the pane."""
         return (span.block,)
 
     # Marks and sticky table heads
 
     def sticky_rows(self, top: LinePosition) -> int:
-        """Return the number of rows that the sticky table head covers if `top` is in the first row."""
+        """Return how many rows the sticky table head covers at `top`."""
         return 0
 
     def before_painting(self) -> None:
@@ -151,7 +151,7 @@ class Contents:
         return strip
 
     def with_sticky_head(self, strip: Strip, row: int) -> Strip:
-        """Return the strip of a row, or of the sticky table head in this row."""
+        """Return the strip of a row, or of the sticky head in it."""
         return strip
 
     # Find in page
@@ -247,7 +247,7 @@ class Viewport:
         self.layout_width = 0
         """Width of the pane in cells for which lines are rendered."""
         self.paint_version = 0
-        """Number that increases when visible rows change at the same `top`, so that a new frame is painted."""
+        """Number that increases when visible rows change, to paint a new frame."""
         self.was_painted = False
         """True after the first frame is painted. Before that, only visible units are rendered."""
         self.top = START
@@ -295,7 +295,7 @@ class Viewport:
         return max(1, self.widget.size.height - max(self.covered_rows, self.bar_rows))
 
     def reserve_rows(self, rows: int) -> None:
-        """Reserve rows at the bottom for another widget, so that the last lines can scroll above the widget."""
+        """Reserve rows at the bottom for another widget. The last lines can scroll above."""
         if rows != self.covered_rows and self.widget.is_running:
             self.covered_rows = rows
             self.update_scroll_bar()
@@ -358,7 +358,7 @@ class Viewport:
         self.continue_work()
 
     def choose_tab(self, tab: Block, unit_index: int) -> None:
-        """Select a tab in a unit, and tabs of the same name in other units."""
+        """Select a tab in a unit, and tabs of this name in others."""
         self.folds.choose_tab(tab)
         for index, unit in enumerate(self.virtual_lines.units):
             if unit.block is None or unit.block.kind not in ("paragraph", "heading"):
@@ -433,7 +433,7 @@ class Viewport:
         self.go_to(top_showing_at(self.virtual_lines, position, row, self.row_count))
 
     def update_scroll_bar(self) -> None:
-        """Limit `top` to the last position that fills the pane, and update the scroll bar."""
+        """Limit `top` so that the pane is filled, and update the scroll bar."""
         self.top = limited_top(self.virtual_lines, self.top, self.row_count)
         size = Size(
             max(self.layout_width, 1), self.virtual_lines.total + max(0, self.widget.size.height - self.row_count)
@@ -469,7 +469,7 @@ class BackgroundLayout:
         self._virtual_lines: VirtualLines[Any] | None = None
         """Lines that the background thread works on."""
         self._missing: dict[int, MissingContents] = {}
-        """Deferred content that was missing in each rendered unit, by the identity of the unit."""
+        """Missing deferred content of each rendered unit, by identity of the unit."""
         self._loading: list[AsyncCache[Any, Any]] = []
         """Caches that are loading content for the pane."""
 
@@ -517,7 +517,7 @@ class BackgroundLayout:
             self.viewport.virtual_lines.lay_out_some(MAX_LINES_AT_ONCE)
 
     def begin(self) -> None:
-        """Render all units with an estimated height, on a long page in the background thread."""
+        """Render all units with estimated heights. Long pages use the background thread."""
         virtual_lines, layout = self.viewport.virtual_lines, self._layout
         if self.is_busy or not virtual_lines.estimated_count or layout is None:
             return
