@@ -146,10 +146,12 @@ class Operation(BaseModel, Generic[T]):
         repeats_request: bool = False,
         **options: Any,
     ) -> None:
-        """Declare the method and the path. The default of `success` is 201 for POST, 204 for DELETE, else 200. `query`
-        has the fields that are sent in the query instead of the body. `nullable` has the body fields that are sent as
-        null if they are None. `repeats_request` marks an operation with the request of another operation, but another
-        result."""
+        """Declare the method and the path.
+
+        The default of `success` is 201 for POST, 204 for DELETE, else 200. `query` has the fields that are sent in the
+        query instead of the body. `nullable` has the body fields that are sent as null if they are None.
+        `repeats_request` marks an operation with the request of another operation, but another result.
+        """
         super().__init_subclass__(**options)
 
     @classmethod

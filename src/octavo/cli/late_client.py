@@ -83,9 +83,11 @@ class LazyClient:
         read_only: str = "",
         record_user: Callable[[str], None] | None = None,
     ) -> None:
-        """`platform` replaces the server. `read_only` is the message for refused writes, or empty. `read_key` and
-        `record_user` run in a thread. The argument of `read_key` takes a sentence that says why it waits. `record_user`
-        gets the id of the user."""
+        """`platform` replaces the server. `read_only` is the message for refused writes, or empty.
+
+        `read_key` and `record_user` run in a thread. The argument of `read_key` takes a sentence that says why it
+        waits. `record_user` gets the id of the user.
+        """
         self.read_only = read_only
         self._record_user = record_user
         self._origin, self._load_key, self._ca_file, self._platform = origin, read_key, ca_file, platform

@@ -309,9 +309,11 @@ def write(path: Path, profiles: Profiles) -> None:
 def resolve(
     profiles: Profiles, environ: Mapping[str, str], *, profile: str | None = None, base_url: str | None = None
 ) -> Access:
-    """Return the server, the account and the source of the token. `profile` and `base_url` are options. A token from
-    the environment is sent only to the chosen base URL. Without one, it is sent only to the origin of the profile, or
-    to the default origin. Raises ValueError."""
+    """Return the server, the account and the source of the token. `profile` and `base_url` are options.
+
+    A token from the environment is sent only to the chosen base URL. Without one, it is sent only to the origin of the
+    profile, or to the default origin. Raises ValueError.
+    """
     named_profile = profile_named(profiles, profile) if profile else None
     chosen_url = base_url or environ.get(BASE_URL_VARIABLE) or ""
     if chosen_url:

@@ -139,8 +139,11 @@ async def login(
 ) -> SignedIn:
     """Check a token, store it, and make its profile current. The token goes to the keyring, with `insecure_storage` to
     a file without encryption. If the keyring cannot store it, it is valid for this session, and `SignedIn.notice` is
-    set. Raises ApiError, and ValueError for an unusable `name`. Raises StoreUnavailable, StoreTimeout or OSError if
-    storing fails."""
+    set.
+
+    Raises ApiError, and ValueError for an unusable `name`. Raises StoreUnavailable, StoreTimeout or OSError if storing
+    fails.
+    """
     redaction.remember_token(token.get_secret_value())
     client = connect(origin, token)
     try:
