@@ -43,7 +43,7 @@ RESPONSE_LOST = "The response was lost. Before retrying, Octavo will check wheth
 FIRST_SEARCH_DELAY = timedelta(seconds=1)
 """Delay before the first search for a lost write, because the write may still arrive."""
 MAX_SINGLE_READS = 3
-"""Maximum number of threads that are read one by one before they are resolved. More threads are read as a list."""
+"""Maximum number of threads that are read one by one, not as a list."""
 MAX_LIST_AGE = timedelta(seconds=10)
 """Maximum age of a list that is used instead of single threads. Other users may change the threads."""
 MAX_WAIT_SECONDS = 60.0
@@ -58,8 +58,7 @@ class Account:
         self.remembered_user: User | None = None
         """The user of an earlier session. The token may belong to another user now. None if unknown."""
         self.entries_of_process: set[str] = set()
-        """Ids of the entries that this process added. The signed-in user wrote them, even if the user was unknown at
-        that time."""
+        """Ids of the entries that this process added for the signed-in user."""
         self._send = send
         self._has_requested_user = False
 
@@ -69,8 +68,7 @@ class Account:
         return self.user or self.remembered_user
 
     async def load_user_id(self) -> str | None:
-        """Return the id of the user, which is requested once if it is unknown. None if the server does not name the
-        user. Raises ApiError."""
+        """Return the id of the user. None if the server does not name the user. Raises ApiError."""
         if self.user is None and not self._has_requested_user:
             try:
                 self.user = await self._send(users.Me())
@@ -90,8 +88,8 @@ class Account:
 
 
 class OutboxDelivery:
-    """Delivers entries of the outbox. Only entries of different spaces and change requests are delivered at the same
-    time. All methods raise NotSaved."""
+    """Delivers entries of the outbox, at the same time only for different spaces and change requests. All methods raise
+    NotSaved."""
 
     def __init__(
         self,
@@ -152,8 +150,7 @@ class OutboxDelivery:
             case Changed():
                 await self._refuse(entry, f"{check.reason}.", changed_by_others=True)
                 return
-        # An earlier request may have reached the server, and the new baseline may contain its result. Then the old
-        # baseline is kept.
+        # An earlier request may have arrived, and the new baseline may have its result.
         first: OutboxEntry | Ready = entry if entry.was_not_found else check
         baseline, newest_at = first.baseline, first.newest_at
         start = partial(machine.start, now=self._entries.now(), thread=thread, baseline=baseline, newest_at=newest_at)
@@ -262,8 +259,7 @@ class OutboxDelivery:
         await self._entries.step(entry.id, confirm, confirm_superseded)
 
     def _refused_comments_reason(self, entry: OutboxEntry) -> str:
-        """Return why a review cannot be sent because of refused comments. Empty if the review can be sent, and for
-        other entries."""
+        """Return why refused comments prevent a review, or an empty text."""
         if not entry.facts.is_review or not entry.review:
             return ""
         refused = sum(other.review == entry.review and other.state == "failed" for other in self._entries.all)
@@ -274,8 +270,7 @@ class OutboxDelivery:
         return f"{unsent} not sent. Send or discard {them} first, then submit the review again."
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
-        """Return the server's id of the thread of an entry. None if the thread was not posted. Empty if the entry has
-        no temporary thread id."""
+        """Return the server's thread id. None before posting, empty without temporary id."""
         thread = entry.facts.thread
         if not thread.startswith("pending-"):
             return ""
@@ -284,16 +279,14 @@ class OutboxDelivery:
 
 
 class _ThreadLists:
-    """Loaded lists of threads. With a list, resolving 50 threads takes 51 requests instead of 100, because the threads
-    are not read one by one."""
+    """Loaded lists of threads, which save a read for each resolved thread."""
 
     def __init__(self, send: Send, entries: OutboxEntries) -> None:
         self._send, self._entries = send, entries
         self._lists: dict[Discussion, tuple[datetime, dict[str, comments.Comment]]] = {}
 
     async def reader_for(self, entry: OutboxEntry) -> Send:
-        """Return the function that sends the reads of the check. If many threads are being resolved, this function
-        takes the thread from a list. Raises ApiError."""
+        """Return the function that sends the reads of the check. It may take threads from a list. Raises ApiError."""
         if not _is_unsent_resolve(entry):
             return self._send
         now = self._entries.now()
@@ -322,8 +315,8 @@ def _is_unsent_resolve(entry: OutboxEntry) -> bool:
 
 
 class ConnectionState:
-    """The pause of the outbox after failed requests: its reason and its end. The pause grows with each failure, and
-    ends when the server responds, except during a rate limit."""
+    """The pause of the outbox after failed requests. It grows with each failure. A response ends it, except during a
+    rate limit."""
 
     def __init__(self, now: Callable[[], datetime], jitter: Callable[[], float]) -> None:
         self.stop_reason = ""
@@ -365,8 +358,7 @@ class ConnectionState:
         return self._paused_at <= self._now() < self.paused_until
 
     def record_failure(self, error: ApiError) -> datetime:
-        """Record a failed request of the outbox, and return when to retry it. If other requests would fail too, all
-        entries pause."""
+        """Record a failed request, and return when to retry. If other requests would fail too, all entries pause."""
         now = self._paused_at = self._now()
         self._failures += 1
         until = now + timedelta(seconds=0.5 + self._jitter() * min(MAX_WAIT_SECONDS, 2.0**self._failures))
@@ -383,8 +375,7 @@ class ConnectionState:
         return until
 
     def record_success(self) -> None:
-        """Record that the server responded to a request of the outbox. This ends the pause, but not a rate limit and
-        not a stop."""
+        """Record that the server responded. This ends the pause, but not a rate limit or a stop."""
         if not self.stop_reason and self.rate_limited_until is None:
             self._failures, self.paused_until, self._is_rate_limited = 0, None, False
 

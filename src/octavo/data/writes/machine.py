@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 W = TypeVar("W", bound=Operation[Any])
 
 MAX_CLOCK_DIFFERENCE = timedelta(minutes=2)
-"""Maximum difference between the clocks of the computers of a server."""
+"""Assumed maximum difference between the clocks of a server's machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ class WriteFacts:
     thread: str = ""
     """Id of the comment that the write changes or replies to. Empty for other writes."""
     page: str = ""
-    """Id of the page of a new thread. Empty if the thread is on no page, and for other writes."""
+    """Id of the page of a new thread. Empty for other threads and writes."""
     node: str = ""
-    """Key of the block of a new thread. Empty if the thread is on no block, and for other writes."""
+    """Key of the block of a new thread. Empty for other threads and writes."""
     text: str = ""
     creates: bool = False
     """True if the write creates an item, which would exist twice if the write were sent twice."""
@@ -94,8 +94,7 @@ class WriteFacts:
 
 @dataclass(frozen=True)
 class Basis:
-    """State of the target as the user saw it. An attribute is None if unknown. A write is sent only if the target still
-    has this state."""
+    """State of the target as the user saw it. A write requires this state. Unknown attributes are None."""
 
     text: str | None = None
     """Markdown of the comment."""
@@ -120,8 +119,8 @@ class Attempt(Generic[W]):
     op: W
     basis: Basis = Basis()
     baseline: tuple[str, ...] | None = None
-    """What the check found before the first request: the ids of all items if the write creates an item, or
-    `_signs_of_change` (comment_kinds.py) for an edit. Empty for other writes. None if there was no check before."""
+    """What the check found before the first request: existing ids or `_signs_of_change` (comment_kinds.py). Empty for
+    other writes. None without a check."""
     newest_at: datetime | None = None
     """Time of the newest item in the baseline, by the clock of the server. None if unknown."""
     me: str | None = None
@@ -130,9 +129,8 @@ class Attempt(Generic[W]):
     """Ids of the items that other writes of this profile created. This write has not created them."""
 
     def may_have_created(self, item_id: str, author_id: str, created_at: datetime | None) -> bool:
-        """Return whether this write may have created an item on the server. The item must have the same author, and
-        must not be in the baseline or in `other_created_ids`. The item may be older than `newest_at`, but by at most
-        `MAX_CLOCK_DIFFERENCE`."""
+        """Return whether this write may have created an item. The author must be the same, and the item must be new
+        since the check."""
         return (
             item_id not in (self.baseline or ())
             and item_id not in self.other_created_ids
@@ -161,7 +159,7 @@ class AlreadyDone:
 
 
 class Changed(NamedTuple):
-    """Result of a check: the target has changed since the user saw it, so the write is not sent."""
+    """Result of a check: the target has changed, so the write is not sent."""
 
     reason: str
     """Reason without full stop, to follow “Could not …: ” in a message."""
@@ -195,30 +193,25 @@ class WriteKind(Generic[W]):
     """Functions for a kind of write: its check, its search and its undo."""
 
     search: Callable[[Send, Attempt[W]], Awaitable[AlreadyDone | None]]
-    """Searches the server for the result of the write after its response was lost. Returns None if there is no result.
-    Raises ApiError."""
+    """Searches for the result after a lost response. Returns None if there is none. Raises ApiError."""
     check: Callable[[Send, Attempt[W]], Awaitable[Check]] = _no_check
     """Compares the target with the basis of the write. Called before the write is sent. Raises ApiError."""
     facts: Callable[[W], WriteFacts] = lambda op: WriteFacts()
     """Returns the properties of the write. Not called for direct writes."""
     undo: Callable[[W, Basis], Operation[Any] | str] = lambda op, basis: ""
-    """Returns the operation that undoes the write, or a sentence that says why it cannot be undone. Not called for
-    direct writes."""
+    """Returns the opposite operation, or a sentence that says why there is none. Not for direct writes."""
     is_durable: bool = False
     """True if the write can wait in the outbox."""
     lock_name: Callable[[W, Basis], str] = _default_lock_name
-    """Returns the name of the lock of a direct write. Writes with the same name are not sent at the same time."""
+    """Returns the name of the lock of a direct write. Writes with the same name wait for each other."""
 
 
 Failure: TypeAlias = Literal["refused", "waiting", "unknown"]
 
 
 def classify_failure(error: ApiError, *, was_sent: bool) -> Failure:
-    """Return what an error means for a write.
-
-    `refused`: the server will not make the change. `waiting`: the write was not sent, and can be sent later. `unknown`:
-    the server may have made the change. `was_sent` is False if the error comes from a read before the write.
-    """
+    """Return what an error means for a write. `refused`: it failed. `waiting`: it can be sent later. `unknown`: it may
+    be done. `was_sent` is False for an error of an earlier read."""
     if isinstance(error, (Unauthorized, RateLimited, NotSent)) or error.outcome is Outcome.NOT_SENT:
         return "waiting"
     if error.outcome is Outcome.REFUSED:
@@ -240,11 +233,9 @@ EntryState = Literal["pending", "held", "queued", "sending", "unknown", "failed"
 MAX_PAUSE = timedelta(minutes=5)
 """Maximum time between a search that found nothing and the next search or attempt."""
 MAX_OWN_FAILURES = 5
-"""Number of failures after which a write no longer delays later writes. A failure counts only if the server responds to
-other requests."""
+"""Number of own failures after which a write no longer delays later writes."""
 MAX_BLOCKING_SEARCHES = 5
-"""Number of searches that found nothing after which a write no longer delays later writes. This number of searches
-takes about 15 seconds."""
+"""Number of failed searches, in about 15 seconds, after which a write no longer delays later writes."""
 MAX_WRITE_AGE = timedelta(hours=24)
 """An older write is sent only if the user retries it."""
 _MAX_UNDO = timedelta(seconds=MAX_UNDO_SECONDS)
@@ -261,7 +252,7 @@ class NewWrite:
     action: str
     """What the write does, to follow “Could not”, such as `resolve the thread`."""
     draft_key: str = ""
-    """Key of the draft of the text. If the write is canceled or refused, its text becomes this draft again."""
+    """Key of the draft of the text. After a cancel or refusal, the text becomes this draft again."""
     basis: Basis | None = None
     """State of the target as the user saw it. None for the state on screen."""
     context: str = ""
@@ -269,11 +260,9 @@ class NewWrite:
     used_draft_keys: tuple[str, ...] | None = None
     """Keys of the drafts that are deleted. None for only `draft_key`."""
     block_text: str = ""
-    """For a new comment on a block: the beginning of the block's text. Empty if the text is unknown, or if only the old
-    side of a diff has the block."""
+    """Beginning of the block's text, for a new comment. Empty if unknown, or for a block of the old side."""
     condition: Transaction[bool] | None = None
-    """Function that is called in the transaction that adds the write. The write is added if the function returns True.
-    None to always add the write."""
+    """Called in the transaction that adds the write. False skips the write. None adds it always."""
 
 
 @dataclass(frozen=True)
@@ -299,17 +288,15 @@ class OutboxEntry:
     reason: str = ""
     """Sentence that says why the write is not done. Empty if there is no problem."""
     held_until: datetime | None = None
-    """End of the undo delay. In the state `held`, None means that the write waits for a retry by the user."""
+    """End of the undo delay. In the state `held`, None means that the user must retry."""
     due_at: datetime | None = None
-    """When a queued write may be sent, or an unknown write may be searched. None if no step is planned."""
+    """When a queued write may be sent, or an unknown write searched. None without a planned step."""
     started_at: datetime | None = None
     may_arrive_until: datetime | None = None
-    """Time up to which the server may still act on a request whose response was lost. None if there is no such request,
-    and after `mark_not_found`."""
+    """Time until which the server may act on a request without response. None if there is none."""
     tries: int = 0
     failed_searches: int = 0
-    """Number of searches after `may_arrive_until` that did not find the write. After a retry, 1 if `was_not_found`,
-    otherwise 0."""
+    """Number of searches after `may_arrive_until` that did not find the write."""
     own_failures: int = 0
     """Number of failed requests for this write while the server responded to other requests."""
     baseline: tuple[str, ...] = ()
@@ -318,7 +305,7 @@ class OutboxEntry:
     remote_id: str = ""
     """The server's id of the created item. Empty if the write is not done or creates no item."""
     review: str = ""
-    """Id of the submitted review that the write belongs to, as the review or a comment. Empty for other writes."""
+    """Id of a submitted review, for its entry and those of its comments. Empty for other writes."""
     changed_by_others: bool = False
     """True if the write was not sent because another user had changed the target."""
     already_done: bool = False
@@ -338,8 +325,8 @@ class OutboxEntry:
 
     @property
     def needs_user(self) -> bool:
-        """True if the user must decide about the write. A failed write needs the user only if it has text or creates an
-        item, or if other users have changed its target."""
+        """True if the user must decide about the write. A failed write counts if it has text or creates an item, or if
+        others have changed its target."""
         facts = self.facts
         return (
             (self.state == "failed" and (facts.text != "" or facts.creates or self.changed_by_others))
@@ -359,13 +346,13 @@ class OutboxEntry:
 
     @property
     def was_not_found(self) -> bool:
-        """True if the write creates an item that a search after `may_arrive_until` did not find. The item may still
-        arrive, so there is another search before the write is sent again."""
+        """True if the write creates an item that a search did not find. It is searched again before it is sent
+        again."""
         return self.facts.creates and self.failed_searches > 0
 
     @cached_property
     def ordering_key(self) -> str:
-        """Key of a space or change request. Writes with the same key are sent in the order in which they were made."""
+        """Key of a space or change request. Writes with the same key are sent in order."""
         return self.at.model_dump_json()
 
     @property
@@ -379,7 +366,7 @@ class OutboxEntry:
 
     @cached_property
     def target(self) -> tuple[str, str]:
-        """Key of the changed item. Writes to the same item are sent in the order in which they were made."""
+        """Key of the changed item. Writes to the same item are sent in order."""
         return self.ordering_key, self.facts.thread or f"page {self.facts.page}"
 
 
@@ -421,8 +408,7 @@ def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 
 
 def move_to_past(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return an entry with earlier times, because the clock was set back. Otherwise, the entry would wait until the
-    clock reaches the old times."""
+    """Return an entry with earlier times, because the clock was set back."""
     entry = _require_state(entry, "queued", "unknown")
     moved = entry.requested_at - now
     names = ("due_at", "started_at", "may_arrive_until")
@@ -474,10 +460,7 @@ def confirm(entry: OutboxEntry, remote_id: str = "", *, already_done: bool = Fal
 
 
 def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
-    """Return the entry as queued until `due_at`, because it did not reach the server or the server is busy.
-
-    `own_failure` means that the server responds to other requests.
-    """
+    """Return the entry as queued until `due_at`. `own_failure` means that the server responds to other requests."""
     entry = _require_state(entry, "queued", "sending")
     own_failures = entry.own_failures + own_failure
     return replace(entry, state="queued", due_at=due_at, reason=reason, own_failures=own_failures)
@@ -486,7 +469,7 @@ def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: 
 def refuse(
     entry: OutboxEntry, reason: str, *, changed_by_others: bool = False, status: int | None = None
 ) -> OutboxEntry:
-    """Return the entry as failed: the server refused it with the HTTP `status`, or others had changed its target."""
+    """Return the entry as failed: the server refused it with `status`, or others changed its target."""
     entry = _require_state(entry, "queued", "sending", "unknown")
     return replace(
         entry,
@@ -505,21 +488,16 @@ def lose_response(entry: OutboxEntry, due_at: datetime, may_arrive_until: dateti
 
 
 def schedule_search(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
-    """Return an unknown entry with its next search at `due_at`.
-
-    `own_failure` means that the last search failed although the server responds to other requests.
-    """
+    """Return an unknown entry with its next search at `due_at`. `own_failure` means that the server responds to other
+    requests."""
     entry = _require_state(entry, "unknown")
     reason = entry.reason if entry.needs_user else reason
     return replace(entry, due_at=due_at, reason=reason, own_failures=entry.own_failures + own_failure)
 
 
 def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) -> OutboxEntry:
-    """Return an unknown entry that a search did not find. `cause` is the part of a sentence that says why.
-
-    If the write creates an item, the entry stays unknown: the user decides, and Octavo searches until the write is
-    older than `MAX_WRITE_AGE`. Otherwise, the entry becomes queued.
-    """
+    """Return an unknown entry after a search without result. An entry that creates an item waits for the user, other
+    entries are queued. `cause` is a phrase."""
     entry = _require_state(entry, "unknown")
     pause = min(timedelta(seconds=2.0 ** min(entry.failed_searches, 20)), MAX_PAUSE)
     entry = replace(entry, failed_searches=entry.failed_searches + 1, may_arrive_until=None)
@@ -531,17 +509,16 @@ def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) ->
 
 
 def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return the entry as queued, because the user retries it. If the server may still act on an unknown entry, it
-    stays unknown, and a search comes first."""
+    """Return the entry as queued for a retry. While the server may still act on an unknown entry, a search comes
+    first."""
     entry = _require_state(entry, "held", "queued", "unknown", "failed")
     if entry.changed_by_others and not entry.facts.creates:
         entry = replace(entry, basis=Basis(), baseline=(), changed_by_others=False)
-    # A lost write that creates an item keeps one failed search, so that `was_not_found` stays True.
+    # For a write that creates an item, keep a count of 1, so that `was_not_found` stays True.
     searches = min(entry.failed_searches, 1 if entry.facts.creates else 0)
     entry = replace(entry, requested_at=now, failed_searches=searches, own_failures=0)
     if entry.state == "unknown" and not entry.needs_user:
-        # While the server may still act on the request, a search that finds nothing proves nothing. So the search is
-        # not earlier.
+        # While the server may still act on the request, a search proves nothing.
         return replace(entry, due_at=max(now, entry.due_at or now))
     return replace(entry, state="queued", held_until=None, due_at=now, reason="")
 
@@ -549,11 +526,9 @@ def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 def next_due(
     entries: tuple[OutboxEntry, ...], now: datetime, *, is_paused: bool = False, busy_places: Collection[str] = ()
 ) -> OutboxEntry | None:
-    """Return the entry whose next step is due. None if no step is due.
-
-    If `is_paused`, only the end of an undo delay is due. `busy_places` are the ordering keys of running steps.
-    """
-    # Undo delays end before other steps, so that the entries of a group change on screen at the same time.
+    """Return the entry whose next step is due, or None. During a pause, only undo delays end. `busy_places` are the
+    ordering keys of running steps."""
+    # Undo delays end first, so that a group changes on screen at once.
     for entry in entries:
         if entry.state == "held" and entry.held_until and not timedelta() < entry.held_until - now <= _MAX_UNDO:
             return entry  # An end that is too late is due: the clock was set back.
@@ -571,11 +546,8 @@ def next_wake(entries: tuple[OutboxEntry, ...], now: datetime) -> datetime | Non
 
 
 def supersedes(later: OutboxEntry, earlier: OutboxEntry) -> bool:
-    """Return whether `later` makes `earlier` unnecessary, because both only resolve or reopen the same thread.
-
-    `earlier` is kept until `later` is done, and is sent if `later` is undone. An entry in its undo delay supersedes
-    nothing.
-    """
+    """Return whether `later` makes `earlier` unnecessary: both only resolve or reopen the same thread. `earlier` stays
+    until `later` is done."""
     return (
         earlier.state == "queued"
         and later.state in ("queued", "sending", "unknown")
@@ -592,7 +564,7 @@ def blocked_by(entry: OutboxEntry, entries: tuple[OutboxEntry, ...]) -> OutboxEn
 
 
 def has_review_in_flight(entries: Iterable[OutboxEntry], at: Discussion) -> bool:
-    """Return whether a review of `at` may have been sent, or will be sent without an action of the user."""
+    """Return whether a review of `at` may have been sent, or will be sent."""
     return any(entry.at == at and entry.facts.is_review and entry.is_in_flight for entry in entries)
 
 
@@ -605,8 +577,7 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
     by_target: dict[tuple[str, str], OutboxEntry] = {}
     by_place: dict[str, OutboxEntry] = {}
     stuck: set[str] = set()
-    """Ids of the entries that wait for the user, and of the entries that depend on them. Other entries do not wait for
-    these entries."""
+    """Ids of entries that wait for the user, and of their dependents. Other entries do not wait for them."""
     for entry in entries:
         needed = by_thread.get(entry.facts.thread) or by_review.get(entry.review)
         later = last_resolve.get(entry.target)
