@@ -195,7 +195,7 @@ async def test_refused_check_is_the_error_of_the_decision(
 ) -> None:
     gate.errors.extend(error("Ask an admin.", Trace(status=403)) for _ in range(2 if kind == "review" else 1))
     outcome = await decide()
-    assert (outcome.kind, type(outcome.error), outcome.refusal) == ("refused", error, None)
+    assert (outcome.kind, type(outcome.error), outcome.write_error) == ("refused", error, None)
     assert outcome.message.endswith(": Ask an admin.")
     assert live.has_draft_status, "the status was not sent"
     assert count_requests(gate, kind) == 0

@@ -42,7 +42,7 @@ _SETTINGS = frozenset(("description", "emoji", "icon", "hidden", "no_index", "no
 
 @dataclass(frozen=True)
 class MergeBasis:
-    """State of a change request and of main. A merge or update is sent only if both still have this state."""
+    """State of a change request and of main. A merge or update requires the same state."""
 
     change_request: ChangeRequest
     main: str | None
@@ -111,8 +111,7 @@ async def _check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> C
 
 
 async def _search_for_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> AlreadyDone | None:
-    """Return AlreadyDone if the change request is merged. The lost response said whether there were conflicts, so
-    `MergeResult.result` is empty."""
+    """Return AlreadyDone if the change request is merged. Conflicts are unknown then."""
     current = await send(change_requests.Get(at=attempt.op.at))
     if current.status != "merged":
         return None
@@ -131,8 +130,7 @@ async def _check_update(send: Send, attempt: Attempt[change_requests.UpdateFromM
 
 
 async def _search_for_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
-    """Return AlreadyDone if the change request has a new base and a new revision. The lost response said whether there
-    were conflicts, so `MergeResult.result` is empty."""
+    """Return AlreadyDone if base and revision are new. Conflicts are unknown then."""
     current = await send(change_requests.Get(at=attempt.op.at))
     if current.base == attempt.basis.base or current.revision == attempt.basis.revision:
         return None
@@ -140,8 +138,7 @@ async def _search_for_update(send: Send, attempt: Attempt[change_requests.Update
 
 
 def review_target_changed(current: ChangeRequest, basis: Basis) -> Changed | None:
-    """Return why a review must not be sent: the change request is decided or was edited. None if the review may be
-    sent."""
+    """Return why a review must not be sent: the change request is decided or edited. None if it may be sent."""
     if current.status not in UNDECIDED:
         return Changed(f"the change request is {current.status} now")
     if basis.revision is not None and current.revision != basis.revision:
@@ -204,8 +201,7 @@ def status_name(status: str) -> str:
 
 
 async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check:
-    """Return AlreadyDone if all reviews are requested, and Changed if some are. Requesting a review again would make an
-    existing review outdated. For a withdrawal, return AlreadyDone if the review is already outdated."""
+    """Return AlreadyDone if all reviews are requested. A repeated request would outdate reviews."""
     if attempt.basis.review is not None:
         found = await _search_for_request(send, attempt)
         return replace(found, remark="Your review is already withdrawn.") if found is not None else Ready()
@@ -319,8 +315,7 @@ async def _contains_update(send: Send, op: content.Edit, change: UpdatePage, pag
 
 
 def _canonical(value: str | bool | None) -> str:
-    """Return a page setting in a form that can be compared. Emoji become code points such as `1f600`, white space
-    becomes single spaces, and None and False become empty."""
+    """Return a page setting in a comparable form. Emoji become code points."""
     if not isinstance(value, str):
         return str(value or "")
     code = "-".join(f"{ord(char):x}" for char in value) if value and ord(value[0]) > 0x2000 else value
@@ -346,8 +341,7 @@ def _lock_name_of_request(op: reviews.Request, basis: Basis) -> str:
 
 
 def _lock_name_of_edit(op: content.Edit, basis: Basis) -> str:
-    # The hash makes the name different for another edit of the same revision, so that both can be sent at the same
-    # time.
+    # The hash distinguishes edits of the same revision, so that both can be sent.
     identity = f"{basis.revision} {op.model_dump_json()}".encode(errors="surrogatepass")
     return f"edit {_name(op.at)} {sha256(identity).hexdigest()[:16]}"
 

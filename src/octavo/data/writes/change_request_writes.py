@@ -30,11 +30,8 @@ _ALREADY_SENDING = "Your review is already being sent: its comments first, then 
 async def merge(
     live: Live, at: ChangeRequestRef, checked: MergeBasis, on_search: Callable[[], object] = lambda: None
 ) -> SendResult[MergeResult]:
-    """Merge a change request. Send nothing if the change request or main has changed since `checked`.
-
-    If the response is lost, `on_search` is called, and the result is searched on the server. `MergeResult.result` is
-    then empty, because only the response says whether there were conflicts.
-    """
+    """Merge a change request, if it and main are as in `checked`. A lost response is searched after `on_search` is
+    called. `MergeResult.result` is then empty."""
     return await _send_checked(live, change_requests.Merge(at=at), checked, "merge", on_search)
 
 
@@ -68,12 +65,9 @@ async def review(
     *,
     action: str,
 ) -> SendResult[Review]:
-    """Submit a review without pending comments. Send nothing if the head of the change request is not
-    `expected_revision`, or while another review is being sent.
-
-    `action` completes “Could not …”, such as “approve #7”. The request does not name a revision. If the change request
-    is edited just before the review, the message of the result says so.
-    """
+    """Submit a review without pending comments. Send nothing if the head is not `expected_revision`, or while another
+    review is being sent. The request names no revision. The message says if the change request was edited just before.
+    `action` follows “Could not”, as in “approve #7”."""
     if has_review_in_flight(live.outbox.own_entries, at):
         return SendResult("refused", _ALREADY_SENDING)
     body = {"comment": Markdown(markdown=comment)} if comment else {}
@@ -102,12 +96,8 @@ async def submit_review(
     action: str,
     draft_key: str = "",
 ) -> SendResult[tuple[OutboxEntry, ...]]:
-    """Submit the pending comments and then the review. Send nothing if the head of the change request is not
-    `expected_revision`.
-
-    One transaction stores the comments and the review. The review is sent after all comments. Without a connection, the
-    comments stay pending.
-    """
+    """Submit the pending comments and then the review. Send nothing if the head is not `expected_revision`. The review
+    is sent after all comments. Without a connection, the comments stay pending."""
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     basis = Basis(revision=expected_revision)
     new = NewWrite(reviews.Submit(at=at, status=status, **body), action, draft_key, basis)
@@ -123,11 +113,8 @@ async def submit_review(
 
 
 async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, own_review: Review) -> SendResult[Review]:
-    """Withdraw the review `own_review` of the user.
-
-    The API cannot delete a review, but a new request for a review makes the old review outdated. So Octavo requests a
-    review from the user. If the review was not requested before, Octavo then removes the request.
-    """
+    """Withdraw the review `own_review` of the user. The API cannot delete a review. So Octavo requests a new review,
+    which outdates the old one. Then it removes the request, if it was not there before."""
     me = own_review.reviewer.id
     op, basis = reviews.Request(at=at, users=(me,)), Basis(review=own_review.id)
     failure_prefix, missing = "Could not withdraw your review", "the server still shows your review"
@@ -159,8 +146,8 @@ NO_DRAFTS = (
 
 
 async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeRequest) -> SendResult[ChangeRequest]:
-    """Mark a draft as ready for review, or convert an open change request to a draft. Send nothing if the status is not
-    that of `seen_request`."""
+    """Mark a draft as ready for review, or convert an open change request to a draft. Send nothing if `seen_request`
+    has another status."""
     status: Literal["open", "draft"] = "open" if seen_request.status == "draft" else "draft"
     op, unchanged = (
         change_requests.Update(at=at, status=status),
@@ -173,10 +160,9 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeReq
     )
     if sent.kind == "changed":
         live.refresh_affected(op)  # the status on screen is outdated
-    refusal = sent.refusal
-    if isinstance(refusal, NotFound) or (refusal is not None and refusal.status in UNSUPPORTED_STATUSES):
-        # The change request exists, because the check has read it. So 404 means that the server does not have the
-        # operation.
+    write_error = sent.write_error
+    if isinstance(write_error, NotFound) or (write_error is not None and write_error.status in UNSUPPORTED_STATUSES):
+        # The check has read the change request, so 404 means a missing operation.
         live.has_draft_status = False
         return SendResult("refused", NO_DRAFTS)
     if sent.kind == "done" and sent.result is not None and sent.result.status != status:
@@ -187,8 +173,8 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeReq
 
 
 async def request_reviews(live: Live, at: ChangeRequestRef, user_ids: Sequence[str]) -> SendResult[RequestedReviewers]:
-    """Request reviews from the users with the ids `user_ids`. If some reviews are already requested, send nothing and
-    return `changed`: requesting them again would make existing reviews outdated."""
+    """Request reviews from users. If some are requested already, return `changed` and send nothing: a second request
+    would outdate reviews."""
     op = reviews.Request(at=at, users=tuple(user_ids))
     failure_prefix, missing = "Could not request the reviews", "the server does not show the review request"
     return await send_direct(live, op, failure_prefix=failure_prefix, missing=missing)

@@ -34,11 +34,8 @@ REQUIRED_FIELDS = frozenset({"title", "slug", "hidden", "no_index", "no_robots_i
 
 
 async def page_source(live: Live, at: ContentRef, page_id: str) -> Raw | None:
-    """Return the Markdown of a page as the server sends it, to edit it and send it back. Never show this text, because
-    it is not sanitized.
-
-    None if the page does not exist or has no Markdown. Raises ApiError.
-    """
+    """Return the Markdown of a page, to edit it and send it back. Never show this text, because it is not sanitized.
+    None without page or Markdown. Raises ApiError."""
     try:
         # The cached text for this URL is sanitized, so the cache is not used.
         page = await live.send(content.GetRawPage(at=at, page_id=page_id, format="markdown"))
@@ -54,12 +51,8 @@ async def edit(
     changes: Sequence[ContentEdit],
     later_writes: Sequence[NewWrite] = (),
 ) -> SendResult[None]:
-    """Send up to 50 `changes` in one edit. The server makes all changes or none. Send nothing if the head of the change
-    request is not the revision `expected`.
-
-    An error message has only the cause, without “Could not …”. If the edit is done, `later_writes` are added to the
-    outbox.
-    """
+    """Send up to 50 `changes` in one edit. The server makes all or none. Send nothing if the head is not `expected`. An
+    error message has only the cause. After the edit, `later_writes` are added to the outbox."""
     op = content.Edit(at=at, changes=tuple(changes), compat=False)
     missing, basis = "the server does not show the edit", Basis(revision=expected)
     sent: SendResult[Any] = await send_direct(
@@ -74,7 +67,7 @@ async def edit(
         return SendResult("done", message, revision=head, later_ids=sent.later_ids, replaced_revision=replaced)
     if sent.kind == "changed":
         live.refresh_affected(op)  # The revision on screen is outdated.
-    elif isinstance(sent.refusal, NotFound) and await _all_pages_exist(live.send, op):
+    elif isinstance(sent.write_error, NotFound) and await _all_pages_exist(live.send, op):
         live.availability.mark_unavailable(op, NO_CONTENT_EDITS)
         return SendResult("refused", NO_CONTENT_EDITS)
     return sent
@@ -83,8 +76,7 @@ async def edit(
 async def _find_replaced(
     send: Send, at: ChangeRequestRef, expected: str | None, head: str | None, created: Revision | None
 ) -> tuple[str | None, str | None]:
-    """Return the head after an edit, or None if it is unknown. Also return the revision of another user that the edit
-    overwrote, or None. `created` is the revision of the edit, by default the head."""
+    """Return the head after an edit, and the overwritten revision of another user."""
     try:
         head = head or (await send(change_requests.Get(at=at))).revision
         if created is None and head is not None:
@@ -111,16 +103,14 @@ class SavedTexts:
     revision: str | None
     """Head of the change request. None if the server does not send it."""
     texts: Mapping[str, WrittenText] = field(default_factory=dict)
-    """Saved texts by page id. If two texts were merged, `before` is the text of the other user. Pages in `conflicts`
-    are missing."""
+    """Saved texts by page id, without pages in `conflicts`. For merged texts, `before` is the text of the other
+    user."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
     """Text of the other user by page id, for pages whose texts could not be merged."""
     restored: bool = True
-    """True if the pages in `conflicts` have the text of the other user. False if these pages have the text of the
-    edit."""
+    """True if pages in `conflicts` have the text of the other user. False for the text of the edit."""
     warning: str = ""
-    """Sentence that says that the edit may have replaced a text of another user, because that text could not be loaded.
-    Empty if not."""
+    """Sentence that says that the edit may have replaced an unknown text. Empty if not."""
 
 
 async def save_on_newest_head(
@@ -129,13 +119,11 @@ async def save_on_newest_head(
     edited_texts: Callable[[RevisionRef], Awaitable[Mapping[str, WrittenText]]],
     later_writes: Sequence[NewWrite] = (),
 ) -> SendResult[SavedTexts]:
-    """Save the texts that `edited_texts` returns for the head of a change request, by page id.
+    """Save the texts that `edited_texts` returns for the head of a change request, by page id. If the head changes, try
+    again, up to 3 times. If another user saves at the same moment, merge both texts.
 
-    If the head changes before the save, try again with the new head, up to 3 times. If another user saves at the same
-    moment, merge both texts.
-
-    `edited_texts` may raise ApiError. If it returns no texts, nothing is sent, and the result is `done`. If the edit is
-    done, `later_writes` are added to the outbox.
+    Without texts, the result is `done`. After the edit, `later_writes` are added to the outbox. `edited_texts` may
+    raise ApiError.
     """
     for _ in range(_MAX_ATTEMPTS):
         try:
@@ -165,8 +153,7 @@ async def save_on_newest_head(
 async def _merge_overwritten(
     live: Live, at: ChangeRequestRef, sent: SendResult[None], written: Mapping[str, WrittenText]
 ) -> SavedTexts:
-    """Merge the texts of other users that the edit `sent` has overwritten with the `written` texts, and save the merged
-    texts. Raises ApiError."""
+    """Merge texts that an edit has overwritten, and save the result. Raises ApiError."""
     if sent.replaced_revision is None or sent.revision is None:
         return SavedTexts(sent.revision, written)
     texts, conflicts, repairs = dict(written), dict[str, Raw](), dict[str, WrittenText]()
@@ -191,8 +178,7 @@ async def _merge_overwritten(
         saved_texts = {page: text for page, text in texts.items() if page not in repairs}
         others = {page: conflicts[page] if page in conflicts else texts[page].before for page in repairs}
         return SavedTexts(sent.revision, saved_texts, others, restored=False)
-    # Another user may have saved between `sent` and the repair, and the repair has overwritten that text. So that text
-    # is merged too. It contains the text of `sent`.
+    # The repair may have overwritten another text, which contains the text of `sent`.
     second_repair = await _merge_overwritten(live, at, repaired, repairs)
     for page, text in second_repair.texts.items():
         if page in conflicts:
@@ -210,8 +196,7 @@ def _text_update(page: str, text: Raw) -> ContentEdit:
 
 
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
-    """Return whether all pages that an edit names exist. If so, status 404 for the edit means that the server does not
-    have the operation."""
+    """Return whether all pages exist. Then 404 means that the operation is missing."""
     named_ids: set[str] = set()
     for change in op.changes:
         named_ids |= {getattr(change, "page", None) or "", getattr(change, "into", None) or ""} - {""}
@@ -229,8 +214,7 @@ async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
 
 
 def _head_in(response: Any) -> str | None:
-    """Return the head revision in the response to an edit. The response is the change request, or has it in a field.
-    None if there is no head revision."""
+    """Return the head revision in the response to an edit."""
     if not isinstance(response, dict):
         return None
     nested = response.get("changeRequest")
@@ -245,13 +229,9 @@ class _CannotRestore(Exception):
 async def restore_pages(
     live: Live, at: ChangeRequestRef, expected: str | None, changes: Sequence[ContentEdit]
 ) -> SendResult[None]:
-    """Send `changes` that restore pages from earlier revisions.
-
-    If the server cannot revert pages, it refuses the changes, and Octavo sends edits instead. For a document, the edits
-    restore the text, the `EDITABLE_FIELDS` and the parent, but not the position among pages with the same parent. For a
-    group or link, they restore the `EDITABLE_FIELDS`. They insert deleted documents, and delete pages that the earlier
-    revision does not contain.
-    """
+    """Send `changes` that restore pages from earlier revisions. If the server cannot revert pages, Octavo sends edits
+    instead. Edits do not restore the position among pages with the same parent. For groups and links, they restore only
+    the `EDITABLE_FIELDS`."""
     can_use_edits = expected is not None and any(isinstance(change, RevertPage) for change in changes)
     if live.can_revert_pages or not can_use_edits:
         outcome = await edit(live, at, expected, changes)
@@ -271,8 +251,7 @@ async def restore_pages(
 
 
 async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, change: ContentEdit) -> ContentEdit:
-    """Return the edit that replaces `change` on a server that cannot revert pages. Changes other than RevertPage are
-    returned as they are. Raises ApiError and _CannotRestore."""
+    """Return the edit that replaces a RevertPage. Raises ApiError and _CannotRestore."""
     if not isinstance(change, RevertPage) or change.revision is None:
         return change
     earlier_revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(change.revision)))
@@ -328,20 +307,17 @@ class PageOutcome:
     """Result of saving a page."""
 
     kind: Literal["sent", "merged", "same", "conflict", "gone", "refused", "unknown"]
-    """`sent`: saved as written. `merged`: saved together with edits of other users. `same`: the page already had this
-    text. `conflict`: other users edited the same text. `gone`: the page was deleted. `refused`: not saved. `unknown`:
-    the response was lost, so the text may be saved."""
+    """`sent`: saved. `merged`: saved together with edits of others. `same`: nothing to save. `conflict`: others edited
+    the same text. `gone`: the page was deleted. `refused`: not saved. `unknown`: perhaps saved."""
     message: str = ""
     revision: str = ""
     """Head revision of the change request. Empty if the save failed, or if the revision is unknown."""
     text: Raw | None = None
-    """Text of the page. For a conflict, the text with conflict markers, based on `revision`. None if the page was
-    deleted, or if the save failed."""
+    """Text of the page, with conflict markers for a conflict. None for a deleted page or a failed save."""
 
 
 async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: RevisionRef, own_text: Raw) -> PageOutcome:
-    """Save `own_text` as the text of a page. The page was loaded from the revision `base`. Edits by other users since
-    then are kept."""
+    """Save `own_text` as the text of a page from the revision `base`. Edits by other users since then are kept."""
     outcome, written = PageOutcome("refused"), WrittenText(own_text, own_text)
 
     async def merged_text(head: RevisionRef) -> Mapping[str, WrittenText]:

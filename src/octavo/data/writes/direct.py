@@ -39,7 +39,7 @@ SEARCH_INTERVAL = 2.0
 SEARCH_SECONDS = 60.0
 """Seconds after the request during which Octavo searches for a lost write."""
 MAX_LOCK_AGE_SECONDS = 180.0
-"""Age in seconds after which a lock is ignored. The process that stored it must have ended by then."""
+"""Age in seconds of a lock whose process must have ended. Older locks are ignored."""
 _SENDING_LOCK = "direct"
 """Name of the lock file that a process shares with others while it sends a direct write."""
 _POLL_SECONDS = 0.1
@@ -61,12 +61,8 @@ class UnfinishedWrite(NamedTuple):
 async def lock_write(
     state: StateDb, lock_name: str, attempt: Attempt[Any], later_writes: Sequence[NewWrite] = ()
 ) -> AsyncIterator[bool]:
-    """Lock the name `lock_name` for all processes of this profile. The value of the `with` block is False if another
-    write has locked the name. Raises NotSaved.
-
-    The lock stays if the task is canceled or Octavo is killed. `unfinished_writes` then returns the write and its
-    `later_writes`.
-    """
+    """Lock `lock_name` for all processes of this profile. The value of the `with` block is False if it is already
+    locked. Raises NotSaved. After a cancel or a crash, the lock stays for `unfinished_writes`."""
     record = _encode(attempt, later_writes)
     stop_sending = state.try_lock(_SENDING_LOCK, shared=True)
     assert stop_sending is not None, "a shared lock is always available"
@@ -105,11 +101,7 @@ async def delete_lock(state: StateDb, lock_name: str) -> None:
 
 
 async def _add_once(live: Live, lock_name: str, later_writes: Sequence[NewWrite]) -> tuple[str, ...]:
-    """Add `later_writes` to the outbox and delete the lock, in one transaction. Return the ids of the new entries.
-    Raises NotSaved.
-
-    Nothing is added if there is no lock, because another process has then added these writes.
-    """
+    """Add `later_writes`, and delete the lock. Adds nothing without a lock. Raises NotSaved."""
     state, deleted = live.outbox.state, list[bool]()
 
     def is_first(db: sqlite3.Connection) -> bool:
@@ -126,27 +118,23 @@ class SendResult(Generic[T]):
     """Result of a direct write."""
 
     kind: Literal["done", "changed", "refused", "unknown"]
-    """`changed`: nothing was sent, because the target has changed. `refused`: the write failed. `unknown`: the write
-    may be done."""
+    """`changed`: not sent, because the target has changed. `refused`: failed. `unknown`: perhaps done."""
     message: str = ""
-    """Sentence for the user. If the write is not done, it says what failed and why. If the write is done, it may be
-    empty."""
+    """Sentence for the user: what failed and why. May be empty for a write that is done."""
     result: T | None = None
     """Response of the server, or the result that a search found. None if the write is not done."""
     error: ApiError | None = None
-    """Error of the request for the write, or of a request of its check. None if no request failed."""
+    """Error of the write or of its check. None if no request failed."""
     revision: str | None = None
-    """Head revision of the change request, after an edit of pages and for the kind `changed`. None for other writes,
-    and if it is unknown."""
+    """Head revision after an edit of pages, or for the kind `changed`. None if it is unknown."""
     later_ids: tuple[str, ...] = ()
     """Ids of the later writes that were added to the outbox."""
     replaced_revision: str | None = None
-    """Revision of another user that an edit of pages overwrote, because both users saved at the same moment. None if
-    there is none."""
+    """Revision of another user that an edit of pages overwrote. None if there is none."""
 
     @property
-    def refusal(self) -> ApiError | None:
-        """Error of the request for the write itself. None if this request did not fail or was not sent."""
+    def write_error(self) -> ApiError | None:
+        """Error of the request for the write itself. None if it did not fail."""
         return self.error if self.error is not None and not self.error.trace.is_read else None
 
 
@@ -161,14 +149,13 @@ async def send_direct(
     later_writes: Sequence[NewWrite] = (),
     on_search: Callable[[], object] = lambda: None,
 ) -> SendResult[T]:
-    """Send a write once, if its target still equals `basis`. Without a connection, the result is `refused`.
+    """Send a write once, if its target still equals `basis`. Without a connection, the result is `refused`. If another
+    process is sending the same write, only search for its result. `later_writes` follow a write that is done, even
+    after a crash (`finish_unfinished`).
 
-    If a process is already sending the same write, send nothing and search for its result. When the write is done,
-    `later_writes` are added to the outbox. If Octavo is killed before that, `finish_unfinished` adds them.
-
-    `failure_prefix` is the beginning of an error message, such as “Could not merge #7”. `missing` describes the state
-    without the write, such as “the server has not merged #7”. `kind` is by default the row of `op` in store.py.
-    `on_search` is called before a search, which may take a minute.
+    `failure_prefix` begins error messages, such as “Could not merge #7”. `missing` describes the state without the
+    write, such as “the server has not merged #7”. `kind` is by default the row of `op` in store.py. `on_search` is
+    called before a search, which may take a minute.
     """
     row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
     attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, other_created_ids=created_ids(state))
@@ -249,8 +236,7 @@ class _DirectWrite(NamedTuple):
         return await self._search_result(attempt, "This change is already being sent.", began_at)
 
     async def _search_result(self, attempt: Attempt[Any], cause: str, sent_at: datetime) -> SendResult[Any]:
-        """Search for the result of the write until one minute after `sent_at`. `cause` is a sentence that says why the
-        result is unknown."""
+        """Search for the result until one minute after `sent_at`. `cause` is a sentence."""
         found = await _search_for_result(self.live, self.kind, attempt, sent_at)
         if found.kind == "done":
             return found
@@ -269,12 +255,8 @@ class _DirectWrite(NamedTuple):
 async def send_unchecked(
     live: Live, op: Operation[Any], failure_prefix: str, *edits: tuple[Operation[Any], Callable[[Any], Any]]
 ) -> SendResult[Any]:
-    """Send a write that has no row in the table of store.py. The target is not checked. If the response is lost, there
-    is no search.
-
-    `failure_prefix` is the beginning of an error message. `edits` are shown before the response, as in `Live.write`.
-    The `result` is True if the response is empty.
-    """
+    """Send a write without check and search. `failure_prefix` begins error messages. `edits` are shown before the
+    response, as in `Live.write`. The `result` is True if the response is empty."""
     try:
         response = await live.write(op, *edits)
     except ApiError as error:
@@ -291,9 +273,7 @@ async def _search_for_result(
     sent_at: datetime,
     may_continue: Callable[[], bool] = lambda: True,
 ) -> SendResult[Any]:
-    """Search for the result of a write until one minute after `sent_at`, or until `may_continue` returns False. The
-    kind of the result is `done` or `unknown`. For `unknown`, the message is the error of the last search, or empty if
-    that search did not fail."""
+    """Search until one minute after `sent_at`. The result is `done` or `unknown`."""
     state, error = live.outbox.state, ""
     for _ in range(int(SEARCH_SECONDS / SEARCH_INTERVAL) + 1):
         try:
@@ -310,11 +290,11 @@ async def _search_for_result(
 
 
 async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[Any] | None:
-    """Search for the result of a write whose end is not stored, because Octavo was closed. Nothing is sent. If the
-    write is done, its later writes are added to the outbox.
+    """Search for the result of a write that Octavo did not finish. Nothing is sent. If the write is done, its later
+    writes are added to the outbox.
 
-    The kind of the result is `done` or `unknown`. If the search failed, the message is the error, and the next start
-    searches again. None if another process has finished the write. Raises NotSaved.
+    For `unknown`, the message is the error of the search, which the next start repeats. None if another process has
+    finished the write. Raises NotSaved.
     """
     assert write.attempt is not None, "the write must have an attempt"
     kind, state = kind_of(write.attempt.op), live.outbox.state
@@ -372,8 +352,7 @@ def _encode(attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> str:
 
 
 def _read_record(record: str | None) -> tuple[Attempt[Any] | None, tuple[NewWrite, ...]]:
-    """Return the attempt and the later writes in a stored record. The attempt is None if this version of Octavo cannot
-    read the record."""
+    """Return the attempt, or None for an unreadable one, and the later writes."""
     try:
         fields = parse_json(record or "")
         baseline = fields["baseline"]

@@ -300,7 +300,7 @@ class WriteQueue:
 
     async def _send_undo(self, undo: DirectUndo) -> None:
         outcome = await self._send_with_progress(undo.action, undo.send())
-        error, was_sent = outcome.error, outcome.refusal is not None
+        error, was_sent = outcome.error, outcome.write_error is not None
         if error is not None and classify_failure(error, was_sent=was_sent) == "waiting":
             self._add_step(undo)  # The undo was not sent, so the next press of `u` tries the undo again.
         is_done = outcome.kind == "done" and not outcome.message
