@@ -27,7 +27,7 @@ _NUMBER_SUFFIX = re.compile(r"-\d+\Z")
 _HTML_ID = re.compile(r"""<[a-zA-Z][^<>]{0,1000}?\s(?:id|name)=["']([^"'<>\n]{1,300})["']""")
 _TITLED_KINDS = kinds_with("titled")
 _SPECIFIED_KINDS = frozenset({"openapi", "api-method"})
-"""Kinds of blocks whose headings come from an API specification, which is not read here."""
+"""Kinds of blocks with headings from an API specification."""
 _OTHER_FRAGMENTS = (":~:", "user-content-fn")
 """Starts of fragments that name no heading: text fragments (`#:~:text=`) and footnotes."""
 
@@ -134,7 +134,7 @@ def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
             yield match[1], here or by_line[lines[min(bisect_left(lines, line), len(lines) - 1)]]
 
 
-@lru_cache(10_000)  # Cached, because each link to a missing heading is compared with all headings of a page.
+@lru_cache(10_000)  # Cached: each link to a missing heading is compared with all headings.
 def _comparison_key(anchor: str, strictness: Literal[0, 1, 2]) -> str:
     plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-"))).translate(_LETTERS)
     words = _WORDS.findall(plain if strictness == 2 else _COMPARISON_SIGNS.sub("", plain))

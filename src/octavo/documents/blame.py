@@ -20,7 +20,7 @@ _MIN_MOVED_LENGTH = 25
 _MIN_PART_LENGTH = 12
 """Minimum number of characters of a part of a split block."""
 _MIN_SPLIT_SHARE = 0.9
-"""A block was split, and not shortened, if its parts have at least this share of its characters."""
+"""A split block keeps at least this share of its characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class _TwoVersions:
 
     @cached_property
     def _sources_of_parts(self) -> dict[str, str]:
-        """The key of the older block that was split, by the text of each of its parts."""
+        """Keys of split older blocks, by the text of a part."""
         edited = [_text(block) for key, block in self._newer.items() if not self._is_unchanged(key)]
         kept = {self._old_keys[key] for key in self._newer if self._is_unchanged(key)}
         texts = [text for text in edited if len(text) >= _MIN_PART_LENGTH]
@@ -181,7 +181,7 @@ def _with_words(blocks: Sequence[Block]) -> Iterator[Block]:
 
 
 def _text(block: Block) -> str:
-    """Return the text of a block and of its attributes, such as URLs of images."""
+    """Return the text of a block, including URLs of images."""
     return NodeFactory().node(block).text
 
 

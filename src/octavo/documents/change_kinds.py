@@ -54,7 +54,7 @@ _NUMBER_WORDS = word_set(
     " nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion dozen half twice double"
     " triple minimum maximum < > <= >= ≤ ≥ ≠ ± ~ ≈"
 )
-"""Words and signs that count as numbers. “One” is missing, because it is rarely a number."""
+"""Words and signs that count as numbers. “One” rarely is a number."""
 _LIMIT = re.compile(
     rf"\bat (least|most)\b|\bup (to)\s+(?=[$€£¥~]?\d|(?:one|{'|'.join(filter(str.isalpha, sorted(_NUMBER_WORDS)))})\b)"
     r"|\b(less|more|fewer|greater) than\b",
@@ -83,7 +83,7 @@ _CASED_UNITS = word_set(
     " Hz kHz MHz GHz px pt em rem dpi mm cm m km mi ft mg g kg lb oz ml V mV kV mA W kW MW Wh kWh Pa hPa kPa bar psi"
     " C F K dB rpm USD EUR GBP CHF JPY k M"
 )
-"""Symbols that count as units only after a number. Case matters: Mb is not MB."""
+"""Case-sensitive symbols that count as units only after a number."""
 _SIGNS = frozenset("%‰°$€£¥")
 _LONE_UNITS = word_set("ms KB MB GB TB KiB MiB GiB kHz MHz GHz USD EUR Mbps Gbps")
 """Symbols that count as units even without a number, as in “Timeout (ms)”."""
@@ -167,7 +167,7 @@ _PLURALS: Mapping[ChangeKind, str] = {
 NO_KINDS: frozenset[ChangeKind] = frozenset()
 
 _MIN_DELETED_WORDS = 4
-"""Minimum number of adjacent deleted words that count as `deletion`, if no words replaced them."""
+"""Minimum number of adjacent deleted words that count as `deletion`."""
 _SHELLS = word_set("bash sh shell console zsh fish powershell ps1 pwsh cmd bat batch terminal shell-session")
 _PROGRAMS = word_set(
     "apt apt-get aws az brew bun bundle cargo cat cd chmod chown composer conda cp curl deno docker dotnet export gcloud gem"
@@ -178,7 +178,7 @@ _COMMAND = re.compile(
     rf"\s*(?:[$>][ \t]+\S|(?:{'|'.join(map(re.escape, sorted(_PROGRAMS)))})\s+\S|[\w./-]+(?:\s+\S+)*?\s+--?[a-zA-Z])"
 )
 _MEANINGFUL_MARKS = frozenset({"strike", "sub", "sup"})
-"""Marks that change what the words mean: struck words no longer apply, and 10² is 100."""
+"""Marks that change the meaning of words, as in 10²."""
 _WARNING_STYLES = frozenset({"warning", "danger"})
 _CODE_BLOCKS = frozenset({"code", "math", "openapi", "api-method", "integration", "prompt"})
 _CODE_ATTRIBUTES = word_set("method path host operation schemas webhook type in language expression arguments")
@@ -188,11 +188,11 @@ _LOOK_ATTRIBUTES = word_set(
     " search size titles_hidden icon width height frame open expanded format grouped level color background drawing"
     " colspan rowspan head formatting fallback"
 )
-"""Attributes that change the look of a block and not what the block says."""
+"""Attributes that change only the look of a block."""
 _NAME_ATTRIBUTES = frozenset({"id", "slug"})
-"""Attributes whose value is a name. A number in a name does not count as `number`."""
+"""Attributes whose value is a name. Numbers in names do not count."""
 _SWITCH_VALUES = frozenset({"yes", "no", None})
-"""Values of attributes that are on or off. Their “no” is not a warning word."""
+"""Values of on-off attributes. Their “no” is not a warning word."""
 _IN_WARNING: frozenset[ChangeKind] = frozenset({"warning"})
 _STEP_NUMBER: frozenset[ChangeKind] = frozenset({"number"})
 
@@ -259,7 +259,7 @@ class ChangeKinds:
 
 
 def _inner_entries(entry: Entry) -> tuple[Sequence[Entry], tuple[Block, ...]]:
-    """Return the entries inside a container that count as changes, and the existing versions of the container."""
+    """Return the changed entries inside a container, and its existing versions."""
     match entry:
         case AddedBlock(block, inner) | RemovedBlock(block, inner):
             return inner, (block,)
@@ -290,7 +290,7 @@ def _kinds(entry: Entry) -> Iterator[ChangeKind]:
             for block in old:
                 yield from _removed_kinds(block)
             if entry.note and not (old or new):
-                yield "formatting"  # The entry has no blocks: it is only a note about the next entry.
+                yield "formatting"  # The entry is only a note about the next entry.
         case RestructuredBlocks(old, new, note) if note:
             yield "formatting"
             for block in (*old, *new):
@@ -449,7 +449,7 @@ def _has_content(run: Run) -> bool:
 
 
 def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
-    """Yield the kinds of change of one part of a text, except those of its words."""
+    """Yield the kinds of change of a text part, except its words."""
     run, old = part.run, part.old
     match part.op:
         case "link":
@@ -483,7 +483,7 @@ def _deletion_kinds(words: Sequence[TextPart]) -> Iterator[ChangeKind]:
 
 
 def _code_kinds(old: Block, new: Block, change: CodeChange) -> Iterator[ChangeKind]:
-    """Yield the kinds of changed code. White space at the end of lines does not count as code."""
+    """Yield the kinds of changed code."""
     if [line.rstrip() for line in old.text.splitlines()] == [line.rstrip() for line in new.text.splitlines()]:
         yield "white space"
         return

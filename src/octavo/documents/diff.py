@@ -124,7 +124,7 @@ def compare_nodes(old: Node, new: Node) -> DiffStep:
         if step.settings and new.kind == "figure" and all(inner.status == "same" for inner in step.inside):
             step.inside = None  # The image is shown with the changed setting, not collapsed as unchanged.
     elif "code" in (old.kind, new.kind):
-        pass  # A paragraph and a code block are shown one below the other, because code keeps its lines.
+        pass  # A code block keeps its lines, so it is shown below the paragraph.
     elif old.block.runs or new.block.runs:
         if runs_key(old.block.runs) != runs_key(new.block.runs):
             step.parts = diff_runs(old.block.runs, new.block.runs)
@@ -149,7 +149,6 @@ def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
 
 
 def _changes_of_equal_text(old: Block, new: Block) -> Iterator[AttributeChange]:
-    """Yield how runs with equal text differ: in their kinds, or else in their attributes."""
     old_side, new_side = (", ".join(run.kind for run in side.runs) or None for side in (old, new))
     if old_side != new_side:
         yield AttributeChange("fallback", old_side, new_side)
@@ -312,7 +311,7 @@ def _joined_words(parts: Parts) -> tuple[Word, ...]:
 
 
 def _words(parts: Parts) -> Iterator[Word]:
-    """Yield the words of a changed block. For a container, yield only its title."""
+    """Yield the words of a changed block, or of a container's title."""
     match parts:
         case TextChange(words):
             yield from map(_word, words)
@@ -372,7 +371,7 @@ def _block_pairs(old: Block, new: Block, parts: Parts) -> Iterator[tuple[str, st
 
 
 def _equal_pairs(old: Block, new: Block) -> Iterator[tuple[str, str]]:
-    """Yield the old and new keys of a block and its descendants. Yield nothing if their kinds differ."""
+    """Yield pairs of keys if the kinds of all descendants match."""
     pairs = list(zip(old.walk(), new.walk(), strict=False))
     if all(before.kind == after.kind for before, after in pairs):
         yield from ((before.key, after.key) for before, after in pairs)

@@ -16,7 +16,7 @@ MIN_SIMILARITY = 0.45
 """Minimum similarity of two blocks, from 0 to 1, to be paired in a comparison."""
 
 _CONTAINER_SIMILARITY = 0.5
-"""Similarity of containers with the same title, and of containers without title if one is empty."""
+"""Similarity of containers for which `_is_same_container` is True."""
 
 _MIN_HEADING_SIMILARITY = 0.6
 """Minimum similarity of headings without a common word."""
@@ -33,7 +33,7 @@ _MIN_CODE_SIMILARITY = 0.85
 TITLED_KINDS = kinds_with("titled")
 
 _MIN_COPIED_SIMILARITY = 0.75
-"""Minimum similarity of both versions of an edited block if one of them is also in another place."""
+"""Minimum similarity of an edited block that is also elsewhere."""
 
 MIN_MOVED_LENGTH = 25
 """Minimum length in characters for two equal blocks to count as one moved block."""
@@ -104,7 +104,7 @@ def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hasha
 def _join_around_short_matches(
     ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> Sequence[DiffRange]:
-    """Join changes if only short repeated blocks are equal between them, such as “Returns:” in an API reference."""
+    """Join changes that only short repeated blocks separate, such as “Returns:”."""
     short = [
         index
         for index, each in enumerate(ranges)
@@ -168,7 +168,7 @@ def _renumbered_headings(
 
 
 def _number_pattern(node: Node) -> str:
-    """Return the text of a heading with `#` for each number. Empty if the heading has no number."""
+    """Return a heading with `#` for each number, else empty."""
     pattern = _DIGITS.sub("#", node.text) if node.kind == "heading" else ""
     return pattern if pattern != node.text else ""
 
@@ -178,7 +178,7 @@ def _is_short(nodes: Sequence[Node]) -> bool:
 
 
 def _unique_equal_numbers(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
-    """Return the numbers (`Node.number`) of long blocks that occur exactly once on each side."""
+    """Return the numbers of long blocks that occur once on each side."""
     numbers, others = [node.number for node in old], [node.number for node in new]
     both = set(numbers).intersection(others)
     if not both:
@@ -239,14 +239,14 @@ def similarity(old: Node, new: Node) -> float:
         if frozenset((old_kind, new_kind)) not in _COMPATIBLE:
             return 0.0
         if {old_kind, new_kind} == {"figure", "paragraph"} and not (_has_image(old) and _has_image(new)):
-            return 0.0  # An image and a text are different blocks, even if a caption has the same words.
+            return 0.0  # An image and a text with the same words are different blocks.
         if {old_kind, new_kind} == {"code", "paragraph"}:
             return text_similarity(old_text, new_text, _MIN_CODE_SIMILARITY)
         penalty = 0.15
     if old_kind in _OPERATION_KINDS and new_kind in _OPERATION_KINDS and _is_same_operation(old.block, new.block):
         return 0.85 + 0.15 * text_similarity(old_text, new_text) - penalty
     if old_kind in _IMAGE_KINDS and new_kind in _IMAGE_KINDS:
-        # At least 0.5, so that an image and its replacement are paired even if their names differ.
+        # At least 0.5, so that an image and its replacement are paired.
         return 0.5 + 0.5 * text_similarity(old_text, new_text)
     if not old_text and not new_text:
         return 0.7 - penalty
@@ -278,7 +278,7 @@ def similarity(old: Node, new: Node) -> float:
 
 
 def _only_link(node: Node) -> str | None:
-    """Return the target of a block that contains only a link. None for other blocks."""
+    """Return the target of a block that is only a link."""
     while len(node.children) == 1:
         node = node.children[0]
     links = {run.link for run in node.block.runs} if not node.children else set()
@@ -290,7 +290,6 @@ def _has_image(node: Node) -> bool:
 
 
 def _is_same_container(old: Node, new: Node) -> bool:
-    """Return whether containers have the same title, ignoring case. Without titles, one of them must be empty."""
     title, other = (title_of(node) if node.kind in TITLED_KINDS else "" for node in (old, new))
     return fold(title) == fold(other) if title or other else not (old.children and new.children)
 
@@ -392,7 +391,7 @@ def _best_totals(pair_values: Sequence[dict[int, float]], width: int) -> list[li
 
 
 def _align_beginnings(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
-    """Pair blocks of the same kind with the same first 60 characters, then the blocks between them."""
+    """Pair equal beginnings, then the blocks between them."""
     pairs: list[Pair] = []
     for equal, i1, i2, j1, j2 in diff_ranges(
         [(node.kind, node.text[:60]) for node in old], [(node.kind, node.text[:60]) for node in new]
@@ -416,11 +415,11 @@ _MAX_COMPARED_SECTIONS = 4000
 _MIN_SECTION_LENGTH = 60
 _MAX_SECTION_TEXT = 400
 _MIN_SECTION_SIMILARITY = 0.75
-"""Minimum text similarity of two sections with different titles to count as one section with a new title."""
+"""Minimum text similarity of a section whose title changed."""
 
 
 class _Section(NamedTuple):
-    """A heading with the blocks until the next heading, or a container with a title."""
+    """A heading with its blocks, or a container with a title."""
 
     kind_and_title: tuple[str, str]
     nodes: Sequence[Node]

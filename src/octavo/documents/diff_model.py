@@ -12,7 +12,7 @@ from octavo.documents.blocks import Block, Run, TableColumn
 
 _REWRITTEN_SHARE = 0.75
 _MIN_WORDS = 40
-"""A page with fewer words never counts as rewritten, because it is readable in any layout."""
+"""A page with fewer words never counts as rewritten."""
 
 Op = Literal["equal", "insert", "delete", "format", "link"]
 

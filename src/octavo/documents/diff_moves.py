@@ -90,7 +90,7 @@ def find_moves(steps: list[DiffStep], compare: CompareNodes) -> None:
 
 
 def _keep_in_place(siblings: list[DiffStep], compare: CompareNodes) -> None:
-    """Join both steps of a move if no block of both versions is between them."""
+    """Join the steps of a move if no kept block is between them."""
     found: list[DiffStep] = []
     for is_one_sided, group in groupby(siblings, _is_one_sided):
         segments = [list(group)]
@@ -134,7 +134,7 @@ def _join_longest_move(steps: list[DiffStep], compare: CompareNodes) -> tuple[li
 
 
 class _MoveFinder:
-    """Joins removed and added steps into moves. The children of a moved container belong to its move."""
+    """Joins removed and added steps into moves that include their children."""
 
     def __init__(self, all_steps: Sequence[DiffStep], compare: CompareNodes) -> None:
         self._compare = compare
@@ -190,7 +190,7 @@ class _MoveFinder:
                     value = similarity_of(candidate.old, step.new)
                     if value >= at_least:
                         found.append((value, candidate, step))
-        # Join the most similar pairs first, so that each block is joined with its own earlier version.
+        # Most similar pairs first, so that each block gets its own earlier version.
         for _, source, step in sorted(found, key=itemgetter(0), reverse=True):
             if self._is_free(source, "removed") and self._is_free(step, "added"):
                 self._move(source, step)
@@ -244,7 +244,7 @@ class _MoveFinder:
 
 
 def _identifiable_steps(siblings: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return the steps of recognizable blocks: parts, long blocks, and blocks that occur once on each side."""
+    """Return the steps of parts, long blocks and unique blocks."""
     if not {"removed", "added"} <= {step.status for step in siblings}:
         return []
     old = Counter(step.old.number for step in siblings if step.old and step.status != "arrived")
@@ -309,7 +309,7 @@ _COUNTED_BLOCKS = frozenset(
 )
 """Kinds of blocks that count as one word in addition to their text."""
 _REPLACED = Run(" ")
-"""Stands for inserted or deleted words, so that the words around them stay separate."""
+"""Stands for changed words, to keep the words around them apart."""
 
 
 def change_size(entries: Sequence[Entry], old: Iterable[Block], new: Iterable[Block]) -> ChangeSize:
@@ -344,7 +344,7 @@ class _KeptWords:
             case AddedBlock(entries=inner) | RemovedBlock(entries=inner):
                 return self.count_in_entries(inner)
             case RestructuredBlocks(old_blocks, new_blocks, entries=inner):
-                # The entries can contain words that do not count in the blocks, because they are attributes there.
+                # The entries may contain words that are attributes of the blocks.
                 return min(
                     self.count_in_entries(inner), *(sum(map(_count_words, each)) for each in (old_blocks, new_blocks))
                 )
@@ -414,7 +414,7 @@ def _count_words_in_text(text: str) -> int:
 _MIN_EDITS = 4
 """Minimum number of edits of a section shown as replaced."""
 _MIN_RENAMED_SHARE = 0.3
-"""Share of a heading that must change for another topic, 0 to 1."""
+"""Minimum changed share of a heading that begins another topic."""
 
 _MAX_SHARE_OF_SAME_WORDS = 0.75
 """Maximum share, 0 to 1, of words that a replaced section keeps."""
@@ -453,7 +453,7 @@ def _is_heading(step: DiffStep) -> bool:
 def _join_replaced(run: list[DiffStep]) -> list[DiffStep]:
     old = [step.old for step in run if step.old is not None]
     new = [step.new for step in run if step.new is not None]
-    # Equal kinds in the same order may be a translation. Then each block is compared alone.
+    # Equal kinds in the same order may be a translation.
     if (
         len(run) < _MIN_EDITS
         or min(len(old), len(new)) < 2

@@ -158,7 +158,7 @@ def _read(operation: Node) -> _Operation:
 
 
 def _response(node: Node) -> tuple[Block, list[Node]]:
-    """Return a response with its description as an attribute, and its other content."""
+    """Return a response with its description as attribute, and other content."""
     descriptions = [
         child
         for child in node.children

@@ -23,7 +23,7 @@ _MIN_LENGTH = 15
 _MIN_TEXT_SIMILARITY = 0.85
 _MIN_SHARE_KEPT = 0.5
 _MIN_CONTAINER_SIMILARITY = 0.7
-"""Minimum similarity of two containers of the same kind to count as one container that changed."""
+"""Minimum similarity of two versions of a changed container."""
 _MIN_LENGTH_RATIO = 0.4
 """Minimum ratio of the lengths of two paired containers."""
 _MAX_NAMES = 3
@@ -99,7 +99,7 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
 
 
 def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Counter[str]) -> Counter[str]:
-    """Return the `texts` that occur in `all_texts` outside of `own_texts`, with their counts."""
+    """Count the `texts` that also occur outside of `own_texts`."""
     numbers = {text: min(number, all_texts[text] - own_texts[text]) for text, number in texts.items()}
     return Counter({text: number for text, number in numbers.items() if number > 0})
 
@@ -235,7 +235,7 @@ def _kept_length(old: _NodeInContainers | None, new: _NodeInContainers | None) -
 
 
 def _split_edges(pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair], list[_Pair]]:
-    """Split pairs into edits before the restructuring, the restructuring itself, and edits after it."""
+    """Return the edits before, the restructuring, and the edits after it."""
 
     def is_outside(pair: _Pair) -> bool:
         one, other = pair
@@ -293,7 +293,7 @@ def _restructured_step(
 
     for index, (one, other) in enumerate(pairs):
         if other is None:
-            # A heading starts a new topic, so a removed heading is not shown inside the containers above it.
+            # A removed heading is not shown inside the containers above it.
             following = next((each.path for _, each in pairs[index:] if each is not None), ())
             path = tuple(node for node, _ in open_containers)
             if one is not None and one.node.kind == "heading":
@@ -337,7 +337,7 @@ def _restructured_step(
 
 
 def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
-    """Return the old version of each container that both sides have, by `id()` of the new version."""
+    """Map `id()` of each new container to its old version."""
     old_versions: dict[int, Node] = {}
     taken: set[int] = set()
     for one, other in pairs:
@@ -391,7 +391,7 @@ def _finish_container(container: DiffStep) -> None:
     old_children = tuple(_old_blocks(container.inside))
     old, new = container.old.block._replace(children=old_children), container.new.block
     container.old = Node(old, [], -1, "")
-    # Ignore the blank lines between items, which follow from the content of the items.
+    # Blank lines between items follow from the content of the items.
     container.settings = tuple(attribute for attribute in changed_attributes(old, new) if attribute.name != "spaced")
     if runs_key(old.runs) != runs_key(new.runs):
         container.title = diff_runs(old.runs, new.runs)
@@ -405,7 +405,7 @@ def _old_blocks(steps: Iterable[DiffStep]) -> Iterator[Block]:
         if step.old is None:
             yield from blocks
         else:
-            # The title was a heading, so the old block has no children. Take those of the steps inside.
+            # The title was a heading: take the children from the steps inside.
             yield step.old.block if step.old.block.children else step.old.block._replace(children=blocks)
 
 
@@ -433,7 +433,7 @@ def _retitle(container: DiffStep, old: _NodeInContainers) -> None:
 
 
 def _outermost_nodes(parts: Iterator[_NodeInContainers | None]) -> Iterator[Node]:
-    """Yield the outermost container of each part, or the part itself, without None and adjacent repeats."""
+    """Yield the outermost container of each part, or the part itself."""
     before: Node | None = None
     for part in parts:
         top = before if part is None else part.path[0] if part.path else part.node

@@ -17,13 +17,13 @@ from octavo.documents.diff_text import Token, join_words, split_tokens
 from octavo.documents.sequences import DiffRange, diff_ranges
 
 _MIN_SHARE_OF_PART = 0.5
-"""Minimum share of the words of a split part that the undivided text must have."""
+"""Minimum share of a part's words that the whole text has."""
 _MIN_SHARE_KEPT = 0.9
 """Minimum share of the words of the longer version that both versions have."""
 _MIN_EQUAL_LENGTH = 25
 """Minimum number of equal letters at both ends of a divided text."""
 _MIN_WORDS = 4
-"""If one of the texts has fewer words, both versions must have exactly the same words."""
+"""If a text has fewer words, all words must be equal."""
 _FIRST_WIDE_LETTER = "\u0e00"
 """First letter of the scripts without spaces between words, from Thai to Korean."""
 _WORD = re.compile(r"\w+|[^\w\s]+")
@@ -39,7 +39,7 @@ class _Word(NamedTuple):
 
 
 class _Side:
-    """The blocks of one version, with their texts and words. A list has one text for each paragraph."""
+    """Blocks of a version with texts and words. A list has a text per paragraph."""
 
     def __init__(self, nodes: Iterable[Node | None]) -> None:
         self.nodes = [node for node in nodes if node is not None]
@@ -133,7 +133,7 @@ def _may_have_splits(steps: Sequence[DiffStep]) -> bool:
 
 
 def _word_set(text: str) -> set[str]:
-    """Return the words of a text. Words without space between them, such as “tide.ship”, count separately."""
+    """Return the words of a text. “tide.ship” has two."""
     words = set(_WORD.findall(text))
     return words if text.isascii() else words | {letter for letter in set(text) if letter >= _FIRST_WIDE_LETTER}
 
@@ -164,8 +164,7 @@ def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[
 
 
 def _is_cut(old: Sequence[list[str]], new: Sequence[list[str]]) -> bool:
-    """Return whether one text has the beginning of the first of two texts and the end of the second one. If it has both
-    ends of one of them, the other one was added or removed. The arguments are the words of the texts."""
+    """Return whether a text was cut in two, or two texts joined."""
     parts, whole = (old, new[0]) if len(old) > len(new) else (new, old[0])
     return _have_equal_ends(whole, [*chain(*parts)]) and not any(_have_equal_ends(whole, part) for part in parts)
 
@@ -198,7 +197,7 @@ def _with_whole_nodes(
 
 
 def _groups(pairs: Collection[tuple[int, int]]) -> list[tuple[range, range]]:
-    """Return the groups of texts that are connected by `pairs` of indexes (old text, new text)."""
+    """Return groups of texts connected by `pairs` (old index, new index)."""
     groups: list[tuple[range, range]] = []
     for i, j in sorted(pairs):
         if groups and (i in groups[-1][0] or j in groups[-1][1]):
@@ -254,7 +253,7 @@ def _old_parts(
         for index in range(start, stop):
             word = old.words[index]
             if index > start and word.text_index != old.words[index - 1].text_index:
-                # Texts have no white space between them, so take that of the new version.
+                # Texts have no white space between them: take that of the new version.
                 tokens += new.words[partners[index]].gap if index in partners else split_tokens((Run(" "),))
             elif index > start:
                 tokens += word.gap

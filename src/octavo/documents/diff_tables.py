@@ -51,8 +51,7 @@ def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
 def _pair_by_cells(
     old: Block, new: Block, old_indexes: range, new_indexes: range, *, untitled: bool = False
 ) -> Iterator[ColumnPair]:
-    """Pair columns without equal titles by their common cells. With `untitled`, pair the remaining columns by
-    position."""
+    """Pair columns by common cells. `untitled` pairs the rest by position."""
     before, after = (
         [_column_texts(table, index) for index in indices]
         for table, indices in ((old, old_indexes), (new, new_indexes))
@@ -404,7 +403,7 @@ def _as_kind(kind: str, node: Node) -> Node:
 
 
 def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
-    """Return `grid` with its old texts, which `old_texts` has by `id()` of the cell. Other cells are empty."""
+    """Return `grid` with `old_texts`, by `id()` of the cell."""
     rows = []
     for row in grid.children:
         cells = [

@@ -122,7 +122,7 @@ def slices(text: str) -> Iterator[str]:
 
 
 def _join_near_changes(ranges: Sequence[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
-    """Join changes that are separated by very short unchanged text, so that they read as one change."""
+    """Join changes with very short unchanged text between them."""
     joined: list[DiffRange] = []
     for index, diff_range in enumerate(ranges):
         inner = 0 < index < len(ranges) - 1
@@ -223,7 +223,7 @@ class _ChangeBuilder:
 
 
 def _is_on_punctuation(word: TextPart) -> bool:
-    """Return whether only the emphasis of punctuation or white space changed, or only the link of white space."""
+    """Return whether only the format of punctuation or white space changed."""
     if word.op == "link":
         return word.run.text.isspace()
     if word.op != "format" or word.old is None or word.old.text != word.run.text:
@@ -250,7 +250,7 @@ _MAX_LINE_LENGTH = 4000
 _MAX_LINE_PAIRS = 4000
 """Maximum number of line pairs that are compared in a changed range."""
 _MAX_CHARACTER_PAIRS = 20_000_000
-"""Maximum number of pairs of an old and a new character in a changed range."""
+"""Maximum number of character pairs compared in a changed range."""
 
 
 def diff_lines(old: str, new: str) -> tuple[LineChange, ...]:
@@ -315,8 +315,7 @@ def _pair_value(old: str, new: str) -> float:
     """Return the value of two similar lines for `best_pairs`, else 0."""
     if not old.strip() or not new.strip() or max(len(old), len(new)) > _MAX_LINE_LENGTH:
         return 0.0
-    # If only the indentation differs, it may be longer than the text. Such a line may be as short as a bracket, so its
-    # value is the lowest.
+    # Lines that differ only in indentation have the lowest value: brackets match often.
     least = _MIN_LINE_SIMILARITY if old.strip() == new.strip() else 0.0
     return max(least, text_similarity(old, new, _MIN_LINE_SIMILARITY, _MAX_LINE_LENGTH)) ** 2
 

@@ -12,7 +12,7 @@ _ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
 _ITEM_OR_PLAIN_KEY = re.compile(r"\s*(?:- |[^\s'\"#].*?:(?:\s|$))")
 _COMMENT = re.compile(r"(?<!\S)#.*")
 _ENCLOSED = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"|'[^']*+(?:''[^']*+)*+'|\[[^\]]*\])(?:\s+#.*)?")
-"""A quoted text or a list, and the comment after it. Inside them, `#` begins no comment."""
+"""A quoted text or a list, and the comment after it."""
 _LIST_ITEM = re.compile(r"""\s*+(?:"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+')\s*+(?=,|\Z)|[^,]+""")
 _CONTINUED_LINE = re.compile(r"(?<!\\)((?:\\\\)*+)\\\n[ \t]*")
 """A backslash that joins a line in quotes to the next."""
@@ -137,7 +137,7 @@ def _lines_below(lines: list[str], index: int, indent: int) -> tuple[list[str], 
 
 
 def _fold(lines: list[str]) -> str:
-    """Join the lines of a folded text by spaces. Each empty line becomes a line break."""
+    """Join folded lines by spaces. Empty lines become line breaks."""
     text = ""
     for line in map(str.strip, lines):
         text += "\n" if not line else line if not text or text.endswith("\n") else f" {line}"

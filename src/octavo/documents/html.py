@@ -53,7 +53,7 @@ _BLOCK_NAME_LIST = (
     "td template textarea tfoot th thead tr video xmp"
 )
 _TEXT_UNLESS_PAIRED = frozenset(_BLOCK_NAME_LIST.split())
-"""HTML elements whose tag is shown as text if its partner is not in the same paragraph."""
+"""HTML elements whose unpaired tag in a paragraph is text."""
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 MEDIA = frozenset({"iframe", "video", "audio", "object"})

@@ -309,7 +309,7 @@ class RunBuilder:
 
 @cache
 def _add_mark(marks: frozenset[str], mark: str) -> frozenset[str]:
-    """Return `marks` with one more mark. Cached, so that equal sets of many runs are one object."""
+    """Cached, so that equal sets are one object."""
     return marks | {mark}
 
 

@@ -32,7 +32,7 @@ def document_to_markdown(document: Any) -> str | None:
 
 
 def _without_escapes(text: str) -> str:
-    """Return the Markdown of a block without backslashes and with plain URLs, or `text` if the meaning changes."""
+    """Return Markdown without escapes, or `text` if the meaning would change."""
     plain = _AUTOLINK.sub(r"\1", _ESCAPE.sub(r"\1", text))
     return (
         plain
@@ -58,7 +58,7 @@ def _blocks(document: Any) -> list[dict[str, Any]]:
 
 
 def _normalized_blocks(document: Any) -> list[str]:
-    """Return a normalized JSON text for each block. Documents with equal lists have the same content and format."""
+    """Return normalized JSON texts of the blocks, to compare documents."""
     nodes = [_meaning(node) for node in _blocks(document)]
     return [json.dumps(node, sort_keys=True) for node in nodes if node != {"object": "block", "type": "paragraph"}]
 
@@ -83,7 +83,7 @@ def _is_default(name: str, value: Any) -> bool:
 
 
 def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list[Any]:
-    """Return the normalized children of a node. Text is returned as pairs of words and marks."""
+    """Return normalized children. Text becomes pairs of words and marks."""
     found: list[Any] = []
     for node in nodes:
         if node.get("object") == "text":
@@ -104,7 +104,7 @@ def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list
 
 
 def _marked_words(node: dict[str, Any], *, is_code: bool) -> list[Any]:
-    """Return a text node as pairs of words and marks. White space at its ends has no marks."""
+    """Return pairs of words and marks. Outer white space has none."""
     found: list[Any] = []
     for leaf in nodes_in(node.get("leaves")):
         text = str(leaf.get("text", ""))

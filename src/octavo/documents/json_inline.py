@@ -402,7 +402,7 @@ def _sort_key(record: dict[str, Any]) -> tuple[float, str]:
 
 
 def _reference(value: Any) -> list[Run]:
-    """Return the value of a cell as runs. A reference becomes a link whose text is its URL."""
+    """Return a cell value as runs. References become links."""
     reference = as_object(value)
     ref = reference.get("ref") if isinstance(reference.get("ref"), dict) else reference
     if isinstance(ref, dict) and "kind" in ref and (link := reference_url(ref)):

@@ -33,7 +33,7 @@ _COVERS = {"target": "data-card-target", "cover": "data-card-cover", "cover-dark
 _LINE_FEED = "\x00"
 """Line break in a tag value until the page is written. A line feed would get a prefix."""
 _TIGHT = frozenset({"list", "code", "quote"})
-"""Kinds of blocks that can follow a paragraph in a list item without an empty line."""
+"""Kinds that need no empty line after a paragraph in an item."""
 
 
 def to_markdown(document: Any) -> str:
@@ -118,7 +118,7 @@ def _escape_line_starts(text: str) -> str:
 
 
 def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
-    """Return runs as Markdown. Formats are signs such as `**` where parsers recognize them, else HTML tags."""
+    """Return runs as Markdown. Formats are `**` or HTML tags."""
     found = ""
     runs = tuple(runs)
     for link, group in groupby(enumerate(runs), key=lambda each: _link_of(each[1])):
@@ -297,7 +297,7 @@ def _item(item: Block, sign: str, box: str, is_tight: bool) -> str:
     texts = _blocks(item.children)
     body = texts[0] if texts else ""
     for before, block, text in zip(item.children, item.children[1:], texts[1:], strict=False):
-        # Without an empty line, two quotes would become one quote, and HTML would contain the text below it.
+        # Two quotes would be joined, and HTML would contain the text below.
         is_apart = before.kind == block.kind == "quote" or before.attrs.get("html")
         body += ("\n" if is_tight and block.kind in _TIGHT and not is_apart else "\n\n") + text
     if item.children and item.children[0].kind != "paragraph" and box:

@@ -252,7 +252,7 @@ def external_target(href: str) -> UrlLink | BlockedLink | BrokenLink:
 
 
 def _normalize(href: str) -> str:
-    """Return a URL without invisible characters, and with a scheme if it begins with `//` or `www.`."""
+    """Remove invisible characters. Add a scheme before `//` and `www.`."""
     href = _INVISIBLE.sub(_keep_spaces, href).strip().replace(" ", "%20")
     if href.startswith("//"):
         return f"https:{href}"
@@ -260,7 +260,7 @@ def _normalize(href: str) -> str:
 
 
 def _keep_spaces(invisible: re.Match[str]) -> str:
-    """Keep spaces, because a file name can have several. Replace other invisible characters by one space."""
+    """Keep spaces in file names. Replace other characters by a space."""
     return invisible[0] if not invisible[0].strip(" ") else " "
 
 
@@ -290,14 +290,14 @@ def _external_target(href: str, scheme: str) -> UrlLink | BlockedLink | BrokenLi
     if "@" in parts.netloc or "\\" in href:
         return BlockedLink(href, "Octavo does not open this link: it is written to look like a link to another site.")
     if not parts.netloc.isascii():
-        # Letters from other scripts can imitate ASCII letters, so show the ASCII form of the host.
+        # Letters of other scripts can imitate ASCII letters, so show the ASCII host.
         href = parts._replace(netloc=host if port is None else f"{host}:{port}").geturl()
     # Encode characters that are not printable, because no browser is started with such a URL.
     return UrlLink("".join(each if each.isprintable() else quote(each, errors="replace") for each in href), host)
 
 
 def _ascii_host(host: str) -> str:
-    """Return the ASCII form of a host name (IDNA). Raises ValueError if it is invalid."""
+    """Return the ASCII form of a host. Raises ValueError if invalid."""
     if host.isascii() and all(0 < len(label) < 64 for label in host.removesuffix(".").split(".")):
         return host  # Do not load the IDNA codec, which is slow.
     return host.encode("idna").decode()
@@ -313,7 +313,7 @@ def _decode(part: str) -> str:
 
 
 def _app_target(path: str, anchor: str | None, targets: SpaceIndex) -> Target | None:
-    """Return the target of a URL path of the platform's app. None if the path names no target."""
+    """Return the target of a path of the app, else None."""
     parts = path_parts(path)
     organization = parts[1] if parts[:1] == ["o"] and len(parts) > 1 else None
     if organization is not None:
@@ -397,7 +397,7 @@ def _marked_broken(href: str) -> BrokenLink:
 
 
 def _folders(page_path: str) -> list[str]:
-    """Return the folders that relative links may start from, in the order to try them."""
+    """Return the folders where relative links may start, best first."""
     path = page_path.strip("/")
     if path.endswith(".md"):
         return [posixpath.dirname(path)]
@@ -473,7 +473,7 @@ _URL_ATTRIBUTES: Mapping[str, tuple[tuple[str, UrlUse], ...]] = {
     "card": (("target", "link"), ("cover", "image"), ("cover_dark", "image")),
     "openapi": (("src", "file"),),
 }
-"""Names and uses of the attributes that contain URLs, by the kind of block."""
+"""Names and uses of attributes with URLs, by kind of block."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,7 @@ def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
 
 
 def _push_rest(state: StateBlock, position: int, line: int) -> None:
-    """Parse the rest of a line after a tag: further tags, then a paragraph."""
+    """Parse further tags on a line, then its text as paragraph."""
     scanner: TagScanner = state.env["tags"]
     while True:
         line_end = state.eMarks[line]
@@ -207,7 +207,7 @@ def fence_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 _NUMBER = r"\d{1,9}[.)][ ]{1,4}(?=\S)"
 _USUAL_INDENT = 4
-"""Columns by which many editors indent the content of a numbered item, even below a wide number."""
+"""Columns of indentation that many editors use below all numbers."""
 
 
 def list_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -311,7 +311,7 @@ _WHOLE_ELEMENTS = {"table": 8000, "pre": 8000, "script": 2000, "style": 2000, "s
 """Maximum number of lines of HTML elements that are read whole."""
 
 _TRAILING_TAG = re.compile(r"</(?:table|figure|picture|pre)>[ \t]{0,99}(\{%[^\n]{1,4000}%\}[ \t]*)\n?\Z", re.IGNORECASE)
-"""A platform tag after the closing tag of an element, on the same line."""
+"""A platform tag after a closing tag on the same line."""
 _STANDALONE = re.compile("details|summary|div|center|picture|hr|p|h[1-6]|section|article|blockquote")
 _INLINE_ELEMENTS = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|button|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|map|mark|object|q|s|"
@@ -359,13 +359,13 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _container_end(state: StateBlock, start: int, end: int) -> int:
-    """Return the first line after the list item that contains the line `start`, at most `end`."""
+    """Return the line after the list item of `start`, at most `end`."""
     lines = range(start + 1, end)
     return next((line for line in lines if not state.isEmpty(line) and state.sCount[line] < state.blkIndent), end)
 
 
 def _ignore_indentation(state: StateBlock, line: int, end: int) -> None:
-    """Remove indentation from the lines below a tag, up to an empty line: they are HTML, not code."""
+    """Remove the indentation of HTML lines, which would make them code."""
     surplus = state.sCount[line] - state.blkIndent if line < end else 0
     while surplus >= 4 and line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
         width = min(surplus, state.tShift[line])
@@ -473,7 +473,7 @@ def placeholder_rule(state: StateInline, silent: bool) -> bool:
 
 
 def _long_html_tag(state: StateInline, silent: bool) -> bool:
-    """Read a very long HTML tag, for which the rule of markdown-it would need too much memory."""
+    """Read a long HTML tag. The markdown-it rule needs too much memory."""
     if state.src.find(">", state.pos, state.pos + MAX_ROW_LENGTH) >= 0:
         return False
     return _read_html_tag_to(state, find_tag_end(state.src, state.pos), silent)
@@ -566,7 +566,7 @@ _CJK_RANGES = (
     *("\u1100\u11ff", "\u2e80\u303e", "\u3041\ua4cf", "\uac00\ud7ff", "\uf900\ufaff", "\ufe30\ufe4f", "\uff00\uffef"),
     *("\U0001f200\U0001f2ff", "\U00020000\U0003fffd"),
 )
-"""First and last letter of each range. A regular expression is not used, because compiling it takes milliseconds."""
+"""First and last letter of each range. Compiling a pattern is slower."""
 _SENTENCE_ENDS = ".:!?。：！？"
 
 
@@ -632,7 +632,7 @@ def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
 
 
 def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
-    """Make marks of one kind open and close alternately. Does nothing if that is not possible."""
+    """Let marks of one kind open and close alternately, if possible."""
     pairs: list[tuple[list[Delimiter], list[Delimiter]]] = []
     opener: list[Delimiter] | None = None
     for run in runs:

@@ -280,7 +280,7 @@ class _Writer:
         return {**_void("table", block.key, _without_none(data)), "fragments": fragments}
 
     def _nodes_of_runs(self, runs: Iterable[Run]) -> list[Json]:
-        """Return text nodes and inline nodes. Adjacent runs with the same link target become one link node."""
+        """Return text and inline nodes. Adjacent equal links become one node."""
         nodes: list[Json] = []
         for link, linked in groupby(runs, key=lambda run: run.link if run.kind not in ("button", "mention") else None):
             inside = [self._node_of_run(run) for run in linked]
@@ -334,7 +334,7 @@ class _Writer:
         return _inline(name, _without_none({**node, "marks": marks or None}))
 
     def _annotation(self, label: str, nodes: list[Json], marks: Sequence[str] = ()) -> Json:
-        """Return an annotation of `nodes`, or a footnote mark if there are no nodes."""
+        """Return an annotation, or a footnote mark if `nodes` is empty."""
         node = _inline("annotation", {"label": label, **({"marks": marks} if marks and not nodes else {})}, nodes)
         if (note := self._notes.pop(label, None)) is not None:
             node["fragments"] = [_fragment("annotation-body", self._blocks(note.children))]

@@ -157,14 +157,14 @@ class Specification:
         return operation if is_webhook else _with_curl(operation, self, raw)
 
     def _response(self, reader: SchemaReader, status: str, raw: Mapping[str, Any], media: str) -> Response:
-        """Return a response. `media` is its media type if the specification is OpenAPI 2.0."""
+        """Return a response. `media` is for OpenAPI 2.0."""
         bodies = [replace(body, description="") for body in _bodies(reader, raw)]
         if "schema" in raw:
             bodies.append(Body(media, reader.read_field("", raw["schema"], False)))
         return Response(as_line(status), reader.read_description(raw.get("description")), tuple(bodies))
 
     def _media(self, raw: Mapping[str, Any], name: str, default: str) -> str:
-        """Return the first media type in `name` (consumes or produces) of the operation or the specification."""
+        """Return the first media type in `name`, such as `consumes`, else `default`."""
         media = next((as_line(each) for each in as_list(raw.get(name) or self.spec.get(name))), "")
         return media or default
 
@@ -190,7 +190,7 @@ class Specification:
             for server in as_list(level.get("servers")):
                 url = as_line(as_object(server).get("url"))
                 for name, variable in first_items(as_object(server).get("variables")).items():
-                    # A default can contain the names of other variables, so the URL could grow without limit.
+                    # Defaults can name other variables, so the URL could grow without limit.
                     default = as_line(as_object(variable).get("default"))
                     url = url.replace(f"{{{as_line(name)}}}", default)[:_MAX_URL]
                 if url:
@@ -287,7 +287,7 @@ def _with_curl(operation: Operation, specification: Specification, raw: Mapping[
 
 
 def _absolute_url(server: str) -> str:
-    """Return the URL of a server for curl. `…` stands for an unknown host."""
+    """Return a server URL for curl, with `…` for an unknown host."""
     if server.startswith("//"):
         return f"https:{server}"
     if server.startswith("/"):

@@ -22,11 +22,11 @@ _MAX_REFERENCES = 20
 _MAX_PARTS = 1000
 """Maximum number of `allOf` parts merged for one operation."""
 _MAX_VALUES = 12
-"""Maximum number of values that are listed, such as the values of an enum."""
+"""Maximum number of listed values, such as those of an enum."""
 _MAX_VALUE_LENGTH = 100
 """Maximum number of characters of a listed value."""
 _CHOICE_NAMES = "", "or "
-"""Labels of the alternatives in `oneOf` and `anyOf`: of the first, and of each further alternative."""
+"""Labels of the first and each further alternative in `oneOf` and `anyOf`."""
 _COMPOSITE_KEYS = frozenset({"$ref", "properties", "oneOf", "anyOf", "allOf", "items", "enum"})
 
 

@@ -284,7 +284,7 @@ def change_leading_heading(markdown: str, before: str, title: str) -> str:
 
 def inline_text(inline: str) -> str:
     """Return the text of a line of Markdown without inline markup, anchors and escapes."""
-    # Replace escaped signs by private-use characters, so that they are not read as markup.
+    # Escaped signs become private-use characters, which are not read as markup.
     inline = _ESCAPE.sub(lambda found: chr(_PRIVATE_USE + ord(found[1])), inline)
     for pattern, replacement in _INLINE:
         inline = pattern.sub(replacement, inline)
@@ -401,7 +401,7 @@ def _page_changes(before: Pages, after: Pages) -> Iterator[Json]:
 
 
 def _reordered_pages(old_parents: dict[str, str | None], new_parents: dict[str, str | None]) -> set[str]:
-    """Return the pages with the same parent as before, but another position among the siblings that remain."""
+    """Return pages whose position among remaining siblings changed."""
     before: defaultdict[str | None, list[str]] = defaultdict(list)
     after: defaultdict[str | None, list[str]] = defaultdict(list)
     for name, parent in old_parents.items():
@@ -513,7 +513,7 @@ def page_nodes(
 
 
 def _file_node(file: File) -> Json:
-    # The query of the download URL can contain a signature that is new for each response.
+    # The query can contain a signature that changes with each response.
     url = (file.download_url or "").partition("?")[0]
     return {**_set_by_server(file, set()), "downloadURL": url}
 
@@ -590,7 +590,7 @@ class ChangedPage:
 
 
 def _place_change(parent: ParentChange) -> tuple[str, str, str]:
-    """Return what a move changed (`place`, or only `position`), with its values before and after."""
+    """Return what a move changed (`place` or `position`), and both values."""
     pages = (parent.before, parent.after)
     before_id, after_id = (page.id if page else None for page in pages)
     if before_id == after_id:

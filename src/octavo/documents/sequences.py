@@ -95,7 +95,7 @@ def unmoved_items(before: Sequence[T], after: Sequence[T]) -> set[T]:
 
 
 def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) -> Iterator[tuple[int, int, int]]:
-    """Yield (index in old, index in new, length) of equal ranges that do not overlap."""
+    """Yield equal ranges: index in old, index in new, length."""
     numbers: dict[Hashable, int] = {}
     a = [numbers.setdefault(each, len(numbers)) for each in old]
     b = [numbers.setdefault(each, len(numbers)) for each in new]
@@ -118,7 +118,7 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
             continue
         is_small = (i2 - i1) * (j2 - j1) <= MAX_PAIRS
         if (landmarks or not is_small) and (places := _landmarks(a, i1, i2, b, j1, j2)):
-            # Each gap begins with the landmark before it, which is then matched as the common beginning.
+            # Each gap begins with the landmark before it, as common beginning.
             edges = [(i1, j1), *places, (i2, j2)]
             gaps += [(i, k, j, m) for (i, j), (k, m) in pairwise(edges)]
         elif is_small:

@@ -75,7 +75,7 @@ class _Evaluator:
         self._missing = missing
         self._names, self._depth, self._end = names, 0, len(condition.rstrip()) + 1
         self._is_skipping = False
-        """True while the parser reads an operand that cannot change the result. Claims in it may be missing."""
+        """True while reading an operand that cannot change the result."""
         self._tokens: list[tuple[str, str, int]] = []
         position = 0
         while (position := _SPACE.match(condition, position).end()) < len(condition):  # type: ignore[union-attr]  # never None, because the pattern also matches an empty text

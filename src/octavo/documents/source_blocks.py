@@ -230,7 +230,7 @@ def row_opening(row: str) -> str:
 
 
 def _ranges(tag_start: re.Pattern[str], text: str, start: int = 0) -> list[tuple[int, int]]:
-    """Return the ranges of elements with their tags, from `start` on, up to an unclosed element."""
+    """Return the ranges of elements from `start` to an unclosed element."""
     ranges: list[tuple[int, int]] = []
     lowered = text.lower()
     if len(lowered) != len(text):
@@ -270,7 +270,7 @@ def read_page(text: str) -> SourceBlock:
 
 
 class _Reader:
-    """Reads the lines of a page into source blocks. Each line includes its line break."""
+    """Reads lines, which include their line breaks, into source blocks."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
@@ -301,7 +301,7 @@ class _Reader:
         return "".join(self._lines[start:stop]).removesuffix("\n")
 
     def _block(self, start: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
-        """Return the block that begins on a line, and the number of the line after the block."""
+        """Return the block that begins on a line, and the line after it."""
         line = self._lines[start]
         if start == 0 and line.rstrip() == "---" and (end := self._end_of_front_matter()):
             return self._front_matter(end), end + 1
@@ -345,7 +345,7 @@ class _Reader:
         return SourceBlock("field", self._text(start, start + 1), lines or None, "\n" if lines else "")
 
     def _begins_block(self, line: str) -> bool:
-        """Return whether a line begins a block even without a blank line before it."""
+        """Return whether a line begins a block without a blank line."""
         if marker := MARKER.match(line):
             return not marker[2][0].isdigit() or marker[2][:-1] == "1"
         return bool(_HEADING.match(line) or _TAG.match(line) or _HTML.match(line) or _fence(line))

@@ -37,7 +37,7 @@ _NOT_IN_NAME = re.compile(r'["\\{%}]')
 _RELEASE_SIZE = 500
 _NOT_BLANK = re.compile(r"[^\n]")
 _FENCE_IN_CODE = re.compile(r"^([ \t>]*)\u200b+(?=```|~~~)", re.MULTILINE)
-"""Zero-width spaces before a fence. Editors write them if the fence is part of code."""
+"""Zero-width spaces that editors write before a fence in code."""
 
 
 def parse(markdown: str) -> Document:
@@ -149,7 +149,7 @@ class IncrementalParse:
         yield self._finalizer.finalize(unfinished)
 
     def _front_matter_as_code(self, reason: str) -> DraftBlock:
-        """Report front matter that could not be read, and return a code block with its text."""
+        """Report invalid front matter, and return it as a code block."""
         message = f"Could not read the front matter: {reason}."
         self._diagnostics.append(Diagnostic(0, message))
         attrs = {"language": "yaml", "title": message}
@@ -157,7 +157,7 @@ class IncrementalParse:
 
 
 def _release(tokens: list[Token]) -> None:
-    """Remove tokens in small parts, because freeing a long list at once would block all threads."""
+    """Remove tokens in small parts. Freeing all at once blocks threads."""
     while tokens:
         del tokens[-_RELEASE_SIZE:]
 

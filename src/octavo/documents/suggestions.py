@@ -84,7 +84,7 @@ def apply_suggestion(page: str, key: str, original: str | None, suggested: str) 
         equal_blocks = {lines: source for lines, source in blocks.values() if source == original}
         target = next(iter(equal_blocks.items())) if len(equal_blocks) == 1 else None
     if target is None or original is None:
-        # Search for lines, not blocks: the suggestion may open a tag that encloses the blocks after the suggestion.
+        # Lines are searched: a suggestion may open a tag around later blocks.
         has_text = suggested.strip() != "" and f"\n{suggested.strip(_END)}\n" in f"\n{page}\n".replace("\r\n", _END)
         return AppliedSuggestion("same" if has_text else "changed", page)
     if target[1] == suggested.strip("\n"):
@@ -198,7 +198,7 @@ def one_line_text(markdown: str) -> str:
 
 
 _MIN_SIMILARITY = 0.6
-"""Minimum similarity of two texts, from 0 to 1, that count as the same block."""
+"""Minimum similarity, from 0 to 1, of versions of a block."""
 _MIN_LENGTH = 20
 """Minimum number of characters for similarity and partial matches."""
 _QUOTE_LENGTH = 60
@@ -223,7 +223,7 @@ class ThreadAnchors:
         self.is_searching = False
         """True while `search` runs in a background thread."""
         self._exact_keys: dict[tuple[str, str], str] = {}
-        """The keys found for threads, by the id and the preview of their node."""
+        """Keys found for threads, by id and preview of their node."""
         self._similar_keys: dict[str, str] = {}
 
     def for_document(self, document: Document, *, is_complete: bool) -> ThreadAnchors:

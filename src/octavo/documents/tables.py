@@ -19,7 +19,7 @@ _FLAGS = {
     False: {"header_hidden": "data-header-hidden", "header_sticky": "data-header-sticky", "search": "data-search"},
     True: {"titles_hidden": "data-column-title-hidden"},
 }
-"""HTML attributes by the name of the block attribute, for tables (False) and cards (True)."""
+"""HTML attributes by block attribute, for tables (False) and cards (True)."""
 _FENCE = "```"
 _CHECKED = {"true": True, "false": False, "1": True, "0": False, "": False}
 
@@ -190,7 +190,7 @@ def _is_fence(line: str) -> bool:
 
 
 def _add_cell_text(builder: RunBuilder, text: str) -> None:
-    """Add text to a cell. Some authors write Markdown fences in cells: these become lines of code."""
+    """Add text to a cell. Markdown fences become lines of code."""
     fences = sum(map(_is_fence, text.split("\n"))) if _FENCE in text else 0
     if fences == 0 or fences % 2:
         builder.add_html_text(text)

@@ -164,7 +164,6 @@ def _unclosed_value_end(source: str, start: int, limit: int) -> tuple[int, int]:
 
 
 def _is_escaped(source: str, position: int, first: int) -> bool:
-    """Return whether a position is escaped: an odd number of backslashes precedes it."""
     first_backslash = position
     while first_backslash > first and source[first_backslash - 1] == "\\":
         first_backslash -= 1
@@ -222,12 +221,12 @@ def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
 
 
 def _texts(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return the texts of the arguments that are set, by attribute. `names` maps attributes to arguments."""
+    """Return set arguments by the attributes in `names`."""
     return {attribute: tag.arguments[argument] for attribute, argument in names.items() if tag.arguments.get(argument)}
 
 
 def _flags(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return the boolean arguments that are set, by attribute. `names` maps attributes to arguments."""
+    """Return set boolean arguments by the attributes in `names`."""
     return {
         attribute: tag.arguments.get(argument, "true").lower() not in ("false", "0", "no")
         for attribute, argument in names.items()
@@ -262,7 +261,7 @@ def _column(tag: Tag) -> DraftBlock:
 
 
 def _expandable(tag: Tag) -> DraftBlock:
-    """Return an expandable for the tag `expandable`. The platform has no such tag, but some authors write it."""
+    """The platform has no such tag, but some authors write it."""
     title = tag.arguments.get("title", "")
     attrs = {"open": is_open} if (is_open := any(_flags(tag, open="open", expanded="expanded").values())) else {}
     return DraftBlock("expandable", attrs, runs=(Run(title),) if title else ())

@@ -46,7 +46,7 @@ _COMMON_WORDS = word_set(
     " over under after before between as per up down out off only each every all any some more most less least you your"
     " we our they their he she his her i me my us them which who what when where how why also just there here"
 )
-"""Words that make no term on their own. They are not added to a term next to them."""
+"""Words that make no term, and extend none."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None)
 
 
 def _texts(entries: Iterable[Entry], keys: Collection[str] | None) -> Iterator[tuple[TextChange | CodeChange, Block]]:
-    """Yield the changed texts of entries with their old blocks. With `keys`, yield only texts inside these blocks."""
+    """Yield the changed texts in the blocks `keys`, with old blocks."""
     for entry in entries:
         if isinstance(entry, (ChangedBlock, MovedBlock)):
             is_wanted = keys is None or entry.old.key in keys or entry.new.key in keys
@@ -180,7 +180,7 @@ def _replacements(words: Iterable[TextPart], *, is_code: bool) -> tuple[str, lis
 
 
 def _whole_words(text: str, replacement: _Replacement, first: int, last: int) -> _Replacement:
-    """Return a replacement extended to whole words, within the unchanged text from `first` to `last`."""
+    """Extend a replacement to whole words from `first` to `last`."""
     start, end = replacement.start, replacement.end
     for word in (_CODE_WORD if replacement.is_code else _WORD).finditer(text, first, last):
         if word.start() < replacement.start < word.end():
@@ -191,7 +191,6 @@ def _whole_words(text: str, replacement: _Replacement, first: int, last: int) ->
 
 
 def _extended(text: str, replacement: _Replacement, start: int, end: int) -> _Replacement:
-    """Return the replacement extended to a longer range. The text added on each side stays unchanged."""
     return replacement._replace(
         start=start, end=end, new=text[start : replacement.start] + replacement.new + text[replacement.end : end]
     )
@@ -355,7 +354,7 @@ def visible_text(source: str) -> VisibleText:
 
 
 def _blank_comments(text: str) -> str:
-    """Return a text with a tab in place of each character of a comment, except line breaks."""
+    """Replace the characters of comments by tabs, except line breaks."""
     pieces, position = [], 0
     while (start := text.find("<!--", position)) >= 0 and (end := text.find("-->", start)) >= 0:
         pieces += [text[position:start], re.sub(r"[^\n]", "\t", text[start : end + 3])]
@@ -466,7 +465,7 @@ def index_queries(change: TermChange) -> tuple[tuple[str, ...], ...]:
 
 
 def _searchable_text(source: str) -> VisibleText:
-    """Return the source with barriers in place of its URLs and front matter."""
+    """Return the source, with barriers for URLs and front matter."""
     characters = list(source)
     for start, end in ((0, front_matter.split_page(source)[1]), *url_ranges(source)):
         characters[start:end] = BARRIER * (end - start)
@@ -495,7 +494,7 @@ def _pattern(change: TermChange) -> re.Pattern[str]:
 
 
 def _number_parts(term: str) -> list[str]:
-    """Return the words of a term that begins with a number, such as `30` and `s` for `30s`."""
+    """Return the parts of a term, such as `30` and `s`."""
     return [part for word in term.split() for part in _PART.findall(word)]
 
 
@@ -504,7 +503,7 @@ def _word_pattern(word: str) -> str:
 
 
 def _is_other_quantity(change: TermChange, text: str, end: int) -> bool:
-    """Return whether a unit follows a number in the text, although the term has no unit."""
+    """Return whether a unit follows, although the term has none."""
     if not change.old[-1].isdigit():
         return False
     following = _NEXT_WORD.match(text, end, end + 30)

@@ -46,7 +46,7 @@ from octavo.documents.markdown_rules import (
 from octavo.documents.tag_blocks import ALWAYS_OPEN, Tag, TagScanner
 
 _MAX_DISTANCE = 60
-"""Maximum distance in tokens between a tag with an optional end tag and its end tag."""
+"""Maximum number of tokens between a tag and its optional end tag."""
 
 _OPTIONAL_END = frozenset({"embed", "file", "content-ref", "page-ref"})
 _END = re.compile(r"\{%-?[ \t\n]*end(@?[A-Za-z][\w@./:-]*)")
@@ -155,7 +155,7 @@ class _Window:
 
 
 class _BlockState(StateBlock):
-    """The state of the block parser. Raises BlockTooLarge for a block with too many tokens."""
+    """A parser state that raises BlockTooLarge for too many tokens."""
 
     def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
         if len(self.tokens) >= MAX_BLOCK_TOKENS:
@@ -164,7 +164,7 @@ class _BlockState(StateBlock):
 
 
 class _InlineState(StateInline):
-    """The state of the inline parser, with better support for Chinese, Japanese and Korean."""
+    """An inline parser state that supports Chinese, Japanese and Korean."""
 
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:
         scanned = super().scanDelims(start, canSplitWord)
@@ -413,7 +413,7 @@ def parser() -> MarkdownIt:
 
 
 def _join_definitions(tokens: list[Token]) -> list[Token]:
-    """Return footnote definitions with only one of each label, because the plugin would drop all but the last."""
+    """Join definitions with equal labels. The plugin keeps only the last."""
     definitions: dict[str, list[Token]] = {}
     for token in tokens:
         if token.type == "footnote_reference_open":

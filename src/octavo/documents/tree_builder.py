@@ -92,7 +92,7 @@ class HtmlReader:
         return self._tree.add(draft)
 
     def _read_tag(self, piece: HtmlToken, tag: HtmlTag) -> int | None:
-        """Read a tag. If its whole element was read, return the position after the element. Otherwise None."""
+        """Read a tag. Return the position after an element read whole."""
         name = tag.name
         if name in ("table", "pre", "figure") and not tag.is_closing:
             self._flush()
@@ -341,7 +341,7 @@ class Builder:
         self.tree.open(f"markdown:{kind}", self._draft(kind, attrs))
 
     def _lines_of_first_block(self) -> tuple[int, int]:
-        """Return the lines of the first block of a footnote, whose own token has no lines."""
+        """Return the lines of the first block of a footnote."""
         lines = next(
             (token.map for token in self._tokens[self._index : self._index + _MAX_LOOKAHEAD] if token.map), None
         )
@@ -462,5 +462,5 @@ _READERS: dict[str, Callable[[Builder, Token], object]] = {
 
 
 def _is_tight(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether a list is tight: the parser then hides the paragraphs of its items."""
+    """Return whether the parser hides the paragraphs of a list."""
     return next((token.hidden for token in tokens[index : index + 3] if token.type == "paragraph_open"), True)

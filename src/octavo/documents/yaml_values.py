@@ -63,7 +63,7 @@ def parse_yaml(text: str) -> YamlValue | None:
         node = loader.get_single_node()
         return _ValueReader(loader).read(node) if node is not None else None
     except yaml.MarkedYAMLError as error:
-        # For an unclosed list or text, PyYAML reports the end. The beginning is more useful.
+        # PyYAML reports the end of an unclosed text: prefer its beginning.
         starts_earlier = error.context is not None and ("flow" in error.context or "quoted" in error.context)
         mark = (error.context_mark if starts_earlier else None) or error.problem_mark or error.context_mark
         problem = " ".join(str(error.problem or error.context or "unreadable text").split())
@@ -172,7 +172,7 @@ def _core_loader(*, fast: bool = True) -> Any:
 
 @cache
 def _dumper() -> Any:
-    """Return a dumper whose output means the same in YAML 1.1 and 1.2, because it quotes ambiguous strings."""
+    """Return a dumper whose output means the same in YAML 1.1 and 1.2."""
     dumper: Any = type("CoreDumper", (_yaml().SafeDumper,), {"ignore_aliases": lambda self, value: True})
     for name, pattern, first in _SCALAR_TYPES:
         dumper.add_implicit_resolver(f"tag:yaml.org,2002:{name}", re.compile(pattern), list(first) or [""])
@@ -293,7 +293,7 @@ def _block(value: str, indent: int) -> list[str] | None:
 
 
 def _fold(line: str, width: int) -> list[str]:
-    """Break a line at single spaces into lines of at most `width` columns, unless a word is longer."""
+    """Break a line at spaces. Longer words exceed `width`."""
     found = [""]
     for word in re.split(r"(?<! ) (?! )", line):
         if not found[-1] or len(found[-1]) + 1 + len(word) <= width:
