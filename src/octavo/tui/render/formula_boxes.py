@@ -114,7 +114,7 @@ def _spaces_between(left: FormulaBox, right: FormulaBox) -> str:
 
 
 def stack_boxes(parts: Sequence[FormulaBox], base_index: int) -> FormulaBox:
-    """Return boxes one above the other, centered. The baseline is that of `parts[base]`."""
+    """Return boxes one above the other, centered. The baseline is that of `parts[base_index]`."""
     width = max(part.width for part in parts)
     rows: list[str] = []
     line = 0
