@@ -137,6 +137,18 @@ def test_sentence_added_by_both_sides_is_suggested_once() -> None:
     assert merged.text_with_choice("request") == f"{new} {one} {other}\n"
 
 
+def test_suggestion_for_a_paragraph_resolves_no_other_conflict() -> None:
+    quay, wind = (
+        "The keeper opens the old quay each day in summer.",
+        "Wind comes from the west at noon and turns all sails.",
+    )
+    winter, storm = quay.replace("summer", "winter"), "Storms break the piers of the harbour in autumn."
+    base, main = f"{quay}\n\nEnd.\n\n{wind}\n", f"{winter}\n\nEnd.\n\n{storm}\n"
+    merged = merge(base, main, f"{quay.replace('keeper', 'man')}\n\nEnd.\n\n{winter}\n")
+    assert [each.main for each in merged.conflicts] == [storm]
+    assert f"<<<<<<< main\n\n{storm}" in merged.text()
+
+
 def test_code_wrapped_in_a_code_tag_keeps_its_fence() -> None:
     fence = "```js\na\nb\n```\n"
     wrapped = f"{{% code %}}\n{fence}{{% endcode %}}\n"

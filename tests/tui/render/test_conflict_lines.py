@@ -72,6 +72,20 @@ def test_suggestion_is_the_result_until_a_side_is_chosen() -> None:
     assert "+ Ask the pilot for the key, and bring it back before dusk." in lines[:8]
 
 
+def test_conflicts_with_one_choice_show_their_own_texts() -> None:
+    quay, end = "The keeper of the quay counts each ship in winter.", "\n\nThis middle stays as it is.\n\n"
+    old, storm = "Lamps along the pier burn until the sun is up.", "Storms break the piers of our harbour each autumn."
+    gulls, rain = "Gulls sleep on the roof beside the market hall.", "Rain fills the barrels behind the house by May."
+    page = merge(f"{old}{end}{rain}\n", f"{quay}{end}{storm}\n", f"{gulls}{end}{quay}\n")
+    views = [each for each in prepare_conflicts(page) if isinstance(each, ConflictView)]
+    assert len({each.name for each in views}) == 1
+    assert [(each.main.new.source, each.request.new.source) for each in views] == [(quay, gulls), (storm, quay)]
+    setting = LayoutContext(Styles(), Folds(), render_block, available_width=80)
+    decided = ConflictDecision(None, ("main", "this change request"))
+    for view in views:
+        assert "one choice for 2 places" in render_conflict(setting, view, decided, (1, 2), 80)[0].text
+
+
 def test_text_that_main_moved_names_the_page() -> None:
     text = "Bursts of twenty are fine on weekdays."
     base = f"# S\n\nRead them.\n\n{text}\n\n## End\n\nAll.\n"

@@ -140,7 +140,7 @@ class MergedPage:
 
     @cached_property
     def conflict_places(self) -> list[tuple[str, Conflict]]:
-        """Return the name and the conflict of each place, in order. All places of a moved text share a name."""
+        """Return the name and the conflict of each place, in order. Places with one choice share a name."""
         seen, names, conflicts_in_order = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
         for conflict in (each for each in conflicts_in_order if each.deciding_conflict is None):
             digest = _digest(conflict)

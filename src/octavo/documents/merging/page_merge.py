@@ -522,7 +522,8 @@ def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBloc
 def _mark_blocks_of_two_conflicts(root: MergedBlock) -> None:
     """Mark blocks in a different conflict on each side as moved. Else different choices could repeat or lose the
     block."""
-    conflicts = list(conflicts_in(root))
+    # A conflict with a merge word by word may need no choice, so it must not decide about another conflict.
+    conflicts = [each for each in conflicts_in(root) if each.merged_text is None]
     if len(conflicts) < 2:
         return
     in_main = _blocks_in_conflicts((each, each.main) for each in conflicts)

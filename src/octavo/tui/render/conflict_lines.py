@@ -52,6 +52,8 @@ class ConflictView:
     """True if the merge by words is used until the user chooses a side."""
     moved_to_title: str = ""
     """Title of the page to which main moved the text. Empty if there is none."""
+    place_count: int = 1
+    """Number of places on the page that the choice resolves."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +101,11 @@ def prepare_conflicts(
     for (name, conflict), line in zip(page.conflict_places, lines, strict=True):
         seen[name] += 1
         places = [each for other, each in page.conflict_places if other == name]
-        base_text = next((_text_alone(conflict, each.base) for each in places if each.base is not None), None)
-        main_text = next((_text_alone(conflict, each.main) for each in places if each.main is not None), "")
-        request_text = next((_text_alone(conflict, each.request) for each in places if each.request is not None), "")
+        is_whole = conflict.main is not None and conflict.request is not None
+        shown = [conflict] if is_whole else places  # For moved text, another place may have the text of the other side.
+        base_text = next((_text_alone(conflict, each.base) for each in shown if each.base is not None), None)
+        main_text = next((_text_alone(conflict, each.main) for each in shown if each.main is not None), "")
+        request_text = next((_text_alone(conflict, each.request) for each in shown if each.request is not None), "")
         main_here = _text_alone(conflict, conflict.main)
         offered = [*map(MergeChoice, _OFFERED), *([MergeChoice("words")] if conflict.merged_text is not None else [])]
         own_choice = (choices or {}).get(stored_name(name))
@@ -116,9 +120,10 @@ def prepare_conflicts(
             compare(request_text if base_text is None else base_text, request_text),
             {choice.kind: compare(main_here, _text_alone(conflict, conflict.text(choice))) for choice in offered},
             next((heading for line_of, heading in reversed(headings) if line_of <= line), ""),
-            _side_at_place(conflict) if len(places) > 1 else None,
+            _side_at_place(conflict) if len(places) > 1 and not is_whole else None,
             conflict.is_merged_by_default,
             titles.get(conflict.base_text_page or "", ""),
+            len(places),
         )
         located_views.append((line, view))
     return tuple(_conflicts_and_text(comparison, located_views))
@@ -270,6 +275,8 @@ def render_conflict(
     subject = [_KINDS[conflict.kind]] if conflict.kind in _KINDS else []
     if conflict.side_at_place is not None:
         subject.append(f"position in {('base', *decision.side_names)[conflict.side_at_place]}")
+    elif conflict.place_count > 1:
+        subject.append(f"one choice for {conflict.place_count} places")
     title = f" {context.styles.glyphs.separator} ".join([_conflict_number(numbering), *subject])
     has_result = decision.choice is not None or conflict.is_merged_by_default
     label = _label_line(context.styles, "Result", f"compared with {decision.side_names[0]}" if has_result else "")
