@@ -29,7 +29,7 @@ def why_not_in_space(space: Space | None, permission: str) -> str | None:
 
 def why_not_in_thread(space: Space | None, thread: Comment, action: str) -> str | None:
     """Return why the user cannot `reply`, `resolve` or `reply_resolve` in a thread. None if the user can."""
-    # Some servers send only some permissions of a thread. Only a permission that is sent as False counts.
+    # Some servers send only some permissions, so only a sent False counts.
     can_reply = thread.permissions.reply or "reply" not in thread.permissions.model_fields_set
     if action in ("reply", "reply_resolve") and not can_reply:
         return "You can read this thread, but you cannot reply to it. Ask an admin of the space for access."

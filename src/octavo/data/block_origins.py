@@ -165,7 +165,7 @@ class PageBlame:
     async def _search_moved_blocks(
         self, blame: Blame[ContentVersion], changes: Changes, at: RevisionRef | ChangeRequestRef, previous: RevisionRef
     ) -> None:
-        """Search other pages for the blocks that a version moved to this page."""
+        """Search other pages for blocks that a version moved to this page."""
         changes_of_others = {
             change.page.id: change
             for change in changes.changes
@@ -256,7 +256,7 @@ async def load_current_revision(live: Live, at: SpaceRef) -> str:
 
 
 async def _load_revision_header(live: Live, at: RevisionRef) -> Revision:
-    """Load a revision without its pages, and cache it. The server sends a revision only with all pages."""
+    """Load a revision, and cache it without its pages."""
     name, codec = f"revision {at.space_id} {at.revision_id}", SPECS[content.Get].codec
     if (stored := live.cache.read_derived(name)) is not None:
         revision: Revision = read(codec, stored)

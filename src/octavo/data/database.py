@@ -117,7 +117,7 @@ def closed_on_failure(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def _connect_read_only(path: Path) -> sqlite3.Connection:
-    """Return a read-only connection. Works also if SQLite cannot create its other files in the folder."""
+    """Return a read-only connection, also in a folder that is not writable."""
     for options in ("mode=ro", "mode=ro&immutable=1"):
         uri = f"{path.absolute().as_uri()}?{options}"
         db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT, check_same_thread=False)

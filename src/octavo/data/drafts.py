@@ -78,7 +78,7 @@ class Drafts:
         self._edits: dict[str, _Edit] = {}
         """The last edit of each draft in this process, by key."""
         self._seen: dict[str, tuple[str, int]] = {}
-        """Writer and revision of the stored version that the user has seen, by key."""
+        """Writer and revision of the last seen version, by key."""
         self.changed: Observers[[]] = Observers()
         """Called after this process has edited, saved or discarded a draft."""
 
@@ -293,14 +293,14 @@ def _delete_version_of(db: sqlite3.Connection, namespace: str, key: str, writer:
 
 
 def _delete_seen(db: sqlite3.Connection, namespace: str, key: str, version: tuple[str, int] | None) -> None:
-    """Delete the version that the user has seen, unless the process that wrote it has changed it since."""
+    """Delete the seen version, unless its writer has changed it since."""
     if version is not None:
         delete = "DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ? AND revision = ?"
         db.execute(delete, (namespace, key, *version))
 
 
 def _new_revision() -> int:
-    """Return a random number. Revisions must not repeat, so that no process deletes a new text unseen."""
+    """Return a random number. A repeated revision could delete an unseen text."""
     return int.from_bytes(os.urandom(6))
 
 
@@ -321,7 +321,7 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
 CHANGE_REQUEST_KINDS = frozenset({"review", "remark", "subject", "description"})
 """Kinds of drafts that belong to a change request itself, not to a page or thread."""
 _PENDING_EDIT_PREFIX = "held "
-"""Draft key of an edited pending comment, without the id of the comment."""
+"""Prefix of the draft key of an edited pending comment."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ class InboxLoader:
         self._update = START
         """The current update. After its end, the last update."""
         self._next_update: InboxUpdate | None = None
-        """The update to run after the current update. None if no update is scheduled."""
+        """The update to run after the current update, if any."""
         self._shown: InboxSnapshot | None = None
         self._builder = InboxBuilder(self._build, self._publish)
         self._cached_as = f"inbox of {organization.id}"
@@ -267,7 +267,7 @@ class InboxLoader:
             self._update, self._next_update = self._next_update, None
             await self._run_update()
         self._builder.can_build = True
-        # The rows are built before the update ends: otherwise the inbox would look empty for a moment.
+        # Before the update ends: otherwise the inbox would look empty for a moment.
         self._build_now()
 
     async def _run_update(self) -> None:
@@ -286,8 +286,7 @@ class InboxLoader:
             self.rebuild()
 
     async def _plan_update(self, *, is_from_disk: bool = False) -> None:
-        """Make the syncer load what the lists in memory require. With `is_from_disk`, only cached responses are
-        read."""
+        """Load what the lists in memory require. `is_from_disk` only reads cached responses."""
         plan, syncer = self._plan, self._live.syncer
         plan.update, plan.lists, plan.is_from_disk = self._update, self._current_lists(), is_from_disk
         plan.busy_places = self._live.outbox.busy_places

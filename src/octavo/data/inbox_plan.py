@@ -156,7 +156,7 @@ TEAMS_MAX_AGE = timedelta(hours=1)
 """Age after which the update `START` fetches the user's teams again."""
 _MIN_INTERVAL = timedelta(hours=1)
 _PRIORITY_STEP = 1e11
-"""A number larger than any timestamp. The priority of a want outweighs the time of the last update."""
+"""Larger than any timestamp, so that the priority outweighs the time."""
 
 
 class InboxUpdate(NamedTuple):
@@ -225,12 +225,12 @@ class InboxPlanner:
         self.finished: list[FinishedWrite] = []
         self._at, self._responses, self._version_of, self._now = at, responses, version_of, now
         self._wants_of_lists: dict[str, Want] = {}
-        """Wants for reviews, reviewers and threads, by URL, computed from the lists of the organization."""
+        """Wants for reviews, reviewers and threads, by URL."""
         self._computed_for_user = ""
         self._computed_from: Lists = ()
         self._own_requests: set[Discussion] = set()
         self._reply_wants: dict[str, list[Want]] = {}
-        """Wants for replies, by the URL of the list of threads that they are computed from."""
+        """Wants for replies, by the URL of their list of threads."""
         self._all_wants: dict[str, Want] | None = None
         self._uncertain_threads_left = 0
         """Number of wants that can still get rank NEEDED in this update."""
@@ -331,8 +331,7 @@ class InboxPlanner:
         return (replace(each, rank=Rank.NEEDED) if each.url in needed else each for each in allowed)
 
     def _changed_by_writes(self) -> Iterator[Want]:
-        """Yield, as due, the wants for responses that finished writes have changed and that were not requested
-        since."""
+        """Yield the wants whose responses finished writes have changed, as due."""
         for each in self.finished:
             each.unfetched = set()
             for url in urls_changed_by(each.entry):

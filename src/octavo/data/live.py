@@ -126,7 +126,7 @@ class Live:
         self._confirmed_count = 0
         """Number of confirmed writes, both of the outbox and of `write`."""
         self._unrefreshed_writes: list[Operation[Any]] = []
-        """Confirmed writes of the outbox. The responses that they changed are not fetched again yet."""
+        """Confirmed writes of the outbox. Changed responses are not fetched again yet."""
         self._closed = False
         outbox.basis_for = self._basis
         outbox.done.add(self._on_write_done)
@@ -143,7 +143,7 @@ class Live:
     ) -> Callable[[], None]:
         """Call `watcher` now and on each change. Returns a function that removes it. With `refetch=False`, a response
         that is probably current is not fetched. `min_items` loads more pages of a list."""
-        self.outbox.start()  # the first screen with a response also sends the writes that an earlier run has left
+        self.outbox.start()  # this also sends the writes that an earlier run has left
         response = self._response(op)
         is_loaded = response.value is not None and response.error is None
         is_recent = bool(response.watchers) or self._contains_all_since(response, self.now() - RECENT_AGE)
@@ -205,7 +205,7 @@ class Live:
 
     async def _fetch(self, response: LiveResponse, rank: Rank) -> Any:
         if response.writes_at_request != self._confirmed_count:
-            # A running request may miss writes that were confirmed after it was sent, so the request is repeated.
+            # A running request may miss confirmed writes, so it is repeated.
             self.syncer.queue.mark_stale(response.url)
         was_shown, response.loading = response.last_snapshot.loading and response.loading, True
         if response.watchers:
@@ -376,7 +376,7 @@ class Live:
     def _leave(self, response: LiveResponse, watcher: Watcher) -> None:
         if watcher in response.watchers:
             response.watchers.remove(watcher)
-            # A view often removes a watcher and then adds another, so the requests are canceled a moment later.
+            # A view often adds another watcher at once, so requests are canceled later.
             asyncio.get_running_loop().call_soon(self._cancel_unwatched, response)
 
     def _cancel_unwatched(self, response: LiveResponse) -> None:
@@ -467,7 +467,7 @@ class Live:
         return value
 
     def _fail(self, op: Operation[Any], error: ApiError) -> None:
-        """Store the error of a failed request. For a background request, watchers see only status 403 and 404."""
+        """Store the error. For background requests, watchers see only 403 and 404."""
         if isinstance(error, NotFound | Forbidden):
             self._remove_from_index(op)
         response = self._responses.get(encode(op).url)
@@ -478,7 +478,7 @@ class Live:
             and not self._is_cached(response)
             and not str(error).startswith(NOT_AVAILABLE_OFFLINE)
         ):
-            # All callers that wait for this request get the same error object, so its message is changed here.
+            # All callers get the same error object, so its message is changed here.
             error.args = (f"{NOT_AVAILABLE_OFFLINE} {error}",)
         was_loading, before = response.loading, response.error
         if was_loading or isinstance(error, NotFound | Forbidden):

@@ -129,7 +129,7 @@ class LiveResponse:
         self.value, self.fetched_at, self.checked_at, self.pages = value, requested_at, requested_at, 1
         self.writes_included = writes
         if isinstance(value, ListPage) and value.next is None and (limit := getattr(self.op, "limit", None)):
-            # A refresh must fetch all pages of the stored list: otherwise the list would become shorter.
+            # A refresh must fetch all stored pages: otherwise the list would become shorter.
             self.pages = self.wanted_pages = max(1, -(-len(value.items) // limit))
 
     def accept(self, value: Any, pages: int, now: datetime, writes: int) -> None:

@@ -20,7 +20,7 @@ MAX_BYTES = 256 << 20
 MAX_TEXT_BYTES = 8 << 20
 _CHUNK_BYTES = 1 << 16
 _FONT_TYPES = {b"wOF2": "font/woff2", b"wOFF": "font/woff"}
-"""Media type of a font, by the first four bytes of the file."""
+"""Media types of fonts, by the first four bytes."""
 
 PutFile = Callable[[str, AsyncIterator[bytes], int, str], Awaitable[None]]
 Progress = Callable[[int, int], None]

@@ -89,7 +89,7 @@ class OfflinePlanner:
         match op, value:
             case spaces.Get(), Space():
                 self.space = value
-                # Views request the space with this stamp. They do not fetch it again if the stamp is stored.
+                # With this stamp, views do not fetch the space again.
                 self._cache.put_version(self.space_want.url, inbox_plan.space_stamp(value))
                 if value.deleted_at is None:
                     yield from wants_of_space(value, self.owner)

@@ -49,7 +49,7 @@ DEFAULT_PAGE_BYTES = 6_000
 MANY_PAGES = 500
 """The user must confirm a download of more pages than this."""
 _MAX_STORED_FAILURES = 100
-"""Maximum number of failed downloads that are stored for each space. The next pass finds the others again."""
+"""Maximum number of stored failures of a space."""
 _FACT_NAME = _LOCK = "offline"
 """Key of the spaces in `state.db`, and name of the lock."""
 # lazy: parts of the API that the first screen does not need
@@ -117,7 +117,7 @@ class OfflineSpaces:
         """Number of changes of the stored spaces, by any process."""
         self._is_reloading = False
         self._was_refused = False
-        """True if another process had the lock at the last attempt to get it."""
+        """True if another process had the lock at the last attempt."""
         self._unsubscribe: Callable[[], None] | None = None
         """Removes the callback `_reload_soon`. None before `begin`."""
         self._unlock: Callable[[], None] | None = None
@@ -131,7 +131,7 @@ class OfflineSpaces:
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
         self._tasks = Tasks("Updating the offline spaces")
         self._planner: OfflinePlanner | None = None
-        """Planner of the last started download. None if there was no download, or if the space was removed."""
+        """Planner of the last started download. None if the space was removed."""
 
     def get(self, space_id: str) -> OfflineSpace | None:
         """Return a space with its progress. None if the space is not available offline."""
@@ -238,7 +238,7 @@ class OfflineSpaces:
         return False
 
     async def _download(self, space_id: str, retries_refused: bool) -> bool:
-        """Run a pass for a space. Return False if the space itself could not be fetched."""
+        """Download a space. Return False if it must be tried again."""
         syncer = self._live.syncer
         pinned = await asyncio.to_thread(self._read_pinned, _owner_of(space_id))
         if space_id not in self._spaces:
@@ -265,7 +265,7 @@ class OfflineSpaces:
         return is_fetched
 
     async def _show_until_idle(self, planner: OfflinePlanner, space_id: str) -> None:
-        """Show the progress until all responses have arrived or failed, or until requests are paused."""
+        """Show the progress until nothing is running."""
         for step in count(1):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._live.syncer.wait_idle(planner.owner), PROGRESS_SECONDS)
@@ -274,7 +274,7 @@ class OfflineSpaces:
         await self._show_progress(planner, space_id, with_size=True)
 
     async def _show_progress(self, planner: OfflinePlanner, space_id: str, *, with_size: bool) -> None:
-        """Show the progress. With `with_size`, measure the size on disk, and store the space for other processes."""
+        """Show the progress. `with_size` also measures and stores the space."""
         pinned = await asyncio.to_thread(self._read_pinned, planner.owner) if with_size else {}
         if self._planner is not planner:
             return  # the space was removed meanwhile
@@ -296,7 +296,7 @@ class OfflineSpaces:
             self._store(space_id)
 
     def _finish(self, planner: OfflinePlanner, space_id: str, pinned: Mapping[str, int | None]) -> bool:
-        """Store the result of a pass. Return False if the space itself could not be fetched."""
+        """Store the result. Return False if the space must be tried again."""
         syncer, before, space = self._live.syncer, self._spaces[space_id], planner.space
         failures = {each.want.url: each for each in syncer.failures(planner.owner)}
         failure = failures.get(planner.space_want.url)

@@ -70,7 +70,7 @@ class Poller:
         self._retry_at = LONG_AGO
         self._places = ListedPlaces()
         self._unlisted: list[ChangeRequest] = []
-        """Change requests that are no longer open or draft, and whose new status is not fetched yet."""
+        """Change requests whose status is unknown after they were open or draft."""
 
     def on_key_pressed(self) -> None:
         """Record that the user is active. Polls are then more frequent."""
@@ -108,7 +108,7 @@ class Poller:
             try:
                 await self._fetch_what_changed()
             finally:
-                # Unchanged lists count too: otherwise, a change request that moved to another list would look new.
+                # Unchanged lists count too, because change requests move between lists.
                 for each, value in before.items():
                     detector.count_changes(each.op, value, each.value)
                 self._unlisted += detector.unlisted

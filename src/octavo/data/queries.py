@@ -26,7 +26,7 @@ PAGE_LIMIT = 1000
 UNDECIDED: tuple[Literal["open", "draft"], ...] = ("open", "draft")
 """Statuses of a change request that is neither merged nor archived."""
 _DECIDED_LIMIT = 100
-"""Number of merged or archived change requests on a page. Views show only the first page."""
+"""Size of the only page of decided change requests in views."""
 _THREAD_LIMIT = 200
 """Number of threads on a page of a list with resolved threads."""
 

@@ -48,7 +48,7 @@ CREATE TABLE IF NOT EXISTS made (
 ) STRICT;
 """
 _INSERT_PIN = "INSERT OR REPLACE INTO pins VALUES (?, ?, ?, '', '')"
-"""SQL statement that inserts a pin. The last two columns are not used."""
+"""Inserts a pin. The last two columns are not used."""
 _TABLES = ("answers", "pins", "versions", "made")
 MAX_BYTES = 200_000_000
 MAX_DERIVED_BYTES = 80_000_000
@@ -279,7 +279,7 @@ class ResponseCache:
             return []
 
     def _execute_later(self, statement: str, *values: str | float) -> None:
-        """Execute a statement in the background. The first parameter of the statement is the namespace."""
+        """Execute a statement in the background. Its first parameter is the namespace."""
         self._write(lambda db: db.execute(statement, (self._namespace, *values)))
 
     def _write(self, statement: Callable[[sqlite3.Connection], object]) -> None:

@@ -376,7 +376,7 @@ class SearchIndex:
             self._writer.submit(function).add_done_callback(partial(self._check_result, self._writer))
 
     def _check_result(self, writer: Writer, job: Future[object]) -> None:
-        """Handle an error of SQLite or of the disk. Other errors are raised."""
+        """Handle an error of SQLite or the disk. Raise other errors."""
         error = job.exception() if not job.cancelled() else None
         if error is None or writer is not self._writer:
             return
@@ -442,7 +442,7 @@ class SearchIndex:
         return db
 
     def _fill(self, db: sqlite3.Connection) -> None:
-        """Index the next cached responses, and schedule the next step. Other updates run before that step."""
+        """Index the next cached responses, and schedule the step after them."""
         assert self._read_cached is not None, "the index must have a source"
         ((done, after),) = db.execute("SELECT done, after FROM filling").fetchall()
         if done or self._closing:

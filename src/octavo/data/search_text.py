@@ -168,7 +168,7 @@ def _plain_letters(letter: str) -> str:
 
 
 def _without_accents(folded: str) -> tuple[str, Sequence[int]]:
-    """Return folded text without accents, and the index in `folded` of each returned character."""
+    """Return text without accents, and the original index of each character."""
     if folded.isascii():
         return folded, range(len(folded))
     letters: list[str] = []
@@ -198,7 +198,7 @@ _LINK = re.compile(
     r"\((?:<([^<>\n]{0,1000})>|([^()<>\s]{0,1000}(?:\([^()<>\s]{0,99}\)[^()<>\s]{0,99}){0,9}))"
     r"(?:[ \t]+\"([^\"\n]{0,300})\")?\)"
 )
-"""A link or image. The text of a link may contain brackets and images."""
+"""A link or image, maybe with brackets or images in its text."""
 _MENTION = re.compile(
     r"<a\s(?=[^<>\n]{0,1000}\bdata-mention)[^<>\n]{0,1000}\bhref=\"([^\"\n]{1,1000})\"[^<>\n]{0,1000}>[^<>\n]{0,500}</a>"
 )
@@ -300,7 +300,7 @@ def _visible_text(line: str) -> str:
         return ""
     pieces = FORMULA.split(_MARKER.sub("", line))  # every second piece is a formula
     line = "".join(f"$${piece}$$" if at % 2 else _without_markup(piece) for at, piece in enumerate(pieces))
-    # Character references may stand for control characters, so the text is sanitized after they are decoded.
+    # Sanitized after decoding, because character references may stand for control characters.
     return safety.safe_text(" ".join((unescape(line) if "&" in line else line).split()))
 
 

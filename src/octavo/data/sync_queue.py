@@ -172,7 +172,7 @@ class SyncQueue:
         """Unsatisfied wants by URL, then by owner, in the order of adding."""
         self._urls_by_owner: dict[str, set[str]] = {}
         self._ready: dict[Rank, dict[str, float]] = {rank: {} for rank in Rank}
-        """URLs that may be fetched now, by rank. Each value is the `Want.order` of the URL."""
+        """`Want.order` of URLs that may be fetched now, by rank."""
         self._general_failures: set[str] = set()
         """URLs of failed requests that are retried after the pause."""
         self._paused_until = self._limited_until = self._limited_at = self._next_later_at = LONG_AGO
@@ -341,7 +341,7 @@ class SyncQueue:
         return flight
 
     def _record_failure(self, flight: Flight, error: BaseException, now: datetime) -> None:
-        """Record a failed request. Start a pause if other requests would fail too."""
+        """Record a failed request. Pause if other requests would fail too."""
         self._clear_error(flight.url)
         if affects_all_requests(error):
             self._general_failures.add(flight.url)

@@ -123,7 +123,7 @@ class Syncer(Generic[R]):
         self._now, self.rate_limit_wait = now, rate_limit_wait
         self._states: dict[str, _OwnerState] = {}
         self._waiting: dict[asyncio.Future[Any], str] = {}
-        """URL that each caller of `get` waits for, by the future of the caller."""
+        """URL that each caller of `get` waits for, by its future."""
         self._calls = count(1)
         self._tasks = Tasks("A refresh")
         self._running: dict[Flight, asyncio.Task[None]] = {}
@@ -342,7 +342,7 @@ class Syncer(Generic[R]):
         return values
 
     async def _add_dependent_wants(self, state: _OwnerState, want: Want, value: Any, version: Version | None) -> None:
-        """Add the wants that depend on a response. Remove the wants that depended only on its earlier version."""
+        """Replace the wants that depend on a response."""
         assert state.planner is not None, "the pass has a planner"
         state.used_versions[want.url] = version
         children = [child async for child in _in_slices(state.planner.on_response(want, value))]
@@ -378,7 +378,7 @@ class Syncer(Generic[R]):
         return not (self.rate_limit_wait() > 0 or (self.is_hidden and waits_while_hidden))
 
     def _schedule_start(self) -> None:
-        """Start requests in the next turn of the event loop, when all wants of this turn are added."""
+        """Start requests in the next turn, when all wants are added."""
         if not (self._is_start_scheduled or self._is_closed):
             if self._start_timer is not None:
                 self._start_timer.cancel()
