@@ -147,7 +147,7 @@ class DiffContents(Contents):
         self.built_layout: DiffLayout = "changes"
         """Layout of the diff that was built or started last. The visible diff may have another."""
         self.deferred = deferred_content(diagrams=False)  # Diagrams are shown as text.
-        self.layout: DiffLayout = "changes"
+        self.chosen_layout: DiffLayout = "changes"
         self._prefers_split: bool | None = None
         """True if the user chose the split layout last. None before a choice."""
 
@@ -196,19 +196,19 @@ class DiffContents(Contents):
     @property
     def current_layout(self) -> DiffLayout:
         """Chosen layout if it is possible now, else `changes`."""
-        wanted: DiffLayout = self.layout if not self.shows_source else "sides" if self._is_split else "changes"
+        wanted: DiffLayout = self.chosen_layout if not self.shows_source else "sides" if self._is_split else "changes"
         return wanted if wanted in self.layouts else "changes"
 
     def choose_layout(self) -> None:
         """Choose the layout of an opened page. A rewritten page shows the new version."""
         compared = self.page.compared
         is_rewritten = compared is not None and compared.diff.size.is_rewritten
-        self.layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
+        self.chosen_layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
 
     def choose_next_layout(self) -> None:
         layouts = self.layouts
-        self.layout = layouts[(layouts.index(self.current_layout) + 1) % len(layouts)]
-        self._prefers_split = self.layout == "sides"
+        self.chosen_layout = layouts[(layouts.index(self.current_layout) + 1) % len(layouts)]
+        self._prefers_split = self.chosen_layout == "sides"
 
     @property
     def why_no_other_layout(self) -> str | None:

@@ -76,7 +76,7 @@ NON_BLOCK_KINDS = frozenset(("fold", "note", "change", "thread", "page"))
 
 
 @dataclass
-class OtherThreadRequested(Message):
+class ThreadOnOtherPageRequested(Message):
     """Requests an open thread on a later page, or earlier (`step` -1)."""
 
     step: int
@@ -275,7 +275,7 @@ class DiffNavigation:
         if self.contents.shows_source and self.contents.has_open_threads:
             explain(self.pane, "The source diff shows no threads. Press \\ to switch to the rendered diff.")
         elif not len(self.pane.viewport.virtual_lines) or not self.go_to_thread(step):
-            self.pane.post_message(OtherThreadRequested(step))
+            self.pane.post_message(ThreadOnOtherPageRequested(step))
 
     def go_to_thread(self, step: int, *, from_edge: bool = False) -> bool:
         """Go to the next open thread (1) or the previous one (-1). Return False if there is none. `from_edge` starts at
@@ -450,7 +450,7 @@ class DiffNavigation:
         block = anchors[name]
         if self.contents.shows_source or self.contents.current_layout == "old":
             self.contents.shows_source = self.contents.prefers_source = False
-            self.contents.layout = "changes"
+            self.contents.chosen_layout = "changes"
             self.builder.build(partial(self._go_to_heading, block))
             return True
         return self._go_to_heading(block)

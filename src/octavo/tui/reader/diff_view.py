@@ -161,7 +161,7 @@ class DiffView(Reader):
         "This view shows the changes to the page. Press n to go to the next change, c to comment on the selected block, "
         "= to show more unchanged lines, or | to switch between the split and unified views. Press esc to go back."
     )
-    FIRST_COMMANDS: ClassVar[tuple[str, ...]] = (
+    FIRST_KEY_BAR_COMMANDS: ClassVar[tuple[str, ...]] = (
         "diff.next_change",
         "diff.next_thread",
         "diff.comment",

@@ -69,7 +69,7 @@ class FindBar(PanePart):
         self._selected_match: Match | None = None
         self._search: Iterator[Match | None] | None = None
         """Rest of the search. None if the search is complete."""
-        self._update_rows()
+        self._reserve_rows()
         self._goes_to_first_match = False
         """True until the search has scrolled to its first match."""
         self._waiting_steps = 0
@@ -84,7 +84,7 @@ class FindBar(PanePart):
         self._top_before, self._selected_before_search = START, None
         self._text_finder, self._spans = None, {}
         self.needle, self._goes_to_first_match = needle, bool(needle)
-        self._update_rows()
+        self._reserve_rows()
 
     # Finding
 
@@ -267,7 +267,7 @@ class FindBar(PanePart):
         self._spans = {}  # Frees the old lines.
 
     def _find_bar_changed(self) -> None:
-        self._update_rows()
+        self._reserve_rows()
         self.viewport.update_scroll_bar()
         self.viewport.repaint()
         if self.viewport.widget.is_running:
@@ -342,7 +342,7 @@ class FindBar(PanePart):
                 spans.append((match.start + margin, match.end + margin, style))
         return restyle(strip, spans)
 
-    def _update_rows(self) -> None:
+    def _reserve_rows(self) -> None:
         self.viewport.bar_rows = 1 if self.needle or self._typed_text is not None else 0
 
     def bar_row(self) -> tuple[int, Strip] | None:

@@ -228,7 +228,12 @@ class PageView(Reader):
         "This view shows the open page. Press j or k to scroll, ( or ) to select a block, f to open a link by typing the letters next to it, "
         "or / to find text. Press esc to go back."
     )
-    FIRST_COMMANDS: ClassVar[tuple[str, ...]] = ("page.filter", "page.link_hints", "page.next_thread", "page.comment")
+    FIRST_KEY_BAR_COMMANDS: ClassVar[tuple[str, ...]] = (
+        "page.filter",
+        "page.link_hints",
+        "page.next_thread",
+        "page.comment",
+    )
     HIT_COMMANDS: ClassVar[tuple[str, ...]] = ("page.next_hit", "page.prev_hit")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         FIND_COMMANDS.only("filter").for_target(
@@ -258,7 +263,9 @@ class PageView(Reader):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        first = self.with_thread_key(self.FIRST_COMMANDS) if self.excerpt is None else self.excerpt.first_commands
+        first = (
+            self.with_thread_key(self.FIRST_KEY_BAR_COMMANDS) if self.excerpt is None else self.excerpt.first_commands
+        )
         if self.contents.shows_source:
             first = ("page.source", *first)  # Switches back to the rendered page.
         return (*self.HIT_COMMANDS, *first) if self.find_bar.needle else first

@@ -120,7 +120,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         scrollbar-size-vertical: 1;
     }
     """
-    FIRST_COMMANDS: ClassVar[tuple[str, ...]] = ()
+    FIRST_KEY_BAR_COMMANDS: ClassVar[tuple[str, ...]] = ()
     HIT_COMMANDS: ClassVar[tuple[str, ...]] = ()
     MOVES: ClassVar[frozenset[str]] = frozenset(
         ("down", "up", "top", "bottom", "page_down", "page_up", "read_on", "read_back", "prev_block", "next_block")
@@ -157,7 +157,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     @property
     def KEYBAR(self) -> tuple[str, ...]:
         """Ids of the first commands in the key bar. During a search, starts with the commands for matches."""
-        first = self.with_thread_key(self.FIRST_COMMANDS)
+        first = self.with_thread_key(self.FIRST_KEY_BAR_COMMANDS)
         return (*self.HIT_COMMANDS, *first) if self.find_bar.needle else first
 
     @property

@@ -369,7 +369,7 @@ class UnchangedRange(NamedTuple):
     ancestors: tuple[Block, ...]
     old_ancestors: tuple[Block, ...]
     container: Block | None
-    starts: Sequence[int]
+    section_starts: Sequence[int]
     """Position of the first block of each section."""
     section_paths: Sequence[tuple[str, ...]]
     """Names of the sections and containers around the blocks of each section, outermost first."""
@@ -379,7 +379,9 @@ class UnchangedRange(NamedTuple):
         unit = DiffUnit(
             "block", self.new_blocks[position], self.old_blocks[position], None, self.ancestors, self.old_ancestors
         )
-        return PlacedUnit(unit, self.section_paths[bisect_right(self.starts, position) - 1], self.container, True)
+        return PlacedUnit(
+            unit, self.section_paths[bisect_right(self.section_starts, position) - 1], self.container, True
+        )
 
     def visible_units(self, context_size: ContextSize) -> Iterator[PlacedUnit | CollapsedBlocks]:
         """Yield units for expanded blocks and blocks near both ends. `CollapsedBlocks` replace the others."""

@@ -304,7 +304,7 @@ def render_table_change(
         parts.append(
             on_both_sides(
                 Piece(
-                    hidden_columns_text(*grid.hidden_columns(pan, text_width), styles.glyphs).rjust(text_width),
+                    hidden_columns_text(*grid.hidden_column_counts(pan, text_width), styles.glyphs).rjust(text_width),
                     styles.muted,
                     None,
                     True,

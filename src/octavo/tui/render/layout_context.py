@@ -50,9 +50,9 @@ def icon_text(name: str, text: str, styles: Styles) -> str:
     return "" if words.replace(" ", "") in _WORD_SEPARATORS.sub("", fold(text)) else non_breaking(f"[{words}]", styles)
 
 
-def label_with_icon(name: object, label: str, styles: Styles) -> str:
-    """Return a label, with an icon before it if `name` names one."""
-    sign = icon_text(str(name), label, styles) if name else ""
+def label_with_icon(icon_name: object, label: str, styles: Styles) -> str:
+    """Return a label, with the icon before it if there is one."""
+    sign = icon_text(str(icon_name), label, styles) if icon_name else ""
     return f"{sign} {flatten_emoji(label)}" if sign else flatten_emoji(label)
 
 

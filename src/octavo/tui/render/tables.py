@@ -139,7 +139,7 @@ class TableGrid:
     def width(self) -> int:
         return sum(self.widths) + COLUMN_GAP * (len(self.widths) - 1)
 
-    def hidden_columns(self, pan: int, available_width: int) -> tuple[int, int]:
+    def hidden_column_counts(self, pan: int, available_width: int) -> tuple[int, int]:
         """Return how many columns are hidden or cut at the left and right. `pan` is the scroll offset."""
         ends = [end + COLUMN_GAP * index for index, end in enumerate(accumulate(self.widths))]
         left = sum(end - width < pan for end, width in zip(ends, self.widths, strict=True))
@@ -568,7 +568,7 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
         )
         all_lines.append(Line([blank, Piece(omitted_text, styles.muted, None, True)], block))
     if overflow and has_end(block):
-        note = hidden_columns_text(*table_grid.hidden_columns(pan, table_width - 2), glyphs)
+        note = hidden_columns_text(*table_grid.hidden_column_counts(pan, table_width - 2), glyphs)
         all_lines.append(
             Line(truncate([Piece(note.rjust(table_width - 1), styles.muted, None, True)], table_width), block)
         )

@@ -33,7 +33,7 @@ from octavo.tui.core.permissions import CANNOT_DELETE, why_not_in_discussion
 from octavo.tui.core.routes import is_stop
 from octavo.tui.core.view import View, current_view, focus_if
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing, why_no_page_edit
-from octavo.tui.reader.diff_navigation import OtherThreadRequested
+from octavo.tui.reader.diff_navigation import ThreadOnOtherPageRequested
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.viewport import PaneMoved
@@ -553,8 +553,8 @@ class ChangeRequestScreen(View):
     def _on_next_page_requested(self) -> None:
         self.changed_tree.select_next(1)
 
-    @on(OtherThreadRequested)
-    def _on_other_thread_requested(self, message: OtherThreadRequested) -> None:
+    @on(ThreadOnOtherPageRequested)
+    def _on_thread_on_other_page_requested(self, message: ThreadOnOtherPageRequested) -> None:
         self.page_diff.go_to_page_with_thread(message.step)
 
     @on(DiffView.RepliesRequested)
