@@ -123,7 +123,6 @@ class _TwoVersions:
         self._pair_equal_words()
 
     def _pair_equal_words(self) -> None:
-        """Pair the remaining blocks with equal words."""
         paired = set(self._old_keys.values())
         unpaired: dict[str, list[str]] = {}
         for key, block in self._older.items():

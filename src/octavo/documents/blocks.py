@@ -355,7 +355,7 @@ class BlockTree:
         return self.root
 
     def find_open_sibling(self, key: str, *parents: str) -> DraftBlock | None:
-        """Return the innermost open block with `key`, else None. Markdown and `parents` inside it must be closed."""
+        """Return the innermost open block with `key`, if no Markdown container or block of `parents` is open inside."""
         for open_key, draft in reversed(self._open):
             if open_key == key:
                 return draft

@@ -278,7 +278,6 @@ def similarity(old: Node, new: Node) -> float:
 
 
 def _only_link(node: Node) -> str | None:
-    """Return the target of a block that is only a link."""
     while len(node.children) == 1:
         node = node.children[0]
     links = {run.link for run in node.block.runs} if not node.children else set()
@@ -328,7 +327,7 @@ def _align_gap(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) 
 
 def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tuple[int, int]]:
     """Return the pairs (i, j) with the highest total of `pair_values[i][j]`, in increasing order. `width` is the number
-    of second items."""
+    of items on the second side."""
     best = _best_totals(pair_values, width)
     pairs = []
     i = j = 0
@@ -391,7 +390,6 @@ def _best_totals(pair_values: Sequence[dict[int, float]], width: int) -> list[li
 
 
 def _align_beginnings(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
-    """Pair equal beginnings, then the blocks between them."""
     pairs: list[Pair] = []
     for equal, i1, i2, j1, j2 in diff_ranges(
         [(node.kind, node.text[:60]) for node in old], [(node.kind, node.text[:60]) for node in new]
@@ -524,7 +522,6 @@ def _pairs_in_moved_sections(old: Sequence[_Section], new: Sequence[_Section]) -
 
 
 def _pairs_in_order(pairs: Mapping[int, int], old: Sequence[_Section], new: Sequence[_Section]) -> set[tuple[int, int]]:
-    """Return the `pairs` of sections that did not move."""
     pair_values = [{pairs[i]: each.pair_value(new[pairs[i]])} if i in pairs else {} for i, each in enumerate(old)]
     return set(best_pairs(pair_values, len(new)))
 

@@ -214,7 +214,6 @@ def _has_counterpart(node: Node, others: Sequence[Node]) -> bool:
 
 
 def _title(block: Block) -> tuple[Run, ...]:
-    """Return the title in the text or attributes of a container."""
     if block.kind == "expandable":
         return block.runs
     title = str(block.attrs.get("title") or "")
@@ -433,7 +432,6 @@ def _retitle(container: DiffStep, old: _NodeInContainers) -> None:
 
 
 def _outermost_nodes(parts: Iterator[_NodeInContainers | None]) -> Iterator[Node]:
-    """Yield the outermost container of each part, or the part itself."""
     before: Node | None = None
     for part in parts:
         top = before if part is None else part.path[0] if part.path else part.node

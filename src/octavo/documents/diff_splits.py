@@ -170,7 +170,6 @@ def _is_cut(old: Sequence[list[str]], new: Sequence[list[str]]) -> bool:
 
 
 def _have_equal_ends(old: Sequence[str], new: Sequence[str]) -> bool:
-    """Return whether two texts begin and end with the same words."""
     return all(
         sum(len(word) for word, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*sides, strict=False)))
         >= _MIN_EQUAL_LENGTH

@@ -112,7 +112,8 @@ def _atomic_text(run: Run) -> str:
 
 
 def slices(text: str) -> Iterator[str]:
-    """Split a text into parts of at most `SLICE_LENGTH` characters. A regular expression blocks all threads."""
+    """Split a text into parts of at most `SLICE_LENGTH` characters. Longer texts in regular expressions block all
+    threads."""
     start = 0
     while len(text) - start > SLICE_LENGTH:
         end = text.rfind(" ", start, start + SLICE_LENGTH) + 1 or start + SLICE_LENGTH
@@ -315,7 +316,7 @@ def _pair_value(old: str, new: str) -> float:
     """Return the value of two similar lines for `best_pairs`, else 0."""
     if not old.strip() or not new.strip() or max(len(old), len(new)) > _MAX_LINE_LENGTH:
         return 0.0
-    # Lines that differ only in indentation have the lowest value: brackets match often.
+    # Indentation can be longer than the text, so it must not prevent a pair.
     least = _MIN_LINE_SIMILARITY if old.strip() == new.strip() else 0.0
     return max(least, text_similarity(old, new, _MIN_LINE_SIMILARITY, _MAX_LINE_LENGTH)) ** 2
 

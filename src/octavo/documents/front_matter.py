@@ -122,7 +122,6 @@ def _read_scalar(first: str, lines: list[str], index: int, indent: int, depth: i
 
 
 def _begins_entry(line: str) -> bool:
-    """Return whether a line begins a list item or a `key:` entry."""
     return _ENTRY.match(line) is not None or _ITEM_OR_PLAIN_KEY.match(line) is not None
 
 

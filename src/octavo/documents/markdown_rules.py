@@ -252,7 +252,6 @@ def _push_paragraph(state: StateBlock, content: str, line: int) -> None:
 
 
 def _is_in_formula(state: StateBlock, position: int) -> bool:
-    """Return whether a formula of the paragraph is open at `position`."""
     source, start, end, count = state.env.get("formula_marks", ("", 0, 0, 0))
     if source is not state.src or start != state.bMarks[state.line] or end > position:
         start = end = state.bMarks[state.line]
@@ -662,7 +661,6 @@ def _can_close_mark(state: StateInline, previous_token: int) -> bool:
 
 
 def _text_of(token: Token) -> str:
-    """Return the text of a token. A line break is a space."""
     return (
         " "
         if token.type in ("softbreak", "hardbreak")

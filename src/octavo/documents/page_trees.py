@@ -455,7 +455,6 @@ def _page_reference(page: Json) -> Json:
 
 
 def _with_document(page: Json) -> Json:
-    """Return a page with its text id and without False flags."""
     return {**{name: value for name, value in page.items() if value is not False}, "document": document_id(page)}
 
 
@@ -470,8 +469,8 @@ _UNCOMPARED_FIELDS = {"pages", "created_at", "updated_at", "document_id", "markd
 def revision_content(
     revision: Revision, text_field: Literal["document", "text"] = "document", texts: Mapping[str, str] = NO_ATTRS
 ) -> Json:
-    """Return a revision as the embedded server stores it. Pages have `texts`, by id, or document ids in
-    `text_field`."""
+    """Return a revision as the embedded server stores it. The field `text_field` has a text of `texts`, or the document
+    id."""
     variables = revision.variables
     return {
         "pages": page_nodes(revision.pages, text_field, texts),

@@ -50,7 +50,8 @@ def _rapidfuzz() -> Any:
 
 
 MAX_PAIRS = 50_000_000
-"""Maximum number of pairs of items for an exact comparison. It blocks all threads for about ten milliseconds."""
+"""Maximum number of pairs of items for an exact comparison. Such a comparison blocks all threads for ten
+milliseconds."""
 
 
 T = TypeVar("T", bound=Hashable)

@@ -77,7 +77,7 @@ class AppliedSuggestion(NamedTuple):
 
 
 def apply_suggestion(page: str, key: str, original: str | None, suggested: str) -> AppliedSuggestion:
-    """Replace the block with `key` and the source `original`, or the only block with this source."""
+    """Replace the block with `key` and the source `original`, or else the only block with this source."""
     blocks = _sources_by_key(page)
     target = blocks.get(key)
     if original is not None and (target is None or target[1] != original):
@@ -214,7 +214,7 @@ WordChange = Literal["", "changed", "gone"]
 
 
 class ThreadAnchors:
-    """Finds the blocks of threads in a document. Before a needed `search`, blocks are found only by key."""
+    """Finds the blocks of threads in a document. If a `search` is needed, blocks are first found only by key."""
 
     def __init__(self, document: Document = EMPTY_PAGE, *, is_complete: bool = True) -> None:
         """`is_complete` is False while a part of the document is not loaded. Then no block counts as deleted."""
@@ -246,7 +246,8 @@ class ThreadAnchors:
         return thread.target.node is not None and thread.target.node.id in self._blocks_by_key
 
     def by_likely_block(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
-        """Return the threads by block key, also on edited blocks. Before a needed `search`, same as `by_key`."""
+        """Return the threads by block key, also on edited blocks. If a `search` is needed, return the same as
+        `by_key`."""
         return self.by_key(threads) if self.needs_search(threads) else _group(threads, self._found_key)
 
     def needs_search(self, threads: Iterable[Comment]) -> bool:
@@ -305,7 +306,6 @@ class ThreadAnchors:
         return self._similar_keys[text]
 
     def _key_of_first_block_with(self, preview: str) -> str:
-        """Return the key of the first block that matches `preview`, or empty."""
         quote = _normalize(preview)[:_QUOTE_LENGTH]
         if len(quote) < 4:
             return ""
@@ -358,7 +358,7 @@ class TwoVersionAnchors:
         self._old.by_exact_block(threads)
 
     def by_block(self, threads: Sequence[Comment]) -> dict[str, list[Comment]]:
-        """Return the threads by block key, or by "" without a block. Before a needed `search`, threads not found by key
+        """Return the threads by block key, or by "" without a block. If a `search` is needed, threads not found by key
         are left out."""
         found: dict[str, list[Comment]] = {}
         rest = list(threads)

@@ -235,7 +235,6 @@ def _flags(tag: Tag, **names: str) -> dict[str, Any]:
 
 
 def _argument_or_word(tag: Tag, *names: str) -> str:
-    """Return the first argument of `names`, else the first word."""
     return next((tag.arguments[name] for name in names if name in tag.arguments), tag.words[0] if tag.words else "")
 
 
