@@ -90,7 +90,7 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
     try:
         try:
             with ExitStack() as opened:
-                # The stack closes the file even if this task is canceled while the file is opened.
+                # The stack closes the file even if this task is canceled meanwhile.
                 file = await _run_to_completion(lambda: opened.enter_context(_new_file(temporary)))
                 async for chunk in chunks:
                     size += len(chunk)
@@ -163,7 +163,7 @@ def _new_file(path: Path) -> BinaryIO:
 
 
 def _move_into_place(temporary: Path, path: Path, replace: bool) -> None:
-    """Rename the written file to `path`. Without `replace`, raise FileExists if another program has created a file."""
+    """Rename the written file to `path`. Without `replace`, may raise FileExists."""
     if not replace:
         try:
             _new_file(path).close()  # Reserves the name.
@@ -278,7 +278,7 @@ async def _pdf_chunks(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
 
 
 async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
-    """Yield the path and bytes of each file: the table of contents `SUMMARY.md`, then the pages."""
+    """Yield the path and bytes of `SUMMARY.md`, then of the pages."""
     reader = _space_reader(app.session.live.send, app.session.download, at)
     layout = load("octavo.documents.folders.layout:FolderLayout").of(await reader.revision(), at.space_id)
     pages = [page for page in layout.pages.values() if page.type == "document" and page.id in layout.paths]

@@ -68,7 +68,7 @@ def field_details(
 def _iter_fields(
     model: Model, excluded: Collection[str], path: str = "", short: str = "", long: str = ""
 ) -> Iterator[_Field]:
-    """Yield the fields of an API model at `path`. Their labels begin with `short` and `long`."""
+    """Yield the fields of a model at `path`, with prefixed labels."""
     for name, value in model:
         if name in excluded or name == "object" or value is None:
             continue

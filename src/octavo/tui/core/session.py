@@ -303,7 +303,7 @@ class InboxFeed:
         self._organization: Organization | None = None
         self._is_started = False
         self._last_count: int | None = None
-        """Count of the last complete inbox, possibly from an earlier run. None if the inbox was never complete."""
+        """Count of the last complete inbox, possibly from an earlier run."""
         self._unsubscribe: Callable[[], None] | None = None
 
     def switch_organization(self, session: Session, organization: Organization) -> None:

@@ -83,7 +83,7 @@ TextPiece = str | tuple[str, str]
 
 
 class _Bar(Widget):
-    """A bar of one line, which is painted again only if its text has changed."""
+    """A bar of one line. Only a changed text is painted again."""
 
     shell = cached_property(shell_of)
 
@@ -91,7 +91,7 @@ class _Bar(Widget):
     _needs_paint = False
 
     def _repaint_if_changed(self) -> None:
-        # On a hidden screen, do not compute the text now: `render` does so when the screen is shown.
+        # On a hidden screen, `render` computes the text later.
         if not self._needs_paint and not (self.screen.is_current and self._line().is_same(self._painted)):
             self._needs_paint = True
             self.refresh()

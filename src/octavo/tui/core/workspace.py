@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
 
 _TOUR_FACT = "tour"
-"""Name under which the state of the session stores the number of completed steps."""
+"""Key of the number of completed steps in the session state."""
 
 
 class TourStep(NamedTuple):
@@ -191,17 +191,17 @@ class Workspace:
         self._app, self._history = app, history
         self._reported_problems: set[str] = set()
         self._pending_action: Callable[[Organization], object] | None = None
-        """Action that runs as soon as the organization is loaded. A newer action replaces it."""
+        """Action that runs as soon as the organization is loaded."""
         self._session: Session | None = None
         self._unsubscribe: dict[str, Callable[[], None]] = {}
         self._undecided_by_status: dict[str, tuple[ChangeRequest, ...]] = {}
         self._summary_counts: dict[str, int] = {}
-        """Number of open comments that are summaries of reviews, by id of the change request."""
+        """Number of review summaries among open comments, by change request id."""
         self._first_download_ids: set[str] = set()
         self._counted_organization: Organization | None = None
         """Organization for which `follow_comment_counts` has run."""
         self._counts_comments = False
-        """True after the first call of `follow_comment_counts`, once the first screen is painted."""
+        """True after the first call of `follow_comment_counts`."""
 
     def follow(self, session: Session) -> None:
         """Subscribe to the data of `session`, until `reset`."""
@@ -373,7 +373,7 @@ class Workspace:
         return entry if entry is not None and entry.state == "pending" else None
 
     def _is_not_on_server(self, message_id: str) -> bool:
-        """Return whether a comment is pending or was refused. The server counts neither."""
+        """Return True if a comment is pending or refused."""
         entry = self._entry_creating(message_id)
         return entry is not None and entry.state in ("pending", "failed")
 

@@ -176,7 +176,7 @@ class WriteQueue:
                 self._add_step(running)
                 outcome = await sending
         else:
-            # Not under the lock: if the response is lost, it takes a minute to find out the result.
+            # Not under the lock: finding out a lost result takes a minute.
             self._add_step(running)
             outcome = await self._send_with_progress(action, sending)
         self._end_step(running, outcome, no_undo_reason, make_undo)
