@@ -136,7 +136,7 @@ def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: EntryMarks) 
 def _deleted_by_parent(
     by_key: Mapping[str, ChangedPage], old_pages: Sequence[Page], remaining_ids: Collection[str]
 ) -> dict[str | None, list[tuple[str, Sequence[str]]]]:
-    """Return each deleted page and its earlier siblings, nearest first, as IDs by parent ID."""
+    """Return deleted pages with their earlier siblings, as IDs by parent ID."""
     deleted: defaultdict[str | None, list[tuple[str, Sequence[str]]]] = defaultdict(list)
 
     def collect(pages: Sequence[Page], parent: str | None) -> None:
@@ -152,7 +152,7 @@ def _deleted_by_parent(
 
 
 def _position_after(siblings: Sequence[str], placed: Sequence[tuple[str, Sequence[TreeNode]]]) -> int:
-    """Return the position in `placed` after the first sibling that was placed. 0 without such a sibling."""
+    """Return the position after the first placed sibling, or 0."""
     keys = [key for key, _ in placed]
     return next((keys.index(key) + 1 for key in siblings if key in keys), 0)
 
@@ -268,7 +268,6 @@ DiffKey = tuple[str, bool, bool, bool]
 
 
 def _diff_key(page: ChangedPage) -> DiffKey:
-    """Return the cache key of the diff of a page, which also depends on the kind of change."""
     return page.key, page.exists_before, page.exists_after, "moved" in page.kinds
 
 

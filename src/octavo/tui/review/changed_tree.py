@@ -67,11 +67,11 @@ class ChangedTree:
         self.cursor_key: Callable[[], str | None] = lambda: None
         """Returns the key of the page under the cursor of the diff. None to use the selected entry."""
         self._most_kind_lines = 0, 1
-        """Width of the pane, and the most lines that `_kind_lines` needed at this width."""
+        """Width of the pane, and the most lines of `_kind_lines` so far."""
         self.changed_entries: dict[str, ChangedPage] = {}
         """Changed pages by key, in the order of the tree."""
         self._reading_order: list[str] = []
-        """Keys of the changed pages and of the pages with comments, in the order of the tree."""
+        """Keys of the changed or commented pages, in tree order."""
         self._entries: dict[str, ChangedPage] = {}
         self._shows_whole_tree = False
         self._unsent: Mapping[str, Sequence[UnsentText]] = {}

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MAX_CHANGES = 50
 """Maximum number of content changes in one request."""
 _STORED_KINDS: dict[str, ChoiceKind] = {**{kind: kind for kind in get_args(ChoiceKind)}, "this": "request"}
-"""Kinds of choices by their names in the state database. Earlier versions stored `request` as `this`."""
+"""Kinds of choices by their stored names. Earlier versions stored `this` for `request`."""
 
 
 class Choices:
@@ -48,7 +48,7 @@ class Choices:
         self._read()
 
     def _read(self) -> None:
-        """Read the choices from the state database, because another view may have changed them."""
+        """Read the choices again, because another view may have changed them."""
         stored = self._app.session.state.get_fact(self._fact)
         stored = stored if isinstance(stored, dict) else {}
         kinds, saved = stored.get("choices"), stored.get("done")
@@ -126,7 +126,7 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
 
 
 def _keep_failed_edit(result: NotEdited, save_text: Callable[[str], str]) -> str:
-    """Store the text of a failed editor. Return a hint or an empty text."""
+    """Store the text of a failed editor. Return a hint or empty."""
     content = read_back(result.kept) if result.kept is not None else result
     if isinstance(content, NotEdited) or save_text(content.text):
         return ""  # Nothing was stored, so the file is not deleted.
@@ -215,7 +215,7 @@ def _save_resolved_pages(
     chosen: dict[str, MergeChoice],
     head: str | None = None,
 ) -> None:
-    """Store the IDs of resolved pages without markers, because their texts do not show the resolution."""
+    """Store the IDs of resolved pages that have no markers."""
     pages = {page.page for page in open_conflicts.resolved_pages(chosen) if page.is_unmarked}
     fact = f"update {change_request.id}"
     update_fact = app.session.state.get_fact(fact)

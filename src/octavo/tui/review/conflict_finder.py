@@ -321,7 +321,7 @@ class _PageReader:
             return ConflictedPage(
                 page.id, page.title, merged, source, is_unmarked=True, main=main, move_target_titles=titles
             )
-        # The title equals the heading in both versions, so the choice for the heading also decides the title.
+        # The title equals the heading, so the choice for the heading decides both.
         sets_title = fields.get("title") == (leading_heading(main), leading_heading(mine))
         fields = {name: values for name, values in fields.items() if name != "title" or not sets_title}
         if (lines := _field_lines(source, markers[0])) and fields:
@@ -339,7 +339,7 @@ class _PageReader:
         )
 
     async def _marked_page(self, page: Page, source: str) -> ConflictedPage:
-        """Return a page with the conflicts between its markers. Used if the base is unknown."""
+        """Return a page with the conflicts between its markers."""
         main = None
         if self.revisions is not None:
             main = await self._load_text(self.at.revision_ref(self.revisions.main), page.id)
@@ -362,7 +362,7 @@ class _PageReader:
         return raw.text if raw is not None else ""
 
     async def _load_texts_changed_on_main(self, except_page: str) -> dict[str, str]:
-        """Return the texts of other pages that main added or changed, by ID. Text may have moved there."""
+        """Return the texts that main added or changed on other pages."""
         if self.loaded_revisions is None:
             return {}
         base, main, _ = self.loaded_revisions
@@ -378,7 +378,7 @@ class _PageReader:
         return (page.title if page is not None else "") or "Untitled"
 
     def _fields_of_base(self, page_id: str, fields: FieldValues) -> str | None:
-        """Return the base values of the fields, such as `title: Home`, one per paragraph. None if unknown."""
+        """Return the base values, such as `title: Home`, or None."""
         page = self.loaded_revisions[0].find(page_id) if self.loaded_revisions is not None else None
         if page is None:
             return None
@@ -387,7 +387,7 @@ class _PageReader:
 
 
 def _find_moved_text(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
-    """Set `base_text_page` of the conflicts: the page that now has most of the deleted text."""
+    """Set `base_text_page` of conflicts whose text moved to another page."""
     keys_by_page = {page: {block.key for block in read_page(text).walk()} for page, text in pages.items()}
     for conflict in deleted:
         blocks = [
@@ -400,7 +400,7 @@ def _find_moved_text(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> N
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
-    """Return both versions of fields such as `title: Home` at the top of a text. None without fields."""
+    """Return both versions of fields such as `title: Home`, or None."""
     lines = text.split("\n")
     sides = lines[markers.first + 1 : markers.middle], lines[markers.middle + 1 : markers.last]
     filled = [line for side in sides for line in side if line.strip()]
@@ -415,7 +415,7 @@ def _read_conflicts(source: str, merged: MergedPage, label: str) -> MergedPage:
 
 
 def _is_merge_result(source: str, merged: MergedPage, sides: tuple[str, str], *, has_server_conflicts: bool) -> bool:
-    """Return True if `source` is a result of the merge, and not a text that was edited later."""
+    """Return True if `source` is an unedited result of the merge."""
     if not merged.conflicts:
         return source == merged.text()
     outcomes = [*sides, merged.text_with_choice("main"), merged.text_with_choice("request")]

@@ -66,7 +66,7 @@ class SinglePageLayout:
         self._failed: tuple[ChangedPage, ComparedRevisions, datetime | None] | None = None
         """Entry that could not be loaded, its revisions, and the time of its list."""
         self._anchors: TwoVersionAnchors | None = None
-        """Anchors of the threads in both versions of the shown entry. None while they are loading."""
+        """Anchors of the threads in the shown entry. None while loading."""
 
     @property
     def pane(self) -> DiffView:
@@ -202,11 +202,11 @@ class AllPagesLayout:
         self._is_visible = False
         """True once the diff has a size."""
         self._synced_keys = ("", "")
-        """Keys of the selected entry and of the page under the cursor when `sync_with_tree` was last called."""
+        """Last keys of the selected entry and the page under the cursor."""
         self._pending_key = ""
-        """Key of the page to go to as soon as its lines exist. Empty if there is none."""
+        """Key of the page to go to when its lines exist, or empty."""
         self._key_to_restore = ""
-        """Key of the page to open at its last reading position, or empty."""
+        """Key of the page to restore at its last position, or empty."""
 
     @property
     def pane(self) -> DiffView:
@@ -363,7 +363,7 @@ class AllPagesLayout:
         self.load_near()
 
     def _mark_to_reload(self, section: PageSection) -> None:
-        """Mark a page to be loaded again. Until then, its lines stay visible but cannot be commented on."""
+        """Mark a page to be loaded again. Its old lines stay visible."""
         section.documents = None
         self._loading.discard(section.key)
         self._failed.discard(section.key)
@@ -434,7 +434,7 @@ class AllPagesLayout:
                 self._view.run_worker(work, group="load")
 
     def _pages_to_search(self) -> list[PageSection]:
-        """Return the pages to load for the search, from the page under the cursor on."""
+        """Return the pages to load for the search, current page first."""
         order = list(self._sections.values())
         if not self.pane.find_bar.needle:
             self._loaded_in_search.clear()

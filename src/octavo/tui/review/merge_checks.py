@@ -169,7 +169,7 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
 async def _load_rules(
     live: Live, space: Space, change_request: ChangeRequest, reviews: tuple[Review, ...]
 ) -> tuple[list[Fact], bool]:
-    """Return the rows of the merge rules, and whether a rule requires an update from main."""
+    """Return the rows of the merge rules, and whether an update is required."""
     organization: Organization | None = None
     if inherits(space) and space.organization is not None:
         try:

@@ -102,7 +102,7 @@ def _target_url(link: links.Link) -> str:
 
 
 async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence[str]) -> tuple[Fact, ...]:
-    """Return the row about broken links on the changed pages. For servers that do not list links."""
+    """Return the row about broken links, for servers without link lists."""
     existing = [page for page in pages if page in trees.titles]
     read = existing[:MAX_CHECKED_PAGES]
     context, texts = LinkContext(trees.new_tree, trees.head), await load_texts(live, trees.head, read)
@@ -119,7 +119,7 @@ async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence
 
 
 def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
-    """Return the broken links in `texts`, such as `Setup → /missing`. Checks headings in `texts` only."""
+    """Return the broken links in `texts`, such as `Setup → /missing`."""
     documents = {page_id: parse(text) for page_id, text in texts.items()}
     links_by_page = {page_id: list(references_in(document)) for page_id, document in documents.items()}
     # Headings of reusable content are unknown, because it is not loaded.
@@ -227,7 +227,7 @@ async def find_pages_with_markers(live: Live, trees: MergeTrees, changed: Sequen
     existing = [page for page in changed if page in trees.titles]
     texts = await load_texts(live, trees.head, existing[:MAX_MARKER_PAGES])
     counts = {page: count for page, text in texts.items() if (count := len(find_markers(text)))}
-    # Markers that the page had before belong to the text, for example on a page about Git.
+    # Markers that the page had before belong to the text.
     old_texts = await load_texts(live, trees.base, [*counts])
     titles = (
         trees.titles[page] for page, count in counts.items() if count > len(find_markers(old_texts.get(page, "")))

@@ -127,7 +127,7 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
-    """Write and open the revert. Return a message, and the draft unless incomplete."""
+    """Write and open the revert. Return a message, and the finished draft."""
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:
@@ -364,11 +364,11 @@ class _Planner:
                 yield FormerPosition(page, former, self._before.position_of(page_id))
 
     def _can_be_parent(self, page_id: str | None, restored_ids: Collection[str]) -> bool:
-        """Return True if the page exists after the revert, or is None (the top level)."""
+        """Return True if the page exists after the revert, or is None."""
         return page_id is None or page_id in self._now.pages or page_id in restored_ids
 
     def _deletable_pages(self, page_ids: Iterable[str], moved_ids: set[str]) -> list[str]:
-        """Return the topmost created pages to delete, by ID. Pages with later edits or other subpages stay."""
+        """Return the topmost created pages that can be deleted, by ID."""
         created = [page_id for page_id in page_ids if page_id in self._now.pages]
         edited = {page for page in created if page in self._changed_later or not self._has_ids}
         remaining = set(self._now.pages) - set(created) - moved_ids | edited
@@ -459,7 +459,7 @@ async def revert_edits(
 async def _merge_later_text(
     live: Live, space: SpaceRef, revisions: RevertRevisions, page: str, label: str
 ) -> tuple[DocumentBody | None, bool]:
-    """Return the text without the merge (None if unchanged), and True if it has conflict markers."""
+    """Return the text without the merge, or None, and whether it conflicts."""
     merge_order = (revisions.after_merge, revisions.current, revisions.before_merge)
     base, main, proposed = await asyncio.gather(
         *(page_source(live, space.revision_ref(each.id), page) for each in merge_order)

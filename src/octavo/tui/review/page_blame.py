@@ -105,9 +105,9 @@ class BlameScreen(ListView[BlamedBlock]):
         self.MODE = "content" if isinstance(target.at, SpaceRef) else "changes"
         self.is_loading = False
         self._has_selected_target = False
-        """True after the target block was selected. Blocks that load later do not move the cursor."""
+        """True after the target block was selected."""
         self._people: dict[str, RequestPeople | ApiError] = {}
-        """Editors and approvers of each change request, by its ID. An error if they could not be loaded."""
+        """Editors and approvers by change request ID, or the loading error."""
         self._selection_delay = Delay(self)
 
     def body(self) -> Iterable[Widget]:

@@ -73,7 +73,7 @@ class WordChanges:
         self._added_texts: dict[str, tuple[str, frozenset[str]]] = {}
         """Title and added texts of each compared page, by page ID."""
         self._started_moves: set[tuple[str, str]] = set()
-        """Pending comments that are being moved: the ID of the comment and the key of its new block."""
+        """IDs of pending comments that are being moved, and new block keys."""
 
     def add_page(self, page_id: str, title: str, added_texts: frozenset[str]) -> bool:
         """Store the texts that a page adds. Return True if `moved_to` has a new result for a thread."""
@@ -110,7 +110,7 @@ class WordChanges:
             self._view.shell.background(self._store_move(entry.id, op.model_copy(update={"node": key})))
 
     async def _store_move(self, entry_id: str, op: comments.Create) -> None:
-        # If this fails, the comment stays on the old block, and the thread says that the words changed.
+        # If this fails, the comment stays on the old block.
         with suppress(NotSaved):
             await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
 
@@ -467,7 +467,7 @@ class PageDiff:
         return self.pane.cursor.current()
 
     def _row_block(self, row: Block) -> str | None:
-        """Return the block key of the draft or finding in `row`. None for other rows."""
+        """Return the block key of a draft or finding. None otherwise."""
         if (found := self._findings.finding_of_row(row)) is not None:
             return found.finding.block
         draft_key = row.key.removeprefix(DRAFT_PREFIX)

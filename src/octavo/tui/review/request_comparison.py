@@ -84,12 +84,12 @@ class Comparison:
         self.old_pages: tuple[Page, ...] = ()
         """Page tree of the old revision, which has the positions of deleted pages."""
         self._new_pages: tuple[Page, ...] | None = None
-        """Page tree of the new revision. None for the current revision of the change request."""
+        """Page tree of the new revision. None for the current revision."""
         self._base: OldRevision = "base"
         self._is_base_chosen = False
         """True after you chose the old revision. Until then, Octavo chooses it."""
         self._is_opening = opens_at_review and change_request.status in UNDECIDED
-        """True while Octavo may choose another old revision, because the reviews or the change request are loading."""
+        """True while Octavo may choose another old revision."""
         self._has_reviews = self._are_reviews_current = self._is_request_current = False
         self._base_changed = False
         """True while the changes since another old revision are loading."""
@@ -102,7 +102,7 @@ class Comparison:
         self.is_on_main = False
         """True if main already has all changes, according to the prediction."""
         self._predicted_for = ""
-        """IDs of the revisions for which the merge is predicted. Empty if no prediction is needed."""
+        """IDs of the revisions of the prediction. Empty without prediction."""
         self._limit = FIRST_LIMIT
         self.error_text = ""
         """Error message of the last request for the changes. Empty if it succeeded."""
@@ -204,7 +204,7 @@ class Comparison:
         self._on_reviews()
 
     def _stop_waiting_for_reviews(self) -> None:
-        """Keep the old revision from now on, because the text would move while the user reads it."""
+        """Keep the old revision from now on: the user may be reading."""
         self._is_opening = False
         if not self._has_reviews:
             self._find_changes()
@@ -291,7 +291,7 @@ class Comparison:
             self._on_new_base()
 
     async def _load_unlisted(self, revisions: ComparedRevisions, old: RevisionRef, listed: Changes) -> None:
-        """Find the former positions of deleted pages and the changes that the server did not list."""
+        """Find positions of deleted pages and changes missing in `listed`."""
         try:
             before = await load_revision(self._view.live, old)
             self.old_pages = before.pages

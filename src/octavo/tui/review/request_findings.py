@@ -87,13 +87,13 @@ class RequestFindings:
         self._fact_key = f"dismissed findings {change_request_id}"
         self._findings: dict[str, tuple[AddedFinding, ...]] = {}
         self._loaded_pages: dict[str, CheckedPage] = {}
-        """Pages with known headings, by page ID: the checked pages, and pages that links on them lead to."""
+        """Checked pages and pages that they link to, by page ID."""
         self._waiting_for_rules: dict[str, _PageToCheck] = {}
         """Pages that wait for the rules, by page key."""
         self._waiting_for_linters: dict[str, _PageToCheck] = {}
-        """Pages that wait for the linters, by page key. The rules of all pages run first."""
+        """Pages that wait for the linters, by page key."""
         self._linted: dict[str, tuple[tuple[str, str], tuple[AddedFinding, ...]]] = {}
-        """Old and new text at the last run of the linters, and its findings, by page key."""
+        """Old and new text of the last linted version, with findings."""
         self._failures: set[str] = set()
         """Failures of linters that were already shown."""
         self._runs_all_linters = False
@@ -103,11 +103,11 @@ class RequestFindings:
         self._next_revisions: ComparedRevisions | None = None
         """Compared revisions of the next pages that `check` gets."""
         self._compared: tuple[ComparedRevisions, LinkContext] | None = None
-        """Compared revisions, and the page tree in which links are resolved. None until both are loaded."""
+        """Compared revisions and link context. None until both are loaded."""
 
     @cached_property
     def _dismissed(self) -> list[str]:
-        """Dismissed findings, oldest first, each as the key of its page, a space, and its key."""
+        """Dismissed findings, oldest first, as `PAGE_KEY FINDING_KEY`."""
         stored = self._view.shell.session.state.get_fact(self._fact_key)
         return [str(each) for each in stored] if isinstance(stored, list) else []
 
@@ -208,7 +208,7 @@ class RequestFindings:
             self.is_checking = False
 
     async def _lint(self, linters: Sequence[Linter], job: _PageToCheck, page: Page) -> tuple[AddedFinding, ...]:
-        """Return the findings of the linters on the added words of a page, and show each new failure."""
+        """Return the findings of the linters, and show each new failure."""
         text = job.new.source
         added = await asyncio.to_thread(added_ranges, job.old_source, text)
         result = await LinterRuns(linters).findings(
@@ -229,7 +229,7 @@ def _link_context(tree: PageTree, at: ContentRef) -> LinkContext:
 async def _find_on_added_words(
     live: Live, page: Page, before: str, new: Document, context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> tuple[AddedFinding, ...]:
-    """Return the findings on words of `new` that are not in `before`. Adds linked pages to `loaded_pages`."""
+    """Return findings on added words. Adds linked pages to `loaded_pages`."""
     check = ReferenceCheck(context.space_index, loaded_pages)
 
     def find() -> tuple[tuple[AddedFinding, ...], frozenset[str]]:
@@ -249,7 +249,7 @@ async def _find_on_added_words(
 async def _load_headings(
     live: Live, ids: Collection[str], context: LinkContext, loaded_pages: dict[str, CheckedPage]
 ) -> None:
-    """Load at most `MAX_LINKED` pages for their headings, until an error. Other links are not checked."""
+    """Load at most `MAX_LINKED` pages for their headings."""
     for page_id in islice(sorted(ids), MAX_LINKED):
         try:
             loaded = await find_page(live, get_page_source(context.page_ref, page_id), rank=Rank.AWAITED)

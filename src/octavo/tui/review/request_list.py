@@ -493,5 +493,5 @@ class RequestListScreen(ListView[ChangeRequest]):
 
 
 def _count(page: ListPage[ChangeRequest] | None) -> int | None:
-    """Return the number of change requests of a tab, also unloaded ones. None while loading."""
+    """Return the number of change requests, or None."""
     return max(page.count or 0 if page.next else 0, len(page.items)) if page is not None else None

@@ -107,7 +107,7 @@ def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Con
 
     order = list(reversed(range(len(facts))))
     if status.is_requested_from_me:
-        # The first fact (your review is requested) is shortened second, because the icon also shows it.
+        # This fact is shortened second, because the icon also shows it.
         order.insert(1, order.pop())
     for level in (1, 2):
         for index in order:
@@ -218,7 +218,7 @@ def status_signs(
 
 
 def _outdated_note(change_request: ChangeRequest, reviews: Sequence[Review]) -> str:
-    """Return a note about reviews of earlier revisions, such as ` (outdated)`, or empty."""
+    """Return a note such as ` (outdated)`, or empty."""
     outdated = sum(review.revision not in (None, change_request.revision) for review in reviews)
     if outdated == len(reviews):
         return " (outdated)"
@@ -393,7 +393,7 @@ class StatusLoader:
         self._follow_threads(request_id)
 
     def _follow_threads(self, request_id: str) -> None:
-        """Load the open threads unless the number of comments is enough to count them."""
+        """Load the open threads if their number is unknown without them."""
         change_request, facts = self._followed[request_id], self._facts.get(request_id)
         counts_threads = change_request.status not in UNDECIDED or any(
             each.comment is not None and each.comment.is_open for each in (facts and facts.reviews) or ()

@@ -229,7 +229,6 @@ REQUEST_CHANGES_COMMANDS: Commands[Any] = (
 
 
 def _thread_to_delete(view: ChangeRequestScreen) -> Comment | None:
-    """Return the selected thread of the focused diff. None if no thread is selected there."""
     return view.page_discussion.selected_thread_line() if view.focused is view.main_pane else None
 
 
@@ -261,7 +260,7 @@ DELETE_COMMANDS: Commands[Any] = (
 
 
 def _unsent_of_selection(view: ChangeRequestScreen) -> Sequence[UnsentText]:
-    """Return the unsent drafts on the selected block of the focused diff, else on the page."""
+    """Return the unsent drafts on the selected block or page."""
     if view.focused is view.main_pane:
         return view.page_diff.drafts_in_selection
     return view.changed_tree.unsent_of(view.changed_tree.key)

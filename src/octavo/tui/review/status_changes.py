@@ -84,7 +84,7 @@ def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
 
 
 def _toggle_messages(app: Shell, requests: Sequence[ChangeRequest]) -> tuple[str, str]:
-    """Return an action such as `mark #7 as ready for review`, and its success message."""
+    """Return an action, such as `mark #7 as ready for review`, and a message."""
     is_draft = requests[0].status == "draft"
     names = _name_with_space(app, requests[0]) if len(requests) == 1 else plural(len(requests), "change request")
     if is_draft:
@@ -189,7 +189,7 @@ def _suggestions_message(result: SendResult[object], ago: str) -> str:
 
 
 async def _name_of(session: Session, op: change_requests.Merge | change_requests.UpdateFromMain) -> str:
-    """Return `#7` for example, or “a change request” if it cannot be loaded."""
+    """Return a number such as `#7`, or “a change request”."""
     try:
         return f"#{(await session.live.cached_or_fetch(change_requests.Get(at=op.at))).number}"
     except ApiError:

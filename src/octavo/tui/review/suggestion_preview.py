@@ -128,7 +128,7 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
         self.show_position()
 
     def _summary(self, thread: Comment) -> ThreadSummary:
-        """Return the row of a thread, without an applied suggestion in its text."""
+        """Return the row of a thread. Its text omits an applied suggestion."""
         result, is_included = self._inapplicable.get(thread.id), thread.id in self._included
         status = "will be applied" if is_included else "left out"
         if result is not None:

@@ -56,7 +56,7 @@ MAX_LISTED = 300
 """Maximum number of places that the confirmation lists."""
 _NAMED_PAGES = 5
 _DIALOG_WIDTH = 64
-"""Width of a line in the confirmation, in cells. Fits in a terminal of 80 columns."""
+"""Width of a line in the confirmation, in cells."""
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ _TEXT_BEFORE = 28
 """Number of characters that a row shows before the old term."""
 _CONTEXT_LINES = 4
 _WIDE_TERMINAL = 100
-"""Width of the terminal, in cells, from which the preview is beside the list and shows more lines."""
+"""Terminal width, in cells, from which the preview is beside the list."""
 _PAGES_PER_UPDATE = 25
 """Number of searched pages after which the list is updated."""
 
@@ -384,7 +384,7 @@ class TermScreen(ListView[TermRow]):
             self.rows.state.fail("Could not load the pages of this change request", str(error))
 
     async def _current_revision(self) -> RevisionRef:
-        """Return the current revision of the change request, or the last known one if it cannot be loaded."""
+        """Return the current revision, or the last known one."""
         try:
             request = await self.live.fetch(change_requests.Get(at=self.term_search.at))
         except ApiError:

@@ -238,7 +238,7 @@ def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, curren
 
 
 def _field_conflict(page: Page, title: str, fields: FieldValues) -> TreeConflict | None:
-    """Return the conflict about fields that changed in both versions. None if `page` needs no edit."""
+    """Return the conflict about fields of a page, or None."""
     own_values = {name: value for name, (_, value) in fields.items()}
     if all(getattr(page, name) == value for name, value in own_values.items()):
         return None
@@ -265,7 +265,7 @@ _DESCRIPTIONS = {
 
 
 def _parent_page_and_index(tree: PageTree, page_id: str) -> tuple[Page | None, int]:
-    """Return the parent of a page, or None, and the index below it."""
+    """Return the parent (or None) and the index below it."""
     parent, siblings = tree.parent_of(page_id), tree.siblings(page_id)
     return parent, next(index for index, page in enumerate(siblings) if page.id == page_id)
 

@@ -84,7 +84,7 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
     change_request, space = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)), live.fetch(spaces.Get(at=at.space))
     )
-    # Changes of an older revision could hide a conflict, so they are loaded after the change request.
+    # Loaded last: changes of an older revision could hide a conflict.
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
     prediction, incoming = await asyncio.gather(
         merge_checks.predict_conflicts(live, at, change_request, changed, main=space.revision),
@@ -96,7 +96,7 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
 async def _incoming_changes(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, main: str | None
 ) -> tuple[content.Change, ...]:
-    """Return the changes in main since the last update. Empty if they are unknown. Raises ApiError."""
+    """Return the changes in main since the last update. Raises ApiError."""
     if not change_request.outdated or change_request.base is None or main is None:
         return ()
     revisions = [at.revision_ref(each) for each in (change_request.base, main)]
@@ -180,7 +180,7 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     """Update the change request and show the result. If the change request or main has changed, return the changes
     instead. Else return an empty text."""
     change_request = preview.change_request
-    # The update replaces the base of the change request, so the revisions are stored first.
+    # Stored first, because the update replaces the base.
     update_fact = {"base": change_request.base, "main": preview.basis.main, "mine": change_request.revision}
     state, fact_name = app.session.state, f"update {change_request.id}"
     earlier_fact = state.get_fact(fact_name)
@@ -247,7 +247,7 @@ def open_conflicts(app: Shell, target: RequestTarget) -> None:
 def _open_conflicts_view(
     app: Shell, target: RequestTarget, change_request: ChangeRequest, merged_request: ChangeRequest | None = None
 ) -> None:
-    """Show the conflicts of `change_request`, or those that the merge of `merged_request` left in main."""
+    """Show the conflicts of `change_request`, which may resolve those of `merged_request`."""
 
     def on_written(written: ChangeRequest, pages: tuple[str, ...]) -> None:
         if merged_request is None and target.show_edited is not None and app.screen is target.view:
@@ -261,7 +261,7 @@ def _open_conflicts_view(
 
 
 async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
-    """Open the change request for the conflicts that a merge left in main, or offer to create one."""
+    """Open or offer the change request that resolves conflicts in main."""
     merged, space, live = target.change_request, target.at.space, app.session.live
     if merged.revision_merged is None:
         app.say(f"The server did not return the revision created by merging {target.name}.", tone="care")
