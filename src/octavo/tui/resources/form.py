@@ -42,7 +42,7 @@ _FILE_HINTS = {
     "customization_font": "press ctrl+f to add a font file · Octavo reads the weight from the file name",
 }
 _LONG_FORM = 4000
-"""Number of characters in a form above which Octavo validates the form only after a pause in typing."""
+"""Number of characters above which validation waits for a pause."""
 
 
 def open_form(request: FormRequest) -> None:
@@ -166,7 +166,7 @@ class FormDialog(Dialog[None]):
             self._validate_form()
 
     def _validate_form(self) -> None:
-        """Validate the form and show its errors. Also show or hide the fields that depend on other fields."""
+        """Validate the form, and show its errors and visible fields."""
         state = self.state
         self._validation_delay.stop()
         if not self.query(".form--buttons"):
@@ -210,7 +210,7 @@ class FormDialog(Dialog[None]):
 
     @property
     def _focused_row(self) -> FieldRow | None:
-        """The field with the cursor. None if the focus is outside the fields."""
+        """The field with the cursor, or None."""
         focused = self.focused
         ancestors = focused.ancestors if focused is not None else ()
         return next((ancestor for ancestor in ancestors if isinstance(ancestor, FieldRow)), None)
@@ -240,7 +240,7 @@ class FormDialog(Dialog[None]):
 
     @property
     def _file_row(self) -> FieldRow | None:
-        """The file field with the cursor, else the only file field, or None."""
+        """The file field with the cursor, else the only one, or None."""
         rows, focused_row = self._file_rows, self._focused_row
         return focused_row if focused_row in rows else rows[0] if len(rows) == 1 else None
 

@@ -474,7 +474,7 @@ def hints_of(model: type[BaseModel]) -> Mapping[str, str]:
 
 @cache
 def _module_hints(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the docstrings of the fields in a module by class and field."""
+    """Return the docstrings of fields by class and field."""
     try:
         source = inspect.getsource(sys.modules[module])
     except (OSError, TypeError):

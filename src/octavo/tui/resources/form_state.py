@@ -64,7 +64,7 @@ _WEIGHTS = {
     "black": 900,
     "heavy": 900,
 }
-"""Font weights by their names in file names. Longer names come first, such as `extralight` before `light`."""
+"""Font weights by their names, longer names first."""
 
 ReportProgress = Callable[[str], None]
 
@@ -262,7 +262,7 @@ class FormState:
         self.unreported_fields = unreported_fields(self.fields, form.item)
         """Names of the fields whose current values are unknown, because the server does not send them."""
         if form.item is None and not self._is_creation:
-            # The values of the item are unknown, so only fields that the user fills in are sent.
+            # The values of the item are unknown, so only filled fields are sent.
             self.initial_texts = dict.fromkeys(self.initial_texts, "")
         self.texts: dict[str, str | None] = dict(self.initial_texts)
         self.server_errors: dict[str, str] = {}
@@ -419,7 +419,7 @@ class FormState:
         return sentence
 
     async def _update_unedited_fields(self) -> str:
-        """Load the item again and update unedited fields. Return an error or empty."""
+        """Load the item again and update unedited fields. Return an error."""
         try:
             current = await self.form.load_item()
         except ApiError as error:

@@ -229,7 +229,7 @@ def _set_path(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
 
 
 def _request_value(field: FormField, text: str | None, *, had_text: bool) -> Any:
-    """Return the value of a field for the request, or `_MISSING` if it has none. Raises YamlError."""
+    """Return the value for the request, or `_MISSING`. Raises YamlError."""
     if text is None:
         return None
     text = text if field.kind == "text" else text.strip()
@@ -246,7 +246,7 @@ def _request_value(field: FormField, text: str | None, *, had_text: bool) -> Any
 
 
 def _cleared_value(field: FormField) -> Any:
-    """Return the value that clears a field. `_MISSING` if that is not allowed."""
+    """Return the value that clears a field, or `_MISSING`."""
     if field.is_nullable:
         return None
     if field.kind in ("list", "choices"):
@@ -299,8 +299,8 @@ def _error_sentence(
 
 
 def _locate_in_yaml(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
-    """Return the position of an error, such as `Line 2, column 3: `, and its path."""
-    # `strip` also removes control characters, which YAML does not allow. The validation strips the text, too.
+    """Return a place such as `Line 2, column 3: `, and the path."""
+    # `strip` also removes control characters, which YAML does not allow.
     stripped = text.strip()
     lines_above = text[: text.find(stripped)].count("\n")
     parsed = yaml_values.parse_yaml(stripped)
@@ -359,8 +359,7 @@ def _locate_error(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str
 
 
 def _is_type_name(path_part: int | str) -> bool:
-    """Return True if a part of a path is Pydantic’s name for a type: `literal['a']`, `constrained-str`,
-    `Invitation`."""
+    """Return True for a type name of Pydantic, such as `constrained-str`."""
     return (
         isinstance(path_part, str)
         and re.fullmatch(r"[a-z-]+\[.*\]|constrained-\w+|[A-Z]\w*|str|int|bool", path_part) is not None
@@ -411,13 +410,13 @@ def yaml_to_texts(text: str, fields: Sequence[FormField], initial: FieldTexts) -
 
 
 def _is_written(field: FormField, initial: FieldTexts, texts: FieldTexts) -> bool:
-    """Return True if the YAML contains a field: it has text, or the user cleared it."""
+    """Return True if the YAML contains a field."""
     text = texts[field.name]
     return field.is_shown(texts) and (bool((text or "").strip()) or text != initial[field.name])
 
 
 def _yaml_lines(fields: Sequence[FormField], depth: int, initial: FieldTexts, texts: FieldTexts) -> Iterator[str]:
-    """Return the lines of fields that share the first `depth` parts of their path."""
+    """Return the lines of fields with the same path to `depth`."""
     first = fields[0]
     if len(first.json_path) == depth + 1:
         yield from _field_lines(first, depth, initial, texts)

@@ -527,7 +527,7 @@ _LISTS_BY_FIELD: Mapping[str, ListFactory] = {
     "destination.site_space_id": _site_space_list,
     "destination.page_id": _page_list,
 }
-"""Functions that return the list to choose from in a form field, by field name."""
+"""Functions that return the lists to choose from, by field name."""
 
 
 def loaded_items(

@@ -208,7 +208,7 @@ class BrowserScreen(ListView[Any]):
         self._detail_loader = DetailLoader(self, lambda: self.live, self._show_details)
         self._load_delay = Delay(self)
         self._new_key = ""
-        """Key of a new item to select. Empty when the item is selected."""
+        """Key of a new item until it is selected."""
         self.pending = PendingNavigation(self)
 
     def body(self) -> Iterable[Widget]:
@@ -242,7 +242,7 @@ class BrowserScreen(ListView[Any]):
         self.rows.focus()
 
     def _refresh_spaces(self) -> None:
-        """Update the names of spaces. Hide the tables if there is no organization."""
+        """Update the names of spaces, or hide the tables."""
         if self.show_no_organization(self.rows, self._resources[0].plural):
             self.levels.clear()
             self.follow("list", None)
@@ -307,7 +307,7 @@ class BrowserScreen(ListView[Any]):
             self._open_table(resource, delay=LOAD_DELAY)
 
     def _open_table(self, resource: Resource[Any], *, delay: float = 0.0, force: bool = False) -> None:
-        """Show a table, and load its items after `delay` seconds. `force` retries unavailable tables."""
+        """Show a table. `delay` is in seconds. `force` retries unavailable tables."""
         for table in self.tables.values():
             table.clear_sort_keys()
         self.level.resource, self.snapshot, self._new_key = resource, Snapshot(), ""
@@ -441,7 +441,7 @@ class BrowserScreen(ListView[Any]):
             " · ".join(filter(None, (where, count, selected_count))),
             " · ".join(filter(None, (self.table.sort_label, age))),
         )
-        # The list of tables names the parent. If there is only one table, this list is hidden.
+        # With only one table, the list with the parent's name is hidden.
         prefix = f"{self.level.title} › " if len(self.levels) > 1 and len(self.level.resources) < 2 else ""
         name = Content.assemble(f"{prefix}{resource.heading} ", (count, "$octavo-muted"))
         self.query_one("#kind", Static).update(name)
@@ -644,7 +644,7 @@ class PendingNavigation:
 
 
 def _count_label(response: Any, resource: Resource[Any]) -> str:
-    """Return the number of items as text, such as `12`. `12+` means that the server has more items."""
+    """Return the number of items, such as `12` or `12+`."""
     loaded = len(resource.items(response))
     if not isinstance(response, ListPage) or response.next is None:
         return str(loaded)

@@ -73,7 +73,7 @@ class Selection:
         )
 
     def _permission_sources(self, app: Shell) -> Sequence[Any]:
-        """Return the objects with the user's permissions for the items. An object that is not loaded is None."""
+        """Return the objects with the user's permissions. None if not loaded."""
         resource, required = self.resource, self.resource.permissions
         if required.on_item:
             return [resource.permission_source(item) for item in self.items]
@@ -103,7 +103,7 @@ def _why_unavailable(app: Shell, operation: type[Operation[Any]], parent: Model)
 
 
 def frozen_feature_reason(site: Site, op: type[Operation[Any]]) -> str | None:
-    """Return “The plan of “Guide” no longer includes redirects.” for example. None if the feature is not known to be
+    """Return a sentence such as “The plan of “Guide” no longer includes redirects.” None if the feature is not known to be
     missing."""
     name = SPECS[op].name
     feature_id = _FEATURES.get(name) or _FEATURES.get(name.partition(".")[0])

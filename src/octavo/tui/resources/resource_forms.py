@@ -251,7 +251,7 @@ def _reverse_edit(operation: Operation[Any], previous: Model, arguments: Argumen
 
 
 def _why_not_deletable(resource: Resource[Any], response: Any) -> str:
-    """Return why the user may not delete the new item in `response`. Empty unless this is known."""
+    """Return why the user may not delete the new item, or empty."""
     if not resource.permissions.on_item or not isinstance(response, Model):
         return ""
     sources, verb = (resource.permission_source(response),), f"{resource.delete_verbs[0]} {resource.plural}"
@@ -284,7 +284,7 @@ def _undo_roles(live: Live, operation: Operation[Any], undo_factory: UndoFactory
 
 
 def _read_item(read: Callable[[Any], str], response: Any) -> str:
-    """Return `read(response)`, such as the title of a new item. Empty if the response is not an item."""
+    """Return `read(response)`, or empty if the response is no item."""
     try:
         return read(response) if isinstance(response, Model) else ""
     except AttributeError:
@@ -296,7 +296,7 @@ def _reference_lists(app: Shell, resource: Resource[Any], arguments: Arguments) 
 
 
 def _permitted_places(app: Shell, resource: Resource[Any], arguments: Arguments) -> dict[str, ReferenceList]:
-    """Return lists of spaces and collections for a new item, by field name."""
+    """Return lists of possible spaces and collections by field name."""
     lists = _reference_lists(app, resource, arguments)
 
     def with_disabled_choices(reference_list: ReferenceList, permission: str) -> ReferenceList:

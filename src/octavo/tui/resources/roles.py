@@ -136,7 +136,7 @@ def role_name(role: str | None) -> str:
 
 
 def _location_suffix(scopes: Sequence[RoleScope], depth: int) -> str:
-    """Return where the role of `scopes[depth]` was given, such as ` here` or ` in the collection Product`."""
+    """Return a phrase such as ` here` or ` in the collection Product`."""
     if not depth:
         return " here"
     inside = f", which contains {scopes[depth - 1].title}" if depth > 1 else ""
@@ -144,8 +144,7 @@ def _location_suffix(scopes: Sequence[RoleScope], depth: int) -> str:
 
 
 def _scope_with_default_level(scopes: Sequence[RoleScope]) -> RoleScope | None:
-    """Return the space or collection whose default level applies to `scopes[0]`. None if all default levels are
-    `inherit`."""
+    """Return the scope whose default level applies, or None."""
     return next((each for each in scopes if each.default_level != "inherit"), None)
 
 

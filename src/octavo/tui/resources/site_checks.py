@@ -179,7 +179,7 @@ async def test_link(live: Live, at: SiteRef, link: str) -> LinkTestResult:
 
 
 async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
-    """Add the target of a path to `targets`. Return False if not available."""
+    """Add the target of a path to `targets`. Return False if unknown."""
     try:
         op = redirects.Resolve(at=at, source=path)
         if live.availability.why_unavailable(op) is not None:
@@ -205,7 +205,7 @@ def path_of_link(text: str, base: str) -> str:
 
 
 def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
-    """Return the end of `chain`, such as `a page in the section API`, or empty."""
+    """Return the end of `chain`, such as `a page in the section API`."""
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]
@@ -219,7 +219,7 @@ def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, 
 
 
 def _target_url(destination: redirects.DestinationRead, urls: Mapping[str, str]) -> str | None:
-    """Return the target of a redirect as a URL or text, or None."""
+    """Return the target of a redirect as text, or None."""
     match destination.kind:
         case "site-section":
             return urls.get(destination.site_section_id or "")

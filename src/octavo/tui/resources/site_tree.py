@@ -240,7 +240,7 @@ def replaced_default(structure: SiteStructure, part: MovablePart) -> MovablePart
 
 
 def _shares_default(part: Part, is_space: bool, parent: str | None) -> bool:
-    """Return True if a part can be the default space in `parent`, or without `is_space` the default section."""
+    """Return True for a space in `parent` or, without `is_space`, a section."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
 

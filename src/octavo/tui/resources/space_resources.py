@@ -120,7 +120,7 @@ def _grant_again(operation: type[Operation[Any]], arguments: Arguments, role: st
 
 
 def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
-    """Remember the current roles. Return a function that returns the operations to restore these roles after a grant."""
+    """Return a function that returns the operations to restore the current roles."""
     changes: list[tuple[str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
     for resource, kind, change, remove in (
         (MEMBER_ROLES, "user", permissions.UpdateUser, permissions.DeleteUser),

@@ -128,7 +128,7 @@ class TableState:
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters of a formula in a spreadsheet. The CSV export puts `'` before them."""
+"""First characters of a formula. The CSV export puts `'` before them."""
 
 
 def as_csv(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
@@ -209,7 +209,7 @@ class DetailLoader:
         if key != self._key:
             self._stop()
             self._key = key
-            # `load` is a function. A coroutine would not be awaited if the worker is canceled before its start.
+            # `load` is a function, because a canceled worker never awaits a coroutine.
             load: WorkType[None] = partial(self._load_details, resource, arguments, item, key)
             self._load_delay.start(LOAD_DELAY, lambda: self._view.run_worker(load, group="details"))
         return LOADING
@@ -254,7 +254,7 @@ class Details(VerticalScroll, can_focus=False):
         super().__init__(id=id)
         self._facts: Sequence[Fact] = ()
         self._key: tuple[str, str] | None = None
-        """Resource and key of the shown item. None if no item is shown."""
+        """Resource and key of the shown item, or None."""
 
     def compose(self) -> ComposeResult:
         yield ChangingText("", classes="details--title")
