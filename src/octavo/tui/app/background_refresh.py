@@ -149,7 +149,7 @@ class BackgroundRefresh:
             self._app.background(self._read_changed_files(self._session, self._session.reload_files))
 
     async def _read_changed_files(self, session: Session, reload: Callable[[], Awaitable[bool]]) -> None:
-        """Read the changed files of an open folder with `reload`, which returns whether there were any."""
+        """Read the changed files of an open folder with `reload`."""
         self._is_reading_files = True
         try:
             is_changed = await reload()

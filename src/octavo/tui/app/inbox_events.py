@@ -24,7 +24,7 @@ _EVENT_OF_REASON: Mapping[InboxReason, HookEvent] = MappingProxyType(
         "on my change requests": "new-reply",
     }
 )
-"""The event of a new row in addition to `inbox-row`, by the reason of the row."""
+"""Additional event of a new row, by its reason."""
 _UNSENT_REASONS: tuple[InboxReason, ...] = ("not sent", "unsent draft")
 """Reasons of the rows for texts that the user has not sent."""
 

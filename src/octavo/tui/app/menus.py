@@ -182,10 +182,10 @@ _COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (
     (BlameScreen, "content", "page.blame"),
     (BrowserScreen, "admin", ""),
 )
-"""Classes with commands, the mode of their view, and the command that opens them."""
+"""Classes with commands, their view mode, and the command that opens them."""
 
 _CHECK_INTERVAL = 0.02
-"""Seconds between two checks whether a command has opened its screen. There are at most `_MAX_CHECKS`."""
+"""Seconds between two checks whether a command has opened its screen."""
 _MAX_CHECKS = 100
 _MAX_LEVELS = 3
 """Maximum number of levels from the outline up to the list of spaces."""
@@ -196,7 +196,7 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
     listed_ids = {command.id for command in active_commands(screen)}
     keys = _first_keys(app)
     entries = [*_app_commands(app, listed_ids), *_table_choices(app, keys)]
-    # Commands with the same keys and the same help, up to its first comma, have one entry.
+    # Commands with the same keys and similar help share one entry.
     shown: set[tuple[str, str]] = set()
     for owner, mode, opener in _COMMAND_OWNERS:
         context = context_of(cast("type[Widget]", owner)).upper()
@@ -304,7 +304,7 @@ async def _to_view(app: Shell, mode: str) -> View:
 
 
 async def _wait_until_loaded(view: Screen[Any]) -> None:
-    """Wait until a view has loaded its responses, including those of operations that depend on other responses."""
+    """Wait until a view has loaded its responses."""
     loaded: set[Operation[Any]] = set()
     while isinstance(view, View):
         waiting = {*view.shell.workspace.operations, *view.subscriptions.operations()} - loaded

@@ -87,7 +87,7 @@ def _try_to_save_drafts(app: Octavo) -> None:
 
 async def _end_work(app: Octavo) -> None:
     """Send the writes that wait for their undo delay, and cancel all background work."""
-    app.session.connect()  # Let queued writes be sent: the app may end before the files of a folder are read.
+    app.session.connect()  # The app may end before the files of a folder are read.
     await app.writes.flush()
     workers = tuple(app.workers)
     app.workers.cancel_all()
@@ -218,7 +218,7 @@ class Octavo(Shell):
         self._preloading = Preloading(self, lambda: self.workspace.connection.shows_cached_data, self.teardown.garbage)
         self.workspace.connection.key_rejected.add(partial(sign_in_after_rejection, self))
         self._unsaved_report = ""
-        """Sentences about the drafts that could not be saved. Empty if all were saved."""
+        """Sentences about drafts that could not be saved, or empty."""
         self._line_filters = tuple(line_filters(settings))
         self.crash_report = partial(_crash_report, self)
         if not settings.motion:
@@ -269,7 +269,7 @@ class Octavo(Shell):
         for number in (signal.SIGHUP, signal.SIGTERM):
             loop.add_signal_handler(number, self._terminated)
         if not self.is_headless:
-            # Ignore SIGINT, which comes only while another program uses the terminal. In Octavo, ctrl+c is a key.
+            # SIGINT comes only while another program uses the terminal, so it is ignored.
             loop.add_signal_handler(signal.SIGINT, lambda: None)
         loop.set_exception_handler(self._on_loop_error)
         if self.settings.keys:
@@ -488,7 +488,7 @@ class Octavo(Shell):
             loop.default_exception_handler(context)
 
     def _save_drafts(self) -> None:
-        """Save all drafts without asking. Drafts that cannot be saved are written to files."""
+        """Save all drafts, else write them to files."""
         _try_to_save_drafts(self)
         if self._session is not None and self._session.drafts.unsaved():
             self._unsaved_report = _write_unsaved(self._session, self.settings.state_folder)

@@ -39,9 +39,9 @@ MAX_NEW_BLOCKS = 35_000
 _YOUNG_THRESHOLD = 500
 """Number of new objects after which `gc` collects the youngest generation."""
 _MIDDLE_THRESHOLD = 20
-"""Number of young collections after which `gc` collects the middle generation. This frees a closed dialog."""
+"""Number of young collections after which `gc` collects the middle generation."""
 _FULL_THRESHOLD = 1000
-"""Number of middle collections after which `gc` runs a full collection (200 ms)."""
+"""Number of middle collections after which `gc` runs a full one."""
 
 
 class Garbage:
@@ -55,7 +55,7 @@ class Garbage:
         self._removed: WeakSet[DOMNode] = WeakSet()
         """Widgets that were removed since the last collection."""
         self._survivors: WeakSet[DOMNode] = WeakSet()
-        """Removed widgets that a collection did not free. Kept until the next long pause."""
+        """Removed widgets that a collection did not free."""
         self._is_started = False
         self._next_check: asyncio.TimerHandle | None = None
         self._is_urgent = False
@@ -64,7 +64,7 @@ class Garbage:
         self._young_collections = 0
         self._blocks_after_full_collection = 0
         self._has_survivors = False
-        """True if objects that the last full collection did not free are not frozen yet."""
+        """True if survivors of the last full collection are not frozen."""
         self._caches: list[_lru_cache_wrapper[Any]] = []
         """Function caches of Textual and Rich, which keep memory in use."""
 
@@ -162,7 +162,7 @@ def caches(*prefixes: str) -> Iterator[_lru_cache_wrapper[Any]]:
 
 
 def _functions(module: ModuleType) -> Iterator[Any]:
-    """Yield all values in a module and in its classes. For a method or property, yield its function."""
+    """Yield the values in a module and its classes, methods as functions."""
     for member in tuple(vars(module).values()):
         for part in tuple(vars(member).values()) if isinstance(member, type) else (member,):
             yield getattr(part, "__func__", getattr(part, "fget", part))
@@ -234,7 +234,7 @@ def _call(name: str, *arguments: int) -> None:
 
 @cache
 def _c_function_address(name: str) -> int:
-    """Return the address of a C function, or 0. `ctypes` loads too slowly."""
+    """Return the address of a C function, or 0, without `ctypes`."""
     try:
         from _ctypes import dlopen, dlsym
 

@@ -329,7 +329,7 @@ def _marked_as_cached(bar: Strip) -> Strip:
 
 
 def _without_links(strip: Strip) -> Strip:
-    """Return a row without hyperlinks, because a picture may contain only text and styles."""
+    """Return a row without hyperlinks, which a picture cannot contain."""
     if not any(style is not None and style.link for _, style, _ in strip):
         return strip
     return Strip([Segment(text, style.update_link(None) if style else None) for text, style, _ in strip])

@@ -63,7 +63,7 @@ class SignInScreen(HasCommands, Screen[None]):
         self._check: asyncio.Task[None] | None = None
         """The last check of an API key. None before the first check."""
         self._opening: asyncio.Task[None] | None = None
-        """The task that opens the chosen session. None before the user has chosen a session."""
+        """The task that opens the chosen session, or None."""
 
     def go_back(self) -> None:
         """Go back to the session in which the user opened this screen."""

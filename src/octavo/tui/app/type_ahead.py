@@ -41,7 +41,7 @@ class TypedText:
         self._has_input = False
         """True if the last letter went into an input."""
         self._is_lost = False
-        """True if the input for the typed text could not be opened or was removed."""
+        """True if the input was removed or could not be opened."""
         self._pause = Delay(app)
 
     def ignore(self) -> None:
@@ -91,13 +91,13 @@ class TypeAhead:
         self._queue: list[UserInput] = []
         self._is_waiting = False
         self._screens: WeakKeyDictionary[UserInput, ref[Screen[Any]]] = WeakKeyDictionary()
-        """The screen that was visible when a key or paste was dispatched, or when a mouse event arrived."""
+        """Screen at the dispatch of a key, or at a mouse event."""
         self._last_screen: Callable[[], Screen[Any] | None] = lambda: None
-        """Returns the screen of the last input, or None if this screen was removed."""
+        """Returns the screen of the last input, if it still exists."""
         self._last_target: Callable[[], Widget | None] = lambda: None
-        """Returns the widget of the last input, or None if this widget was removed."""
+        """Returns the widget of the last input, if it still exists."""
         self._may_close = False
-        """True if the last input was a click, or a key that may close a dialog."""
+        """True if the last input may have closed a dialog."""
         self._last_press: tuple[Offset, float, ref[Screen[Any]]] | None = None
         """Position, time and screen of the last press of a mouse button."""
         self._is_pressed = False
@@ -148,7 +148,7 @@ class TypeAhead:
 
     @property
     def _screen(self) -> Screen[Any] | None:
-        """The current screen. None while the app switches to a view that was never shown."""
+        """The current screen. None while the app opens a new view."""
         return self._app.screen if self._app.screen_stack else None
 
     async def _handle_mouse(self, event: MouseEvent, *, may_change: bool = False) -> None:
@@ -226,12 +226,12 @@ class TypeAhead:
             self._app.call_later(self._dispatch_queue)
 
     def _keys_of_app(self, screen: Screen[Any]) -> list[UserInput]:
-        """Return the queued keys that run a command of the app with priority, such as ctrl+q."""
+        """Return the queued keys of commands with priority, such as ctrl+q."""
         keys = [each for each in self._queue if isinstance(each, Key)]
         return [each for each in keys if self._app in nodes_with_priority(screen, each.key)]
 
     async def _dispatch_queue(self) -> None:
-        """Dispatch the first input of the queue. The other input waits, because the first may open another screen."""
+        """Dispatch the first input of the queue. It may open another screen."""
         self._is_waiting = False
         if self._app.is_ending:
             return
@@ -249,7 +249,7 @@ class TypeAhead:
 
 
 def _call_in_turn(pumps: Sequence[MessagePump], callback: Callable[[], None]) -> None:
-    """Call `callback` after each message loop in turn has handled its pending messages. Closing loops are skipped."""
+    """Call `callback` after each message loop in turn has handled its messages."""
     for number, pump in enumerate(pumps):
         if pump.call_later(_call_in_turn, pumps[number + 1 :], callback):
             return

@@ -208,7 +208,7 @@ def _changed_page_targets(view: ChangeRequestScreen) -> dict[ItemKind, CommandTa
 def _page_and_block_targets(
     app: Shell, at: Discussion, container_ref: str, page: tuple[str, str, str], block: Block | None, url: str
 ) -> dict[ItemKind, CommandTarget]:
-    """Return the targets for a page (ID, title, path) and its selected block."""
+    """Return the targets for a page and its selected block."""
     id, title, path = page
     space = _name_of(app, at.space_id)
     ref = f"{container_ref}:{path or id}" if container_ref else ""
@@ -519,7 +519,7 @@ class EventHooks:
             write_to_terminal(self._app, sequence)
 
     def _count_if_allowed(self, times: deque[datetime]) -> bool:
-        """Return True and count one more run. Return False if there were too many in the last hour."""
+        """Count a run and return True, unless too many in an hour."""
         now = self._app.session.state.now()
         if len(times) == times.maxlen and now - times[0] < _HOUR:
             return False
