@@ -392,7 +392,7 @@ def choose_emoji(
     """Ask for an emoji and call `on_chosen` with its code. `existing` has the reactions of the comment. Your
     `own_reactions` are labeled."""
     state, common = app.session.state, dict(COMMON_REACTIONS)
-    # Maps each API code to the server's spelling of the code, which is needed to remove a reaction.
+    # Spelling of the server by API code, needed to remove a reaction.
     server_codes = {api_code(to_emoji(each)): each for each in (*existing, *own_reactions)}
     codes = dict.fromkeys((*recent_emoji(state), *common, *server_codes))
     choices = [
@@ -412,7 +412,7 @@ def choose_emoji(
 
 
 def _reaction_label(code: str, common: dict[str, str]) -> str:
-    """Return an emoji with its meaning as a reaction, such as `👍 agreed`, else with its Unicode name."""
+    """Return an emoji with its meaning or Unicode name, such as `👍 agreed`."""
     characters = to_emoji(code)
     meaning = common.get(code) or (emoji_name(characters[0], "").lower() if characters else "") or code
     return emoji_label(characters, meaning)

@@ -107,7 +107,7 @@ class CommentsScreen(ListView[Thread]):
         """Number of threads in the selected tab."""
         self._is_complete = False
         self._bulk_changed_ids: set[str] = set()
-        """IDs of the threads that bulk actions changed. A thread is selected again if its write fails."""
+        """IDs of threads to select again if their bulk action fails."""
         self._failed_writes: Mapping[str, str] = {}
         """Reasons why the last writes to threads failed, by thread ID."""
         self._initial_row: Hashable = None
@@ -153,12 +153,12 @@ class CommentsScreen(ListView[Thread]):
         return [text for thread in threads for text in index.of_thread(thread.at, thread.comment.id)]
 
     def _clear_selection(self) -> None:
-        """Clear the selection after a bulk action. Threads whose write fails are selected again."""
+        """Clear the selection, but remember it for failed writes."""
         self._bulk_changed_ids |= {row.comment.id for row in self.selected_rows}
         self.rows.selection.clear()
 
     def _redraw_discarded(self) -> None:
-        """Redraw the list if failed writes were discarded, because the server then sends nothing new."""
+        """Redraw the list, because the server sends nothing after a discard."""
         if self._failed_writes.keys() - self.shell.workspace.failure_reasons.keys():
             self.redraw_list()
 
@@ -223,7 +223,7 @@ class CommentsScreen(ListView[Thread]):
         is_moved = self.rows.key != self._initial_row
         self.rows.show(visible_threads, partial_note=f"{self._loaded_label} loaded" if self.threads.has_more else "")
         if not self._is_complete:
-            # Until all threads are loaded, the first row stays selected, unless the user selects another row.
+            # Until the user moves, the first row stays selected during loading.
             if not is_moved:
                 self.rows.go_to_first()
                 self._initial_row = self.rows.key

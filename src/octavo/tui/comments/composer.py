@@ -116,7 +116,7 @@ class Composer(Dialog[str | None]):
         self.replies: Sequence[str] = [safe_text(reply) for reply in replies]
         self._length = len(self._mentions.to_text(self._initial_text))
         self._declined_at: tuple[int, int] | None = None
-        """Position of the `:` whose emoji list the user closed without a choice."""
+        """Position of the `:` whose emoji list the user closed."""
         self.is_pending = False
         """True if the user added the comment to the pending review instead of sending it."""
         self._saving_text: str | None = None
@@ -243,7 +243,7 @@ class Composer(Dialog[str | None]):
             "ctrl+g suggest" if self.suggestion else "ctrl+e editor",
         ]
         if not self.can_add_to_review:
-            # With `ctrl+t`, the border has no space for these two keys. The key bar shows them.
+            # The border has no space for these keys after `ctrl+t`.
             keys += [f"ctrl+r {'write' if self.is_previewing else 'preview'}", "@ mention"]
         return " · ".join(key for key in keys if key)
 
@@ -260,7 +260,7 @@ class Composer(Dialog[str | None]):
         self._offer_emoji(is_one_letter)
 
     def _offer_emoji(self, is_one_letter: bool) -> None:
-        """Offer emoji after a `:` and two letters. The last letter must be typed, not pasted."""
+        """Offer emoji after a `:` and two letters, if the last was typed."""
         text_area = self.text_area
         if not text_area.selection.is_empty or text_area.read_only or self.app.screen is not self:
             return
@@ -313,7 +313,7 @@ class Composer(Dialog[str | None]):
             return
         row, column = text_area.cursor_location
         text_area.insert(("\n" if column else "") + self.suggestion)
-        # The cursor moves to the first line inside the fence, where the user starts to edit.
+        # The user starts to edit in the first line inside the fence.
         text_area.move_cursor((row + bool(column) + 1, 0))
         text_area.focus()
 
@@ -339,7 +339,7 @@ class Composer(Dialog[str | None]):
             self._queued_keys.append(event)
 
     async def _send(self, text: str, saving: Awaitable[None]) -> None:
-        """Close with the text after it is saved. Stay open on an error."""
+        """Close after the text is saved. Stay open on an error."""
         saved = await self._finish_saving(text, saving)
         queued_keys, self._queued_keys = self._queued_keys, []
         if self._is_closed:

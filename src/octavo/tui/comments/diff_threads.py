@@ -41,10 +41,10 @@ class SuggestionDiffs:
     def __init__(self, get_shell: Callable[[], Shell], on_change: Callable[[], None]) -> None:
         self._shell, self._on_change = get_shell, on_change
         self._diffs: dict[tuple[BlockId, str], PageComparison | None] = {}
-        """Diff of each block and suggested text. None if it is not loaded."""
+        """Diff of each block and suggested text, or None."""
         self._sources: dict[BlockId, str] = {}
         self._page_text = ""
-        """Current text of the page of the thread. Empty until it is loaded."""
+        """Current text of the page, or empty."""
         self._results: dict[tuple[BlockId, str], str] = {}
         """What applying a block's suggested text does, such as `same`, or empty."""
 
@@ -115,7 +115,7 @@ class SuggestionDiffs:
 
 def _block_id(thread: Comment) -> BlockId | None:
     target = thread.target
-    # The block of an unsent comment is on the current page, so its revision is not needed.
+    # An unsent comment is on the current page: no revision is needed.
     revision = "" if thread.id.startswith("pending-") else target.revision
     if target.page is None or target.node is None or revision is None:
         return None

@@ -203,7 +203,7 @@ class PageDiscussion:
 
 @dataclass(frozen=True)
 class _SelectedBlock:
-    """A block that is selected for a remark. Compared by page, block and version."""
+    """A selected block, compared by page, block and version."""
 
     page_id: str
     key: str

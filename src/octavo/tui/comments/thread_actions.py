@@ -45,7 +45,7 @@ _SINGLE_QUOTES = str.maketrans('“”„"', "‘’‚'")
 def _check_allowed(
     app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> bool:
-    """Return True if `action` is allowed, else show the reason. Called before the user writes a text."""
+    """Return True if `action` is allowed, else show why not."""
     why = why_not_in_discussion(app, at, action, thread, message)
     if why is not None:
         app.explain(why)
@@ -148,10 +148,10 @@ def _threads_label(writes: Sequence[NewWrite]) -> str:
 
 
 _SAME_REMARK = "The same remark is on “"
-"""Beginning of a line such as `The same remark is on “Install” and “Update”.`"""
+"""Start of the line about other blocks with the same remark."""
 _MAX_NAMED_BLOCKS = 5
 _NOT_IN_NAMES = re.compile(r"[^\w\s.,;:()%/+=-]|://")
-"""Characters that are removed from the name of a block, because they may be Markdown."""
+"""Characters that could be Markdown in the name of a block."""
 
 
 def remark_on_blocks(remark: str, block_texts: Sequence[str]) -> str:

@@ -149,7 +149,7 @@ class ThreadDialog(Dialog[None]):
             if key in loaded or not is_complete:
                 kept[key] = loaded.get(key, thread)
             elif key.startswith("pending-"):
-                # The pending thread was sent: show the thread on the server with the same text instead.
+                # The pending thread was sent: show its copy from the server.
                 new = [each for each in loaded.values() if each.body.text == thread.body.text]
                 kept.update([(each.id, each) for each in new if each.id not in {*self._threads, *kept}][:1])
         self._threads = kept

@@ -78,7 +78,7 @@ class ThreadLoader:
         self.source_count = 0
         """Number of spaces and change requests whose threads can be loaded."""
         self._limit = BATCH
-        """Maximum number of spaces, and of change requests per status, whose threads are loaded."""
+        """Maximum number of spaces, and of change requests per status, to load."""
         self._shown_count = 0
         self._is_scheduled = False
 
@@ -201,7 +201,7 @@ class OutdatedBlocks:
         """`threads` returns the threads of the list. `redraw` is called when the blocks of a page are known."""
         self._view, self._threads, self._redraw = view, threads, redraw
         self._pages: dict[PageKey, TwoVersionAnchors | None] = {}
-        """Loaded pages. None while a page is loading, or if it could not be loaded."""
+        """Pages by key. None if a page is not loaded."""
 
     def clear(self) -> None:
         """Drop all pages. `change_of` loads them again."""
