@@ -57,7 +57,7 @@ class SpaceList:
         self._removed_id = ""
         """ID of a deleted or transferred space that the server still lists."""
         self._opens_last_space = True
-        """True if a space is opened automatically while none is open. False after the open space was deleted."""
+        """True if a space opens automatically while none is open."""
         self._created_id = ""
         """ID of a created space or collection, until the tree lists it."""
         self._offline_marks: dict[str, str] = {}
@@ -78,7 +78,7 @@ class SpaceList:
         # The listed spaces and collections belong to the previous organization.
         if (tree := self._open_space.nav.spaces_tree).shown:
             tree.show(())
-        # Needed for the same organization too, because the user may have left and rejoined it.
+        # The user may have left and rejoined the same organization.
         self._screen.follow("collections", None)
         self._screen.follow("collections", collections_of(organization.id), lambda _: self.show())
         self.show()
@@ -198,7 +198,7 @@ def _why_no_page(app: Shell, view: ContentScreen) -> str | None:
 
 
 def _why_no_neighbor(step: int, reason: str) -> Callable[[Shell, ContentScreen], str | None]:
-    """Return a function that returns `reason` if there is no page `step` pages after the open page."""
+    """Return a function that returns `reason` at the first or last page."""
 
     def why_not(app: Shell, view: ContentScreen) -> str | None:
         pages, page = view.open_space.pages, view.open_space.page
@@ -367,7 +367,7 @@ class ContentScreen(View, DelayedCopyScreen):
     @on(LineList.Opened, "#threads")
     def _on_thread_opened(self, message: LineList.Opened) -> None:
         if self.has_class("-tiny"):
-            # The side panel covers the page here, so it is hidden: the thread opens on the page.
+            # The side panel would cover the thread, so it is hidden.
             self.remove_class("-aside")
             self.page_view.focus()
         self.page_discussion.open_thread(str(message.key))

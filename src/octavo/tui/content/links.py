@@ -335,7 +335,7 @@ def _section_of(link: Link, target: Location) -> str:
 
 
 def _target_title(target: Location, space_id: str) -> str:
-    """Return the title of a target, such as `Guide › Install`. Empty for a URL."""
+    """Return a title such as `Guide › Install`. Empty for a URL."""
     anchor = target.internal_location.anchor if target.internal_location else None
     item = target.page or target.collection or target.reusable_content
     if item is not None:
@@ -398,7 +398,7 @@ class FilesScreen(ListView[File]):
         super().__init__()
         self.space = space
         self._use_counts: Counter[str] | None = None
-        """Number of uses of each file. None until all links of the space are loaded."""
+        """Number of uses of each file. None until all are known."""
         self._page_trails: dict[str, str] = {}
         self._selection_delay = Delay(self)
 

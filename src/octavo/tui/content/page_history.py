@@ -91,7 +91,7 @@ class PageRevisionFinder:
         self._next_revision: RevisionRef | None = None
         self._is_started = False
         self._checked_ids: set[str] = set()
-        """IDs of the checked revisions. The search ends at a revision that was checked before."""
+        """IDs of the checked revisions."""
         self.page_versions: list[PageVersion] = []
         """Revisions that changed the page, newest first."""
         self.checked_count = 0
@@ -224,7 +224,7 @@ class PageHistoryScreen(ListView[PageVersion]):
         self._compared_with: ComparedWith = ""
         self._selection_delay = Delay(self)
         self._newest_id = ""
-        """ID of the newest revision that changed the page. Empty until it is loaded."""
+        """ID of the newest revision that changed the page, or empty."""
 
     def body(self) -> Iterable[Widget]:
         rows: RowList[PageVersion] = RowList(

@@ -141,7 +141,7 @@ class SearchScreen(Dialog[None]):
         self._opens_first_result = False
         """True if the first result opens as soon as all are loaded."""
         self._shown_counts: dict[str, str] = {}
-        """Texts such as `8 of 35` by kind of result. Empty if all results are shown."""
+        """Texts such as `8 of 35` by kind of incomplete result."""
 
     def body(self) -> ComposeResult:
         self.rows: RowList[SearchResult] = RowList(
@@ -239,7 +239,7 @@ class SearchScreen(Dialog[None]):
             self._is_searching = False
 
     async def _with_titles(self, hit: search_index.Hit) -> search_index.Hit:
-        """Return a result whose snippet has page titles instead of links, and formulas as text."""
+        """Return a result whose snippet has page titles and readable formulas."""
         titles: dict[str, str | None] = {}
         for url in mentioned_urls(hit.snippet):
             match (await self._page_titles(hit.space)).target(url, hit.id):
@@ -259,7 +259,7 @@ class SearchScreen(Dialog[None]):
         return self._titles[space]
 
     def _space_ids_to_search(self) -> tuple[str, ...] | None:
-        """Return the IDs of the spaces to search. None to search all spaces while their list is loading."""
+        """Return the IDs of the spaces to search. None for all."""
         if self._only_space is not None:
             return (self._only_space.space_id,)
         loaded = self.shell.workspace.spaces.value
@@ -280,7 +280,7 @@ class SearchScreen(Dialog[None]):
 
     @property
     def _is_loading(self) -> bool:
-        """True until the server has responded to all requests for the search text."""
+        """True until the server has sent all results."""
         return self._requested_text != self.search_text or any(
             each.loading and each.value is None for each in self._snapshots
         )
@@ -319,7 +319,7 @@ class SearchScreen(Dialog[None]):
             self.open()
 
     def _find_results(self) -> list[SearchResult]:
-        """Return the results of all kinds. For kinds with too many results, set `_shown_counts`."""
+        """Return the results of all kinds, and set `_shown_counts`."""
         text, hits, workspace = self.search_text, self._local_hits, self.shell.workspace
         lists = [self.subscriptions.snapshot(status).value for status in _STATUSES]
         requests: list[ChangeRequest] = [request for each in lists if each is not None for request in each.items]
@@ -440,7 +440,7 @@ class SearchScreen(Dialog[None]):
             self.shell.go(ToPage(result.space, result.id if result.kind == "page" else None, part=result.anchor))
 
     def _open_thread(self, hit: search_index.Hit) -> None:
-        """Close the dialog and open a thread. `dismiss` is not awaited: it would wait for this method."""
+        """Close the dialog and open a thread. Awaiting `dismiss` could deadlock."""
         shell = self.shell
         op = all_threads_of(hit.place)
         threads = shell.session.live.peek(op).value

@@ -26,7 +26,7 @@ MAX_PATH = 32
 EXCERPT_LENGTH = 160
 """Maximum number of characters of the text around a match."""
 _PART_NAMES = {"reply": "in a reply", "quote": "in the quoted text"}
-"""Notes about matches that are not in the first comment of a thread, by part of the thread."""
+"""Notes about matches outside the first comment, by part of thread."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ _move_by = lazy("octavo.tui.content.space_changes:move_by")
 
 
 _BLOCK_CHANGES = {"changed": "block edited", "gone": "block deleted"}
-"""Note about the block of an outdated thread, by the change of the block."""
+"""Notes about a changed block of a thread, by kind of change."""
 DEEPEST_OUTLINE_LEVEL = 3
 
 
@@ -73,7 +73,7 @@ class SidePanel(Vertical):
         self._block_change: Callable[[Comment], str] = lambda thread: ""
         self._drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
         self._visible_anchors: dict[str, str] = {}
-        """Anchor of the outline row to select, by the anchor of a heading."""
+        """Anchor of the outline row by the anchor of a heading."""
 
     def compose(self) -> ComposeResult:
         self.outline: RowList[Heading] = RowList(
@@ -180,7 +180,7 @@ class SidePanel(Vertical):
 
 
 _AGES_FACT = "ages of blocks"
-"""Name under which the state database stores whether the age gutter is shown."""
+"""Key of the setting of the age gutter in the state database."""
 
 
 class PageAges:
@@ -249,7 +249,7 @@ class PageAges:
 
 
 def _date_containers(blocks: Iterable[Block], dates: dict[str, datetime]) -> list[datetime]:
-    """Add to `dates` the date of the newest block in each container. Return the dates of `blocks`."""
+    """Add the dates of containers to `dates`. Return those of `blocks`."""
     all_dates: list[datetime] = []
     for block in blocks:
         inner = _date_containers(block.children, dates)
