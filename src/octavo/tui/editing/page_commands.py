@@ -59,7 +59,7 @@ class PageEditing:
     def __init__(self, view: View, pages: EditablePages) -> None:
         self._view, self.pages = view, pages
         self._is_opening = False
-        """True while an edit is being loaded, until its editor was closed or its dialog is open."""
+        """True while an edit is being loaded or its editor is open."""
 
     def disabled_reason(self) -> str | None:
         """Return why pages cannot be edited here. None if they can be edited."""
@@ -83,7 +83,7 @@ class PageEditing:
             self._open(_page_edit(app, space, page[0], page[1], target, on_ended, block).start)
 
     def _open(self, start: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Call `start` in the background. Does nothing while another edit is being opened: the key was pressed twice."""
+        """Call `start` in the background, unless an edit is being opened."""
         if not self._is_opening:
             self._is_opening = True
             self._view.shell.background(self._run(start))

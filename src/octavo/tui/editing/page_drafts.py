@@ -32,7 +32,7 @@ _page_source = lazy("octavo.data.writes.content_writes:page_source")
 _with_line_ends_of = lazy("octavo.tui.terminal.external_editor:with_line_ends_of")
 
 _NO_CHANGE_REQUEST = "-"
-"""Stored in place of the id of a change request that does not exist yet."""
+"""Stored as the id of a change request that does not exist."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ async def recover_drafts(app: Shell, space: str, page: str) -> None:
         return
     from octavo.tui.terminal.external_editor import Edited, delete_file, read_back, read_note  # lazy: after a crash
 
-    # A file that was opened from a draft is always saved, even if its text equals the page.
+    # A file from a draft is saved even if it equals the page.
     draft_keys = {draft.key for draft in page_drafts(app.session.drafts, space, page)}
     saved_keys: set[PageDraftKey] = set()
     for path, key in files:

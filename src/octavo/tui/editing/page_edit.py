@@ -161,7 +161,7 @@ class PageEdit:
         self.app.ask(dialog, lambda _: self.app.background(discard()))
 
     async def _load_target(self, key: PageDraftKey) -> TargetRequest:
-        """Return the change request that receives the text of a draft. Raises ApiError."""
+        """Return the change request for a draft. Raises ApiError."""
         new = target_request.new_request_target(self.space, f"Edit {self.title}")
         if not key.change_request:
             return new
@@ -260,7 +260,7 @@ class PageEdit:
         self.on_end(written)
 
     async def _write(self, key: PageDraftKey, target: TargetRequest, edited: Raw) -> ChangeRequest | None:
-        """Send the text and show the result. Return the change request, or None."""
+        """Send the text and show the result. Return the change request or None."""
         app, screen = self.app, self.app.screen
         change_request = await target_request.find_or_create(app, target)
         if change_request is None:
@@ -293,7 +293,7 @@ class PageEdit:
         return None
 
     async def _save_conflict(self, key: PageDraftKey, text: Raw, revision: str) -> PageDraftKey:
-        """Replace the draft by `text`, based on `revision`. Return its key. Raises NotSaved."""
+        """Replace the draft by `text`. Return its key. Raises NotSaved."""
         if key.revision == revision:
             await DialogDraft(self.app, key.stored_key).save(text.text)
             return key
@@ -380,7 +380,7 @@ def why_not_apply(
 
 
 def _why_not_in_request(app: Shell, at: ChangeRequestRef) -> str | None:
-    """Return why the pages of a change request cannot be edited, or None."""
+    """Return why pages cannot be edited here, or None."""
     change_request = app.session.live.peek(change_requests.Get(at=at)).value
     if change_request is None:
         return why_not_in_space(app, at.space_id, "edit")

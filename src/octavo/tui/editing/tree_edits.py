@@ -86,7 +86,7 @@ class TreeEdit:
         await self._load_tree_of_target("Add a page", self._insert)
 
     async def _load_tree_of_target(self, subject: str, on_loaded: Callable[[LoadedTree], None]) -> None:
-        """Load the page tree of the target. The user may choose it first."""
+        """Load the page tree of the target, which the user may choose."""
         if self.change_request is not None:
             await self._load_tree(on_loaded, TargetRequest(self.space, change_request=self.change_request))
         else:
@@ -264,7 +264,7 @@ class TreeEdit:
         draft: DialogDraft | None = None,
         show_refusal: Callable[[str, ChangeRequest], bool] | None = None,
     ) -> None:
-        """Send an edit and show the result. `show_refusal` returns True after showing an error."""
+        """Send an edit and show the result or use `show_refusal`."""
         with show_progress(self.app, f"Saving to {loaded.target.title}…"):
             change_request = await target_request.find_or_create(self.app, loaded.target)
             if change_request is None:
@@ -291,7 +291,7 @@ class TreeEdit:
             self.on_saved(change_request, page)
 
     async def _find_new_page(self, change_request: ChangeRequest, before: PageTree) -> str:
-        """Return the id of the only page that is not in `before`, or empty."""
+        """Return the id of the new page, or empty."""
         try:
             tree = await self.app.session.live.fetch(content.ListPages(at=change_request.ref(self.space)))
         except ApiError:

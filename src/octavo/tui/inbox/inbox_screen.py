@@ -64,7 +64,7 @@ _LIST_KEYBAR = (
 _STATUS_INTERVAL = 5.0
 """Seconds between two updates of “updated 5s ago” in the status line."""
 _MIN_PREVIEW_LINES = 30
-"""Minimum height in lines of a narrow terminal that shows the preview below the list."""
+"""Minimum height, in lines, of a narrow terminal with a preview."""
 _EMPTY_MESSAGE = "Nothing needs your attention."
 
 
@@ -110,7 +110,7 @@ def _has_unsaved_filters(view: InboxScreen) -> bool:
 
 
 def _copy_tab_settings(view: InboxScreen) -> None:
-    """Copy the settings of a tab with the current filters. The user pastes them into the settings file."""
+    """Copy the settings of a tab with the current filters."""
     reasons = REASON_TABS[view.sections.current][1] if view.sections.current in REASON_TABS else ()
     settings = view.shell.settings
     taken_names = [saved_tab.name for saved_tab in settings.inbox_filters]
@@ -420,7 +420,7 @@ class InboxScreen(ListView[InboxRow]):
         self.refresh_bindings()
 
     def _load_preview(self) -> None:
-        """Load the preview of the current row. After `READ_DELAY` seconds, mark the row as read."""
+        """Load the preview, and later mark the row as read."""
         row = self.rows.item
         if row is None:
             return

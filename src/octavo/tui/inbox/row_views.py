@@ -173,7 +173,7 @@ def _free_name(name: str, taken_names: Collection[str]) -> str:
 
 
 def _quote_toml(text: str) -> str:
-    """Return a text as a TOML string. TOML also escapes the delete character, JSON does not."""
+    """Return a TOML string. JSON does not escape the delete character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
