@@ -90,7 +90,7 @@ class BlockCursor(PanePart):
         self, unit_index: int, block: Block | None, step: int, may_match: Callable[[int], bool]
     ) -> Iterator[BlockSpan]:
         """Yield the selectable blocks after `block`, or before it if `step` is -1. None starts at the unit's edge.
-        `may_match` can skip other units."""
+        `may_match` is False for units to skip."""
         found = self.spans_of(unit_index) if 0 <= unit_index < len(self.viewport.virtual_lines) else []
         at = next((index for index, span in enumerate(found) if span.block is block), -1 if step > 0 else len(found))
         yield from found[at + 1 :] if step > 0 else reversed(found[: max(0, at)])
@@ -230,8 +230,8 @@ class BlockCursor(PanePart):
     def find_next(
         self, step: int, wanted: Callable[[BlockSpan], bool], may_match: Callable[[int], bool]
     ) -> BlockSpan | None:
-        """Return the next (1) or previous (-1) block that is `wanted`. None if there is none. `may_match` can skip
-        units."""
+        """Return the next (1) or previous (-1) block that is `wanted`. None if there is none. `may_match` is False for
+        units to skip."""
         selected = self.current()
         if selected is None:
             return None
@@ -513,7 +513,7 @@ class Clickables(PanePart):
         return self.hints.with_labels(strip, row, line, margin, viewport.text_styles, viewport.base_style)
 
     def help_row(self) -> tuple[int, Strip] | None:
-        """Return a row without links, and the help about hints. None if there are no such row or hints."""
+        """Return a row without links, and the help about hints. None if there is no such row, or no hints."""
         if self.hints is None:
             return None
         rows_with_links, height = self.hints.rows, self.viewport.widget.size.height

@@ -253,7 +253,7 @@ class DiffView(Reader):
         threads: Mapping[str, Sequence[ThreadSummary]] | None = None,
     ) -> None:
         """Show a comparison. The same `key` as before keeps position and expanded lines. Another `key` opens its last
-        position. None keeps `threads`."""
+        position. `threads` None keeps the threads."""
         contents, page = self.contents, self.contents.page
         before = page.compared if key == page.position_key else None
         same = before is not None

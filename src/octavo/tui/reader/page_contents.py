@@ -137,7 +137,8 @@ class PageThreads:
         return marks.paths_at(spans, unit.block, unit.slice)
 
     def with_mark(self, strip: Strip, unit_index: int, number: int, line: Line, line_width: int) -> Strip:
-        """Return the strip with the mark of threads and drafts that begin there. The text is `line_width` wide."""
+        """Return the strip with the mark of threads and drafts on blocks that begin there. The text is `line_width`
+        wide."""
         if not (self.marks or self.drafts) or line.block is None:
             return strip
         first_lines = {id(span.block): span.first for span in self.cursor.spans_of(unit_index)}

@@ -76,7 +76,8 @@ class PageNavigation:
         self._waiting_position = self.position()
 
     def defer_after_waiting_moves(self, step: int, move: Callable[[], object]) -> bool:
-        """Return True if `move` was deferred: earlier moves down wait for parsing. A negative `step` cancels them."""
+        """Return True if `move` was deferred, because earlier moves wait for parsing. A negative `step` cancels the
+        waiting moves."""
         if step < 0:
             self.cancel_waiting_moves()
         elif self.waiting_moves():

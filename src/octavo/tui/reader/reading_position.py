@@ -20,8 +20,8 @@ _POSITIONS_FACT = "places on pages"
 
 
 class ReadingPosition(NamedTuple):
-    """Position on a page. Only `block` and `row` are stored across restarts. From `unit_index` to `width`, fields keep
-    the top when lines are replaced."""
+    """Position on a page. Only `block` and `row` are stored across restarts. The fields from `unit_index` to `width`
+    keep the top when lines are replaced."""
 
     block: str = ""
     """Key of the block under the cursor. Empty without a cursor."""

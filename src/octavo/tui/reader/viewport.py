@@ -301,8 +301,8 @@ class Viewport:
             self.update_scroll_bar()
 
     def reset_lines(self, *, position: ReadingPosition | None = None, laid_units: LaidUnits | None = None) -> None:
-        """Replace all lines by the units of the contents. None keeps the reading position. `laid_units` has lines from
-        the background thread."""
+        """Replace all lines by the units of the contents. `position` None keeps the reading position. `laid_units` has
+        lines from the background thread."""
         self._text_styles = None
         self.is_outdated = self.pane_width <= 0
         if self.is_outdated:

@@ -443,8 +443,8 @@ _MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
 
 
 def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles, width: int, indent: int) -> list[Line]:
-    """Render threads right of a dotted line at cell `indent`. The strings are numbers such as `thread 1/2`. The keys of
-    the blocks are thread IDs."""
+    """Render threads right of a dotted line at cell `indent`. Each has a label such as `thread 1/2`. Its lines have a
+    block with the thread's key."""
     glyphs = styles.glyphs
     rail = [Piece(" " * indent + glyphs.dotted_vertical + " ", styles.note, None, True)]
     inner = width - indent - 2

@@ -113,8 +113,8 @@ def diff_block_at(line: Line, cell: int) -> Block | None:
 
 
 def diff_cursor_bar(line: Line, selected_ids: Container[int]) -> int | None:
-    """Return the cell of the cursor bar, None for other lines. `selected_ids` has the `id()` of the selected block and
-    its children."""
+    """Return the cell of the cursor bar. None if the line has no bar. `selected_ids` has the `id()` of the selected
+    block and the blocks in it."""
     if isinstance(line, SideBySideLine) and id(line.old_block) not in selected_ids and id(line.block) in selected_ids:
         return line.right_start - 1
     return -2 if id(line.old_block if isinstance(line, SideBySideLine) else line.block) in selected_ids else None

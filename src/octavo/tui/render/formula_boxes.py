@@ -311,7 +311,7 @@ LatexParts: TypeAlias = "tuple[LatexPart, ...]"
 
 @lru_cache(64)
 def parse_latex(source: str) -> LatexParts | None:
-    """Return the parts of LaTeX with Markdown escapes. None if it is too long, too deep or invalid."""
+    """Parse the LaTeX of a formula in Markdown. None if it is too long, too deep or invalid."""
     source = _unescape_markdown(source) if len(source) <= LONGEST else source
     if len(source) > LONGEST or _nesting_depth(source) > DEEPEST:
         return None

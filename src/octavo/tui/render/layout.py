@@ -78,7 +78,7 @@ class CopyUrlRequested(Message):
 
 
 def source_blocks(source: str, blocks: Iterable[Block] = (), selected: Block | None = None) -> list[Block]:
-    """Return the source of a page as blocks of lines. One that begins at a block or at `selected` has its key."""
+    """Return the source of a page as blocks of lines. A source block that begins at a block of the page has its key."""
     out: list[Block] = []
     all_blocks = [*blocks]
     # If there are very many blocks, source blocks begin only at every n-th block.
@@ -192,8 +192,8 @@ class ThreadMarks:
     def paths_at(
         self, visible_keys: set[str], top_block: Block, top_slice: Block | None
     ) -> dict[str, list[tuple[Block, ...]]]:
-        """Return paths to blocks with threads, by key of the marked block. All are in `top_block`, or in its slice
-        `top_slice`."""
+        """Return paths to blocks with threads, by key of the block with the mark. All are in `top_block`, or in its
+        slice `top_slice`."""
         result: dict[str, list[tuple[Block, ...]]] = {}
         for path in self._paths:
             if path[0].key != top_block.key or (top_slice is not None and not _begins_in(top_slice, path)):
@@ -387,7 +387,7 @@ def lay_out(
     source: str = "",
 ) -> list[Line]:
     """Return the lines of blocks in `width` cells. Wide top-level tables and code may take `available_width`. Units
-    that fail are shown as `source`."""
+    that fail show their part of `source`."""
     context = LayoutContext(
         styles,
         folds or Folds(),

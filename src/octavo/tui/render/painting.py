@@ -82,8 +82,8 @@ def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | No
 def bottom_line(
     styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, is_typing: bool = False
 ) -> Strip:
-    """Return a row with `text` at the left and `parts` at the right. `is_typing` adds a cursor. The last part is left
-    out last."""
+    """Return a row with `text` at the left and `parts` at the right. `is_typing` adds a cursor. If space is short, the
+    last part stays longest."""
     between = f" {styles.glyphs.separator} "
     style = base_style + styles.panel
     sign = f" {sign} " if sign else " "

@@ -417,8 +417,8 @@ def block_at_cell(line: Line, cell: int) -> Block | None:
 
 
 def cursor_bar(line: Line, selected_ids: Container[int]) -> int | None:
-    """Return the cell of the cursor bar, None for other lines. `selected_ids` has the `id()` of the selected block and
-    its children."""
+    """Return the cell of the cursor bar. None if the line has no bar. `selected_ids` has the `id()` of the selected
+    block and the blocks in it."""
     before: int | None = None
     for start, end, block in line.block_cells if isinstance(line, SplitLine) else ():
         if id(block) in selected_ids:

@@ -137,8 +137,8 @@ class _StyleFields(NamedTuple):
 
 
 class Styles(_StyleFields):
-    """Styles by meaning. `surface`, `panel`, `cursor`, `add_` and `remove_` styles set only the background. Others can
-    be put on any background."""
+    """Styles by meaning. `surface`, `panel`, `cursor`, `add_` and `remove_` styles set only the background. Most others
+    can be put on any background."""
 
     @property
     def ascii(self) -> bool:
@@ -475,7 +475,7 @@ SUBSCRIPTS = str.maketrans(_SUBSCRIPT_SIGNS)
 
 
 def to_script(text: str, table: dict[int, str]) -> str | None:
-    """Return a text in the small characters of `table`. None if it is empty, has words or characters outside
+    """Return a text in the small characters of `table`. None if it is empty, or has words or characters outside
     `table`."""
     text = text.strip().replace(" = ", "=")
     if not text or re.search("[A-Za-z]{4}", text) or not all(ord(char) in table for char in text):

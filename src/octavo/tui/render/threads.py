@@ -40,7 +40,7 @@ class ThreadSummary:
     is_open: bool = True
     shown_replies: tuple[ThreadReply, ...] = ()
     key: str = ""
-    """ID of the thread. Drafts and findings have `DRAFT_PREFIX` or `FINDING_PREFIX`. Empty if the row cannot be
+    """Id of the thread. Drafts and findings have `DRAFT_PREFIX` or `FINDING_PREFIX`. Empty if the row cannot be
     selected."""
     word_change: WordChange = ""
     """Change of the commented words since the comment was written. Empty if no change is known."""

@@ -206,7 +206,7 @@ def edit_text(
     suffix: str = ".md",
 ) -> Edited | NotEdited:
     """Suspend `app`, open a text in an editor, and return the saved text. `folder` gets the mode 0700. See `run_editor`
-    for the others."""
+    for the other parameters."""
     run = partial(
         run_editor, text, folder, os.environ, name=name, save_text=save_text, note=note, line=line, suffix=suffix
     )

@@ -125,7 +125,7 @@ def run_on_item(
 
 
 async def run_cancellable(function: Callable[[Event], T]) -> T:
-    """Return the result of `function`, run in a thread. When this task is canceled, set its event and wait: no program
+    """Return the result of `function`, run in a thread. When this task is canceled, set the event and wait: no program
     may outlive Octavo."""
     cancelled = Event()
     running = asyncio.get_running_loop().run_in_executor(None, function, cancelled)

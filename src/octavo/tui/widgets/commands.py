@@ -69,8 +69,8 @@ _NO_KEY = "palette."
 
 
 class StillLoading(str):
-    """Reason why a command cannot run: data is loading. Keys are not ignored afterwards. Never use it for confirming
-    writes: a held key could confirm."""
+    """Reason why a command cannot run: data is loading. Typed keys still work then. Never use it where a held key could
+    confirm a write."""
 
     __slots__ = ()
 
@@ -523,7 +523,7 @@ def own_bindings(node: type[DOMNode]) -> Iterator[Binding]:
 def accepted_keys(
     keymap: Mapping[str, str], classes: Iterable[type[DOMNode]]
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return the usable keys in `keymap` by command ID. Also return pairs of other ID and reason, such as `cannot use
+    """Return the usable keys in `keymap` by command id. Also return pairs of another id and the reason, such as `cannot use
     j: …`."""
     ignored: list[tuple[str, str]] = []
     bindings_by_context: dict[str, list[Binding]] = {}
@@ -542,7 +542,7 @@ def accepted_keys(
 def _first_conflict(
     keymap: Mapping[str, str], contexts: Iterable[Sequence[Binding]]
 ) -> tuple[str, str, str | None] | None:
-    """Return a conflict as command ID, key and other command ID, or None."""
+    """Return a conflict as command id, key and the other command id, or None."""
     for bindings in contexts:
         taken_keys = {
             key: binding.id for binding in bindings if binding.id not in keymap for key in normal_keys(binding.key)

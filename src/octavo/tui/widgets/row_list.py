@@ -84,7 +84,7 @@ class FuzzyMatch(NamedTuple):
 
 
 def fuzzy_match(query: str, text: str) -> FuzzyMatch | None:
-    """Return the match of `query` in `text`. None if a word and its letters in order are both missing."""
+    """Return the match of `query` in `text`. None if a word of the query has no match."""
     folded = FoldedText(text)
     score, matched = 0.0, set[int]()
     for word in fold(query).split():
