@@ -29,7 +29,7 @@ _load_folder = lazy("octavo.cli.sessions:load_folder")
 
 
 def read_settings() -> Settings:
-    """Return the settings for a command, open the log, and write problems with the settings to standard error."""
+    """Return the settings, open the log, and report problems with the settings."""
     settings = read(os.environ)
     LOG.open(settings.state_folder)
     tell(*settings.problems)
@@ -63,7 +63,7 @@ def read_account_and_key(settings: Settings, options: argparse.Namespace) -> tup
 
 
 def check_one_source(options: argparse.Namespace) -> None:
-    """Raise Failure if the options name the demo and also an account or a folder."""
+    """Raise Failure if the options name the demo and also other content."""
     if options.use_demo and (options.pages_folder is not None or options.profile or options.base_url):
         raise Failure("Could not connect: use --demo without --folder, --profile and --base-url.", USAGE)
 

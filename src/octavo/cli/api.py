@@ -177,7 +177,7 @@ def _text_value(name: str, text: str, files: Files) -> str:
 
 
 def _set_field(fields: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    """Set a field at `path`, such as `["body", "markdown"]`. Repeated paths make lists."""
+    """Set a field at `path`, such as `["body", "markdown"]`. Repeated fields become lists."""
     *outer, last = path
     is_item = last == "" and bool(outer)
     if is_item:
@@ -264,7 +264,7 @@ def _not_run(spec: Spec, cause: str) -> Failure:
 
 
 def _longest_route(spec: Spec, fields: dict[str, Any]) -> Route:
-    """Return the longest route whose path parameters are all in `fields`. Raises Failure."""
+    """Return the longest route with all path parameters in `fields`. Raises Failure."""
     matching = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
     if matching:
         return max(matching, key=lambda route: len(_in_path(route)))
@@ -321,7 +321,7 @@ def encode_target(path: str, query: list[tuple[str, str]]) -> str:
 
 
 def _choice_hint(error: ValidationError, fields: dict[str, Any]) -> str:
-    """Return ` Did you mean open?` for a mistyped value. Empty for other errors."""
+    """Return ` Did you mean open?` for a mistyped value, else an empty text."""
     details = error.errors(include_url=False)
     first = details[0]
     value = fields.get(str(first["loc"][-1])) if first["loc"] else None
@@ -392,7 +392,7 @@ def _dry_run(settings: Settings, options: argparse.Namespace, request: RawReques
 async def _send(
     lazy_client: LazyClient, request: RawRequest, printer: _Printer, *, everything: bool
 ) -> ApiError | None:
-    """Send the request and print the response. Return the error of a failed request."""
+    """Send the request and print the response. Return the error, if any."""
     items: list[Any] = []
     try:
         client = await lazy_client.client()

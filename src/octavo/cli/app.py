@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
         _parse_ref(options.target)  # Report a wrong REF before the app is opened.
     if options.web:
         return _open_in_browser(options)
-    # Before the first paint there is no garbage to collect. The app enables garbage collection again.
+    # There is no garbage before the first paint. The app enables garbage collection again.
     gc.disable()
     settings = settings_module.read(os.environ)
     if not is_terminal(sys.stdout):
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     choice = choose_session(settings, options)
     # A browser or an editor that the app starts must not inherit the API key.
     os.environ.pop("OCTAVO_API_KEY", None)
-    # COLUMNS and LINES may have an old size of the terminal. Without them, the app asks the terminal.
+    # COLUMNS and LINES may be outdated. Without them, the app asks the terminal.
     os.environ.pop("COLUMNS", None)
     os.environ.pop("LINES", None)
     picture = _show_picture(settings, choice, is_reset=options.reset)

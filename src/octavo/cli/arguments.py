@@ -262,7 +262,7 @@ class WrongUsage(Failure):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that raises WrongUsage for wrong arguments, so that the error can be printed as JSON."""
+    """A parser that raises WrongUsage, so that errors can be printed as JSON."""
 
     def error(self, message: str) -> NoReturn:
         if found := _INVALID_CHOICE.search(message):
@@ -322,7 +322,7 @@ def all_commands(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentPars
 
 
 class _JoinWithCommas(argparse.Action):
-    """Joins the values of a repeated option: `-s a -s b` becomes `a,b`."""
+    """Joins the values of a repeated option: `a,b` for `-s a -s b`."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None

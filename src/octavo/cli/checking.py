@@ -49,7 +49,7 @@ from octavo.untrusted_input import parse_toml
 _MAX_CHECKED_URLS = 2_000
 _MAX_PARALLEL_REQUESTS = 8
 _MISSING_STATUSES = (404, 410)
-"""HTTP statuses of a missing page. Websites send other errors to programs even if the page exists."""
+"""HTTP statuses of a missing page. Websites refuse programs with other statuses."""
 
 
 def broken_urls(urls: Collection[str], fetcher: Fetcher, incomplete_notes: list[str]) -> dict[str, str]:
@@ -76,7 +76,7 @@ def _why_broken(url: str, fetcher: Fetcher) -> str:
 _MAX_LISTED_FILES = 200_000
 _CONFIGURATION = ".gitbook.yaml"
 _REPOSITORY_PAGES = frozenset({"license", "contributing", "code_of_conduct", "security", "agents", "claude"})
-"""Names of files about the repository, such as `LICENSE.md`. They need not be in `SUMMARY.md`."""
+"""Names of pages that need not be in `SUMMARY.md`, such as `LICENSE.md`."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class _FolderReader:
         return not any(self._folder.has_file(each / name) for each in above for name in ("SUMMARY.md", _CONFIGURATION))
 
     def _find_files(self, pages: Collection[Path]) -> tuple[list[str], frozenset[str]]:
-        """Return the other files of the space, and the paths outside its root."""
+        """Return the other files of the space, and paths outside its root."""
         files: list[str] = []
         others: set[str] = set()
         page_paths = {_posix(path) for path in pages}
@@ -205,7 +205,7 @@ class _FolderReader:
 
 
 def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
-    """Yield each page with the path of an earlier sibling, and this sibling."""
+    """Yield each page with the path of an earlier sibling, and that sibling."""
     listed = [entry for entry in folder.entries if not {child.path for child in entry.children} & {*folder.unlisted}]
     for siblings in [listed, *(entry.children for entry in walk_entries(listed))]:
         seen: dict[str, Entry] = {}
@@ -218,7 +218,7 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
 
 
 def _tree_paths(folder: Folder, entries: Iterable[Entry], parent: str = "") -> Iterator[tuple[str, str]]:
-    """Yield path and file of each page, and twice the path of a group."""
+    """Yield the path of each page with its file. Groups have no file."""
     for entry in entries:
         if entry.kind != "link":
             path = posixpath.join(parent, _slug(entry))
@@ -239,7 +239,7 @@ def _slug(entry: Entry) -> str:
 
 
 def _page_path(path: str) -> str:
-    """Return the path of a page without the suffix of its file: `guides` for `guides/README.md`."""
+    """Return the path of a page, such as `guides` for `guides/README.md`."""
     return links.INDEX_NAME.sub("", posixpath.splitext(path)[0])
 
 
@@ -249,7 +249,7 @@ def _posix(path: Path) -> str:
 
 _MAX_CHECKED_PAGES = 2_000
 _MAX_LINKED_PAGES = 200
-"""Maximum number of pages that are loaded only because links to their headings are checked."""
+"""Maximum number of linked pages that are loaded to check their headings."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from octavo.cli.standard_streams import USAGE, Failure, install_thread_and_log_h
 from octavo.settings.file import did_you_mean
 
 _REF_ALONE = re.compile(r"https?://\S+|[^-:@#/\s][^:@#/]*[#/]\d{1,9}(:[^@]+)?(@\S+)?")
-"""Matches a URL or a REF such as `handbook/7`, which is opened without the command `open`."""
+"""Matches a URL or REF that is opened without the command `open`."""
 _OPTIONS_WITH_VALUE = ("--profile", "--base-url", "-s", "--space", "--folder", "--color")
 
 
@@ -32,7 +32,7 @@ def run(argv: Sequence[str]) -> int:
             argv = [_decode(each) for each in argv]
             options = _parse_arguments(argv)
         except (SystemExit, OSError):
-            # argparse hides errors of standard output, such as a full disk. An empty write raises them.
+            # An empty write raises errors of standard output that argparse hides.
             write_out("")
             raise
         is_app = options.module == "app" and options.command not in COMMANDS
@@ -56,7 +56,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _decode(argument: str) -> str:
-    """Return an argument as UTF-8. Names of existing files stay unchanged. Raises Failure."""
+    """Return an argument as UTF-8, or the unchanged name of a file."""
     try:
         argument.encode()
     except UnicodeEncodeError:

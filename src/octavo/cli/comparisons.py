@@ -87,7 +87,7 @@ async def find_versions(live: Live, target: Target, against: str) -> ComparedVer
         return ComparedVersions(at.revision_ref(against), new)
     if change_request.status == "merged" and change_request.revision_merged is not None:
         merged = at.revision_ref(change_request.revision_merged)
-        # One parent of a merge is the change request, the other is main before the merge.
+        # A merge has two parents: the change request, and main before the merge.
         parents = (await load_revision(live, merged)).parents
         before = next((each for each in parents if each != change_request.revision), None)
         if before is not None:

@@ -19,7 +19,7 @@ from octavo.help import TOPICS
 from octavo.settings import Settings, read
 
 _SAFE_REF = re.compile(r"[\w-]+(/\d+)?")
-"""Matches a REF that is safe to complete. Shells expand special characters in completed words."""
+"""Matches a REF without characters that shells expand."""
 
 
 def print_refs(words: Sequence[str]) -> int:

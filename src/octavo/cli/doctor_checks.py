@@ -39,7 +39,7 @@ from octavo.settings import Settings, error_in_words, read_with_values
 Status = Literal["ok", "warning", "error"]
 REQUEST_SECONDS = 10.0
 CLOCK_WARNING = 30
-"""Difference of this computer's clock from the server's, in seconds, from which the check warns."""
+"""The check warns from this difference to the server's clock, in seconds."""
 CLOCK_ERROR = 300
 """Difference of the clocks in seconds from which the check reports an error."""
 _MIN_FREE_BYTES = 100_000_000
@@ -117,7 +117,7 @@ def _check_extras() -> Check:
 
 
 def _read_key(profile_store: signing_in.ProfileStore, access: Access) -> tuple[SecretStr | None, list[Check]]:
-    """Return the API key and its checks. A missing or unreadable key is None."""
+    """Return the API key and its checks. Unusable keys are None."""
     try:
         key = signing_in.token_of(profile_store, access)
     except StoreUnavailable as error:
@@ -285,7 +285,7 @@ def _database_checks(folders: dict[str, Path]) -> Iterator[Check]:
 
 
 def write_bundle(path: Path, checks: Sequence[Check], settings: Settings) -> None:
-    """Write the checks, the names of the settings and the log to a new file. Raises OSError."""
+    """Write the checks, the setting names and the log to a new file. Raises OSError."""
     names = sorted(read_with_values(os.environ)[1])
     entries = []
     with suppress(FileNotFoundError):

@@ -29,7 +29,7 @@ Level = Literal["debug", "info", "warning", "error"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 FILE = "octavo.log"
 MAX_BYTES = 1 << 20
-"""Size in bytes at which the log is renamed to `octavo.log.1`, and a new file is started."""
+"""Maximum bytes of the log. It is then renamed to `octavo.log.1`."""
 
 
 class LogEntry(NamedTuple):
@@ -147,9 +147,7 @@ def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Itera
     """Yield the entries of the log, oldest first. With `wait`, never end: call `wait` until there are new entries.
     Raises OSError."""
     path = folder / FILE
-    with _open_if_exists(
-        path
-    ) as file:  # opened before the older file, so that no file is missed if it is renamed meanwhile
+    with _open_if_exists(path) as file:  # opened before the older file, because it may be renamed meanwhile
         with suppress(FileNotFoundError), path.with_name(f"{FILE}.1").open("rb") as older:
             if file is None or not os.path.sameopenfile(older.fileno(), file.fileno()):
                 yield from _entries(older.read())
@@ -168,7 +166,7 @@ def _open_if_exists(path: Path) -> AbstractContextManager[BinaryIO | None]:
 
 
 def _entries_of_file(file: BinaryIO | None, path: Path, wait: Callable[[], object] | None) -> Iterator[LogEntry]:
-    """Yield the entries of a file. With `wait`, follow the file until `path` is another file."""
+    """Yield the entries of a file. With `wait`, follow it until it is replaced."""
     rest, is_current = b"", True
     while file is not None and is_current:
         # Compare the files before the last read, because a renamed file may still get entries.

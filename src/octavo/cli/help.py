@@ -164,5 +164,5 @@ def _escape_roff(text: str) -> str:
 
 
 def _line_of_text(text: str) -> str:
-    """Return a line of text, escaped so that roff does not read it as a command."""
+    """Return a line that roff does not read as a command."""
     return "\\&" + text if text.startswith((".", "'")) or not text else text

@@ -112,7 +112,7 @@ def check_rows(checks: Checks) -> list[dict[str, str]]:
 
 
 async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> list[dict[str, Any]]:
-    """Return a row for each reviewer of a change request, then for each requested reviewer. Raises ApiError."""
+    """Return a row for each reviewer, then for each requested reviewer. Raises ApiError."""
     reviews, requested = await asyncio.gather(live.fetch(reviews_of(at)), live.fetch(requested_reviewers_of(at)))
     rows = [
         {
@@ -267,7 +267,7 @@ async def thread_at(references: References, target: Target, thread_id: str) -> F
 
 
 async def _find_by_id(references: References, thread_id: str) -> FoundThread:
-    """Return the thread with an id. Raises Failure, or ApiError if a search failed."""
+    """Return the thread with an id. Raises Failure or ApiError."""
     live, discussions = references.live, await _find_discussions(references) if is_id(thread_id) else {}
     for at in discussions:
         cached = live.cache.get(open_threads_of(at))

@@ -48,7 +48,7 @@ _PERIOD_SECONDS = 60.0
 MAX_NOTES_IN_RUN = 2_000
 MAX_ARGUMENT = 16_384
 _RESERVED = 2_000
-"""Characters of a result that long text leaves free for the other fields."""
+"""Characters of a result that long text must leave free."""
 _INVISIBLE = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
 
 Arguments = Mapping[str, Any]
@@ -60,7 +60,7 @@ class ToolError(Exception):
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool of the MCP server: its description, its parameters, and the function that runs it."""
+    """A tool of the MCP server, with its description, parameters and function."""
 
     name: str
     description: str
@@ -255,7 +255,7 @@ async def _get_change(toolbox: Toolbox, arguments: Arguments) -> dict[str, Any]:
         return fitted
     whole = _limit_items({**fitted, "threads": threads}, "threads", key="id")
     if "next" in whole and any(each["blocks"] for each in fitted["pages"]):
-        # The next call begins after the last block, so that its result has space for the threads.
+        # The result of the next call has space for the threads.
         last = row["pages"][-1]
         return {**fitted, "truncated": True, "next": last["path"], "nextOffset": len(last["blocks"])}
     return whole
@@ -332,7 +332,7 @@ def _limit(arguments: Arguments) -> int:
 
 
 def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
-    """Return the result with the items that fit. `next` identifies the next item."""
+    """Return the result with the items that fit. `next` identifies the next."""
     left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, name: []})
     kept: list[Any] = []
     for item in row[name]:

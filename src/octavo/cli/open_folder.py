@@ -46,7 +46,7 @@ class OpenFolder:
         self.progress = ""
         """The current step, in a sentence. Empty once all files are loaded and indexed."""
         self._loaded_fingerprint = b""
-        """Fingerprint of the folder when its files were last loaded. Empty before the first load."""
+        """Fingerprint of the loaded folder. Empty before the first load."""
         self._next_check_at = 0.0
         self._is_closed = False
         self._index_thread: threading.Thread | None = None

@@ -94,7 +94,7 @@ def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
 
 
 def _describe_value(schema: Json, schemas: Json, *, needed: bool) -> Json:
-    """Return type, limits and fields of a value. `schemas` has the named schemas."""
+    """Return type, limits and fields of a value. `schemas` resolves references."""
     shapes = list(_alternatives(schema, schemas))
     description: Json = {"type": _type_names(schema, schemas), "required": needed}
     if {"type": "null"} in shapes:
@@ -150,7 +150,7 @@ def _print(value: Any) -> None:
 
 
 def _alternatives(schema: Json, schemas: Json) -> Iterator[Json]:
-    """Yield the schemas in `anyOf` or `oneOf`, else the schema itself. References are resolved."""
+    """Yield the schemas in `anyOf` or `oneOf`, else the schema itself."""
     if "$ref" in schema:
         schema = schemas[schema["$ref"].rpartition("/")[2]]
     if among := schema.get("anyOf") or schema.get("oneOf"):
@@ -181,7 +181,7 @@ def operation_help(spec: Spec) -> str:
     by_route = [parameters(route, openapi) for route in routes(spec)]
     described = {each["name"]: each for found in by_route for each in found}
     for name, each in described.items():
-        # An operation can have two paths. A parameter of one path only is optional, and selects that path.
+        # If an operation has two paths, a parameter of one path is optional.
         each["required"] = each["required"] and all(name in {one["name"] for one in found} for found in by_route)
     more = (getdoc(spec.operation) or "").partition("\n")[2].strip()
     paragraphs = [f"{spec.name}: {spec.summary}", *(" ".join(each.split()) for each in more.split("\n\n") if each)]

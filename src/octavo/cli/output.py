@@ -54,9 +54,9 @@ DEFAULT_LIMIT = 30
 _COLORS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
 _GAP = "  "
 _MIN_CUT_WIDTH = 12
-"""Minimum width of a column that is cut to fit the table to the terminal."""
+"""Minimum width of a column that is cut."""
 _MIN_LAST_WIDTH = 4
-"""Minimum width of the last column on a terminal that is too narrow for all columns."""
+"""Minimum width of the last column in a narrow terminal."""
 
 
 @dataclass(frozen=True)
@@ -335,7 +335,7 @@ def _indented_json(value: Any) -> str:
 
 
 def needs_ascii() -> bool:
-    """Return True if standard output is not UTF-8, so that JSON is printed in ASCII."""
+    """Return whether JSON must be in ASCII: standard output is not UTF-8."""
     encoding = (sys.stdout.encoding or "") if sys.stdout is not None else ""
     return encoding.lower().replace("-", "") != "utf8"
 
@@ -405,7 +405,7 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], style: Style) -> str:
 
 
 def _fitting_widths(widths: Sequence[int], limit: int) -> list[int]:
-    """Return the widths of the columns that fit. The last may be narrower."""
+    """Return the widths of the columns that fit. The last may be cut."""
     fitting: list[int] = []
     for width in widths:
         left = limit - sum(fitting) - len(_GAP) * len(fitting)

@@ -28,7 +28,7 @@ def no_folder_message(path: Path) -> str:
 
 @dataclass(frozen=True)
 class PlatformFolder:
-    """The folder of a platform, with its database and the API key of the user."""
+    """The folder of a platform: its database and the user's API key."""
 
     path: Path
     role: str = ""
@@ -73,7 +73,7 @@ class PlatformFolder:
         try:
             return lock_file(self._lock, shared=True) or (lambda: None)
         except OSError:
-            # Go on without a lock if the disk has none: only `octavo demo --reset` needs a lock.
+            # Only `octavo demo --reset` needs a lock, so a disk without locks is fine.
             return lambda: None
 
     def lock_exclusively(self) -> Callable[[], None] | None:

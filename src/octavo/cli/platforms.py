@@ -22,7 +22,7 @@ _loaded_space_id = lazy("octavo.server.loader:loaded_space_id")
 
 @contextmanager
 def _open_for_build(folder: PlatformFolder) -> Iterator[Store]:
-    """Open the store of a platform folder. The body of the `with` statement runs in one transaction."""
+    """Open the store. The `with` statement is one transaction."""
     store = Store(folder.database_file)
     try:
         with store.transaction():

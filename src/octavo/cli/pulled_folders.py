@@ -37,7 +37,7 @@ def find_pulled_folder() -> PulledFolder:
 
 
 def origin_of(session: Session) -> str:
-    """Return the origin that pulled folders store: the URL of the server, or for example `octavo:demo`."""
+    """Return the origin for pulled folders: a server URL, or for example `octavo:demo`."""
     return session.account.origin if session.account is not None else f"octavo:{session.kind}"
 
 
@@ -66,7 +66,7 @@ def report_progress(sentence: str) -> None:
 
 
 def tell_first(sentences: list[str], maximum: int = 20) -> None:
-    """Write the first `maximum` sentences to standard error, then the number of the other sentences."""
+    """Write the first `maximum` sentences to standard error, and how many are left."""
     tell(*sentences[:maximum])
     if len(sentences) > maximum:
         tell(f"… and {len(sentences) - maximum} more.")

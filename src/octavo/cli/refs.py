@@ -88,7 +88,7 @@ class Ref:
 
 @dataclass(frozen=True)
 class Target:
-    """The space or change request that a REF names, and perhaps a page or a block in it."""
+    """What a REF names: a space or change request, perhaps with page or block."""
 
     space: Space
     ref: Ref
@@ -99,7 +99,7 @@ class Target:
 
     @property
     def at(self) -> SpaceRef | ChangeRequestRef:
-        """Reference of the change request, or of the space if there is no change request."""
+        """Reference of the change request, else of the space."""
         return self.space.ref if self.change_request is None else self.change_request.ref(self.space.ref)
 
     @property
@@ -143,7 +143,7 @@ class References:
         self._default = options.space or os.environ.get("OCTAVO_SPACE", "")
         self._spaces: tuple[Space, ...] = ()
         self._is_fresh = False
-        """True if the spaces were fetched in this run. False if they may come from the cache."""
+        """True if the spaces were fetched in this run."""
 
     async def organizations(self) -> tuple[Organization, ...]:
         """Return the organizations of the user. Raises ApiError."""
@@ -230,8 +230,7 @@ class References:
         return await self._resolve_in_space(space, ref)
 
     async def _resolve_in_space(self, space: Space, ref: Ref, change_request_id: str = "") -> Target:
-        """Return the target of `ref` in a space. `change_request_id` replaces the number in `ref`. Raises ApiError or
-        Failure."""
+        """Return the target of `ref` in a space. `change_request_id` replaces its number."""
         name = short_name(space, await self.spaces())
         change_request = None
         if ref.number is not None or change_request_id:
@@ -277,7 +276,7 @@ class References:
         return await self.live.fetch(ListPages(at=target.at))
 
     async def _resolve_url(self, url: str) -> Target:
-        """Return the target of a link to this server. The link itself is not requested."""
+        """Return the target of a link to this server. Sends no request to it."""
         if len(url) > MAX_LENGTH:
             raise Failure(f"Could not read the URL: it is longer than {MAX_LENGTH} characters.", USAGE)
         try:

@@ -53,9 +53,9 @@ _MIN_SIMILARITY_PERCENT = 80.0
 _MIN_SIMILARITY_LEAD_PERCENT = 5.0
 """Minimum difference in similarity between the most similar block and the next."""
 _MIN_LENGTH = 0.7
-"""Minimum length of the text of a similar block, as a share of the length of the quote."""
+"""Minimum length of a similar block, as a share of the quote's length."""
 _MAX_BLOCKS = 4_000
-"""Maximum number of blocks with text. Larger pages are not searched for a similar block."""
+"""Larger pages are not searched for a similar block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,13 @@ class NotePlace:
 
 
 class BlockFinder:
-    """Finds the blocks of notes in the old and the new version of a page."""
+    """Finds blocks of notes in the old and the new version of a page."""
 
     def __init__(self, before: Document, after: Document, page_label: str) -> None:
         self._before, self._after = _PageVersion(before), _PageVersion(after)
         self._page_label = page_label
         self._new_keys: dict[str, dict[str, str]] = {}
-        """For each older version, by its Markdown: the new key of each block by its old key."""
+        """New block keys by older Markdown, then by old key."""
 
     def find(
         self, key: str, quote: str, *, side: Side = "after", read_version: Document | None = None
@@ -142,7 +142,7 @@ class _PageVersion:
         for block in blocks:
             if words in _normalize(block_source(self.document.source, block)):
                 inner = list(self._smallest_blocks_with(block.children, words))
-                # The cells of a table row share one line, so only the row itself is found.
+                # Cells share the line of their row, so only the row is found.
                 is_row = len(inner) > 1 and all(each.lines == block.lines for each in inner)
                 yield from inner if inner and not is_row else (block,)
 
@@ -194,7 +194,7 @@ class ExportOptions:
     against: str = "base"
     """The version to compare with. See `find_versions`."""
     is_limited: bool = True
-    """True to leave out pages, or blocks of the first page, if all together are longer than `MAX_SIZE`."""
+    """True to leave out text so that the result fits `MAX_SIZE`."""
 
 
 async def export_review(
@@ -313,12 +313,12 @@ async def _load_threads(references: References, target: Target) -> list[tuple[Fo
 
 
 class _PlacedThreads:
-    """The threads of an export. A thread on a changed page is assigned to its block."""
+    """The threads of an export, with their blocks on changed pages."""
 
     def __init__(self, pages: Sequence[_ParsedPage], threads: Sequence[tuple[FoundThread, Sequence[Reply]]]) -> None:
         self.thread_ids_by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         self._places: dict[str, tuple[str | None, str]] = {}
-        """Block key by thread id, and how the block was found (see `Placed`). `(None, "page")` without a block."""
+        """Block key and `Placed` by thread id. `(None, "page")` without a block."""
         by_page = {each.id: BlockFinder(each.before, each.after, each.texts.path) for each in pages}
         for thread, _ in threads:
             page, node = thread.comment.target.page, thread.comment.target.node

@@ -86,7 +86,7 @@ class NoteImport:
         self._tree: PageTree | None = None
         self._finders_by_page: dict[str, BlockFinder] = {}
         self._read_versions: dict[tuple[str, str], Document | None] = {}
-        """The pages in the versions that programs read, by page id and revision."""
+        """The page versions that programs read, by page id and revision."""
 
     async def place(self, notes: Sequence[Note]) -> tuple[PlacedNote, ...]:
         """Return the notes with their places. Raises ApiError or Failure."""
@@ -194,7 +194,7 @@ def result_row(result: ImportResult) -> dict[str, Any]:
 
 
 def summary(result: ImportResult, count: int, *, is_dry: bool) -> str:
-    """Return the result in one sentence, such as `30 notes: 27 proposed, 1 already there, 2 not placed.`"""
+    """Return a sentence such as `30 notes: 27 proposed, 1 already there, 2 not placed.`"""
     placed_count = len(result.placed) - len(result.not_placed)
     parts = [f"{placed_count} can be placed" if is_dry else f"{len(result.added)} proposed"]
     parts += [f"{result.known_count} already there"] * bool(result.known_count)
@@ -208,7 +208,7 @@ class Note:
     """A note as a program wrote it."""
 
     line: int
-    """Number of the line in the JSONL file, counted from 1. 0 for a finding of a linter."""
+    """Line number in the JSONL file, from 1. 0 for a finding of a linter."""
     page: str
     """Path, id or title of the page."""
     source: str

@@ -22,7 +22,7 @@ _account_names = lazy("octavo.client.profiles:AccountNames")
 
 
 class SessionChoice(NamedTuple):
-    """The session to open first: an account on a server, a folder, the demo, or the sign-in screen."""
+    """The first session: a server, a folder, the demo, or the sign-in screen."""
 
     picture_name: str
     """Name of the saved picture of the first screen. Empty for the sign-in screen."""

@@ -60,9 +60,9 @@ _is_built = lazy("octavo.cli.platforms:is_built")
 STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
 SENT_TO_SERVER_ONLY = "Octavo does not send the API key to any other server."
 SETTLE_SECONDS_LOCAL = 2.0
-"""Seconds after which a request without a response can no longer change anything, on this machine."""
+"""Seconds after which a lost request to this machine has no more effects."""
 SETTLE_SECONDS_REMOTE = 30.0
-"""Seconds after which a request without a response can no longer change anything, on another machine."""
+"""Seconds after which a lost request to another machine has no more effects."""
 
 
 def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only: str = "") -> LazyClient:
@@ -219,7 +219,7 @@ def _profile_store_of(settings: Settings) -> ProfileStore:
 
 
 def settle_seconds(origin: str) -> float:
-    """Return the seconds after which a request without a response can no longer change anything on a server."""
+    """Return the seconds after which a lost request has no more effects on a server."""
     _, host, _ = split_origin(origin)
     return SETTLE_SECONDS_LOCAL if is_loopback(host) else SETTLE_SECONDS_REMOTE
 
@@ -300,7 +300,7 @@ def sign_in_methods(settings: Settings, origin: str, reason: str = "", read_only
 
 @dataclass(frozen=True)
 class _SignIn:
-    """The actions of the sign-in screen. The client is imported lazily: the demo does not need httpx."""
+    """The actions of the sign-in screen. httpx is imported later."""
 
     settings: Settings
     origin: str
@@ -430,8 +430,7 @@ def _build_session(
     settle: float,
     earlier_names: Sequence[str] = (),
 ) -> Session:
-    """Build a session. `earlier_names` are earlier namespaces of the account, whose changes and drafts are moved to
-    `namespace`."""
+    """Build a session. Changes and drafts of `earlier_names` move to `namespace`."""
     state = StateDb(settings.state_folder, namespace)
     for name in earlier_names:
         state.adopt_namespace(name)

@@ -44,7 +44,7 @@ READ_ONLY = "Octavo is running with --read-only and changes nothing on the serve
 
 
 class Failure(Exception):
-    """A failed command: the message for standard error, which may be empty, and the exit code."""
+    """A failed command, with its exit code. The message may be empty."""
 
     def __init__(self, message: str, code: int = FAILED, *, error: str = "") -> None:
         """`message` has the form `Could not VERB OBJECT: cause. Next step.` `error` names the error in JSON."""
@@ -129,7 +129,7 @@ def install_thread_and_log_hooks() -> None:
     if sys.excepthook is not _uncaught:
         return
     threading.excepthook = _uncaught_in_thread
-    # Octavo configures no logging: libraries log to the handler of last resort, which is standard error.
+    # Without configuration, libraries log to the handler of last resort: standard error.
     if logging.lastResort is not None:
         logging.lastResort.addFilter(RedactingFilter())
 

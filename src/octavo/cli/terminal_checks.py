@@ -25,14 +25,14 @@ from octavo.tui.terminal.display import may_support_pictures
 from octavo.tui.terminal.external_editor import option_to_wait
 
 _WIDE_CHARACTERS = "🎉⚓"
-"""Characters that terminals with an old Unicode version draw one column too narrow."""
+"""Characters that old terminals draw one column too narrow."""
 _CURSOR = re.compile(rb"\x1b\[\d+;(\d+)R")
 _ATTRIBUTES = re.compile(rb"\x1b\[\?([\d;]*)c")
 _KITTY_QUESTION = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
 _KITTY_YES = b"\x1b_Gi=31;OK"
 _ANSWER_SECONDS = 0.5
 _MAX_ESCAPE_MS = 100
-"""Milliseconds that tmux can wait after the escape key before users notice the delay."""
+"""Maximum delay of the escape key in tmux, in milliseconds."""
 _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
 
 
@@ -139,7 +139,7 @@ def _check_graphics(environ: Mapping[str, str], answer: bytes | None) -> Check:
 
 
 def _check_clipboard(environ: Mapping[str, str], answer: bytes | None) -> Check:
-    """Check whether the terminal accepts OSC 52, the escape sequence with which Octavo copies. Few terminals say so."""
+    """Check whether the terminal accepts OSC 52, with which Octavo copies."""
     if environ.get("TMUX"):
         # With the default, `external`, tmux ignores OSC 52 from programs inside it.
         if (value := _tmux_option("set-clipboard")) not in ("", "on"):

@@ -168,7 +168,7 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def _check_keyring(profile_store: signing_in.ProfileStore) -> None:
-    """Raise Failure if there is no keyring, before you paste an API key in vain."""
+    """Raise Failure without a keyring, before you paste an API key."""
     try:
         profile_store.keyring.title()
     except StoreUnavailable as error:

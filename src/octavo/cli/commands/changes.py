@@ -159,7 +159,7 @@ class ChangeList:
         return ListOfOrganization(at=at, status=status, limit=limit, **creator)
 
     async def _add_rows(self, output: Output, batch: Sequence[ChangeRequest], reviewer: User | None) -> bool:
-        """Add the rows of change requests. Return False if the limit is reached."""
+        """Add rows. Return False if the limit is reached."""
         wanted = output.wanted | ({"reviewers"} if reviewer is not None else set())
         if output.limit is not None and reviewer is None:
             batch = batch[: output.limit + 1]
@@ -291,7 +291,7 @@ def _raise_unless_done(sent: SendResult[MergeResult], verb: str, name: str) -> N
 
 
 def _why_not_merged(checks: Checks, allowed: Sequence[str], name: str) -> str:
-    """Return why a merge is blocked, as a phrase, or an empty text."""
+    """Return why a merge is blocked, or an empty text."""
     if blocked := _why_blocked(checks):
         return f"{blocked[:1].lower()}{blocked[1:]}"
     if checks.conflicts and "conflicts" not in allowed:

@@ -55,7 +55,7 @@ def text_lines(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
 
 
 def summary_line(findings: Sequence[Finding], files: int) -> str:
-    """Return the numbers of findings by severity, such as `2 errors, 1 warning in 43 files`."""
+    """Return the finding counts, such as `2 errors, 1 warning in 43 files`."""
     counts = Counter(each.severity for each in findings)
     parts = [plural(counts[each], each) for each in SEVERITIES if counts[each] and each != "info"]
     if counts["info"]:
@@ -129,7 +129,7 @@ def _byte_column(lines: Sequence[str], line: int, column: int) -> int:
 
 
 def sarif_text(findings: Sequence[Finding], texts: Mapping[str, str]) -> str:
-    """Return the findings in SARIF 2.1, with one run for each program that reported findings."""
+    """Return the findings in SARIF 2.1. Each program has its own run."""
     sources = dict.fromkeys([OWN_SOURCE, *(each.source for each in findings)])
     runs = [_sarif_run(source, [each for each in findings if each.source == source]) for source in sources]
     return json.dumps({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": runs}, indent=2, ensure_ascii=False) + "\n"
@@ -182,7 +182,7 @@ FORMATS: Mapping[str, Callable[[Sequence[Finding], Mapping[str, str]], str]] = {
 }
 """Functions that format findings, by name of the format. The second argument has the text of each file by path."""
 _PRINTED_BY_FILE = frozenset({"text", "ndjson", "github"})
-"""Formats with one line per finding. These lines are printed while other files are still checked."""
+"""Formats whose lines can be printed during the check."""
 
 
 NEVER = "never"

@@ -167,7 +167,7 @@ def _check_reply_options(options: argparse.Namespace, thread: FoundThread) -> No
 async def _write_reply(
     session: Session, options: argparse.Namespace, thread: FoundThread, *, resolves: bool = False
 ) -> None:
-    """Reply to a thread and print the reply. With `resolves`, resolve the thread too. Raises ApiError or Failure."""
+    """Reply to a thread, and print the reply. `resolves` also resolves the thread."""
     thread_id = thread.comment.id
     why = why_not_in_space(thread.target.space, "comment")
     check_allowed(
@@ -287,7 +287,7 @@ REPLY = Command(
 REACT_FIELDS = declare_fields("id string, ref string, emoji string, status string")
 _CHARACTER = r"(?:[^\w\s]|\u2139)[\uFE0E\uFE0F\U0001F3FB-\U0001F3FF\U000E0020-\U000E007F]*"
 _ONE_EMOJI = re.compile(rf"[\U0001F1E6-\U0001F1FF]{{2}}|[0-9#*]\uFE0F?\u20E3|{_CHARACTER}(?:\u200D{_CHARACTER})*")
-"""Matches one emoji: a flag, a keycap, or a symbol with its style, skin color and joined symbols."""
+"""Matches one emoji, such as a flag, a keycap or a joined symbol."""
 
 
 def _declare_react(command: argparse.ArgumentParser) -> None:

@@ -157,7 +157,7 @@ def _validate(setting: Setting[Any], values: Sequence[str]) -> bool | float | st
 
 
 def _change(path: Path, change: Callable[[str], str], action: str) -> None:
-    """Apply `change` to the text of the settings file. Raises Failure. `action` follows “Could not” in the message."""
+    """Apply `change` to the settings file. `action` follows “Could not” in errors."""
     # Write to the target of a symbolic link, so that the link is not replaced.
     file = path.resolve()
     try:

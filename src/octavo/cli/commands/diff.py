@@ -214,7 +214,7 @@ def _word_lines(page: PageTexts, context: int) -> Iterator[str]:
 
 
 def _unified(page: PageTexts, context: int) -> str:
-    """Return a unified diff of the Markdown, which `patch -p1` can apply. Empty if both texts are equal."""
+    """Return a unified diff for `patch -p1`. Empty for equal texts."""
     if page.old_markdown == page.new_markdown:
         return ""
     name = page.path if page.path.endswith((".md", ".yaml")) else f"{page.path}.md"
@@ -226,7 +226,7 @@ def _unified(page: PageTexts, context: int) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines with their line feeds. Like `patch`, and unlike `str.splitlines`, split only at line feeds."""
+    """Return the lines. Unlike `str.splitlines`, split only at line feeds."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 

@@ -209,7 +209,7 @@ def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> Tr
 
 
 def _restore(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
-    """Write a file as it was at the last pull. Your version is copied."""
+    """Write a file as it was at the last pull. Copy yours."""
     mine = folder.data(file.path)
     if mine is not None and file.has_content(mine):
         write_out(f"{file.path} has no changes.\n")
@@ -221,7 +221,7 @@ def _restore(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
 
 
 def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, files: list[TrackedFile]) -> int:
-    """Download and restore files that are not text. A pulled folder has no copies of them."""
+    """Restore files that are not text. The folder has no copies."""
 
     async def use_session(session: Session) -> None:
         check_origin(session, folder)

@@ -104,7 +104,7 @@ class InboxList:
         """Print the rows, or watch them. Raises ApiError or Failure."""
         self._space = await self._references.chosen_space()
         self._space_titles = {each.id: each.title for each in await self._references.spaces()}
-        # The rows depend on the user. This request raises the error for a rejected API key.
+        # The rows depend on the user. A rejected API key fails here.
         self._session.outbox.set_account(await self._session.live.fetch(Me()), is_confirmed=True)
         loader = InboxLoader(self._session.live, self._session.drafts, await self._references.organization())
         changed = asyncio.Event()
@@ -183,7 +183,7 @@ class InboxList:
         }
 
     async def _ref_or_entry_id(self, row: InboxRow, at: Discussion | None, request: ChangeRequest | None) -> str:
-        """Return the REF of a row, or an outbox id. Empty without a space."""
+        """Return the REF of a row, else an outbox id, else nothing."""
         if isinstance(row.target, WriteRef):
             return row.target.entry_id
         if at is None:

@@ -32,8 +32,7 @@ def run(options: argparse.Namespace) -> int:
         raise Failure("Could not serve the tools: standard input or output is closed. An agent must start octavo mcp.")
     names = [each.strip() for each in (options.space or os.environ.get("OCTAVO_SPACE", "")).split(",") if each.strip()]
     options.space = None
-    # OCTAVO_SPACE may list several spaces. Remove the variable, because `References` and child programs expect one
-    # space.
+    # OCTAVO_SPACE may list several spaces. `References` and child programs expect only one.
     os.environ.pop("OCTAVO_SPACE", None)
 
     async def use_session(session: Session) -> None:

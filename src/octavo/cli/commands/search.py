@@ -45,7 +45,7 @@ _KINDS: dict[str, tuple[HitKind, ...]] = {"pages": ("page",), "comments": ("thre
 _STATUSES: tuple[Status, ...] = ("open", "draft", "merged", "archived")
 _MAX_SNIPPET = 160
 _MAX_TREES = 20
-"""Maximum number of spaces whose page titles are read to suggest other words."""
+"""Maximum number of spaces whose titles are read for suggestions."""
 
 
 def declare(command: argparse.ArgumentParser) -> None:
@@ -187,7 +187,7 @@ class Search:
                 return self._row(space, "change-request", hit.title, hit.snippet, number=hit.number)
 
     async def _change_request_number(self, at: Discussion) -> int | None:
-        """Return the number of the change request. None on main content, or if it is unknown."""
+        """Return the number of the change request, or None if unknown."""
         if not isinstance(at, ChangeRequestRef):
             return None
         change_request = await self._live.cached(Get(at=at))
@@ -238,11 +238,11 @@ class Search:
 
 
 def excerpt(text: str, words: str) -> str:
-    """Return the part of a text around the first of the words, on one line."""
+    """Return the part of a text around the first word, on one line."""
     flat = " ".join(text.split())
     folded = fold(flat)
     starts = [at for word in fold(words).split() if (at := folded.find(word)) >= 0]
-    # Folding can lengthen a text: “ß” becomes “ss”. Convert the position in `folded` to one in `flat`.
+    # Folding can lengthen a text: “ß” becomes “ss”.
     folded_ends = list(accumulate(len(fold(letter)) for letter in flat))
     first = max(0, bisect_right(folded_ends, min(starts, default=0)) - _MAX_SNIPPET // 3)
     part = flat[first : first + _MAX_SNIPPET]
