@@ -66,7 +66,7 @@ class ChangeRequest(Model):
         return self.revision_merged_ancestor or self.revision_initial
 
     def with_space(self, space: SpaceRef) -> "ChangeRequest":
-        """Return the change request with the ID of `space`, unless it has a space ID."""
+        """Return the change request with the ID of `space`, if it has none."""
         return self if self.space is not None else self.model_copy(update={"space": space.space_id})
 
     @property

@@ -36,7 +36,7 @@ class Permissions(Model):
 
 
 class TargetNode(Model):
-    """The block of a comment, with the text it had when the comment was written."""
+    """The block of a comment, with its text when the comment was written."""
 
     id: SafeLine
     preview: SafeText | None = None
@@ -104,7 +104,7 @@ class Comment(Message):
 
     @property
     def is_review(self) -> bool:
-        """Whether this is the comment of a review, which has a status of its own."""
+        """Whether this is the comment of a review, which has a status."""
         return self.target.review is not None
 
     @property

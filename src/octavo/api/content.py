@@ -116,7 +116,7 @@ class PageTree(Model):
         return parent.id if parent is not None else None
 
     def siblings(self, page_id: str) -> tuple[Page, ...]:
-        """Return all pages with the same parent as the page with an id, including that page."""
+        """Return all pages with the same parent, including the page itself."""
         above = self.parent_of(page_id)
         return above.pages if above else self.pages
 

@@ -14,7 +14,7 @@ _INVISIBLE = re.compile(
 )
 """Invisible characters: soft hyphens, joiners, direction marks, variation selectors."""
 _SUBSTITUTES = str.maketrans({"ı": "i", "‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "‐": "-"})
-"""Characters that are not on keyboards, and the characters that users type instead."""
+"""Characters that are not on keyboards, and what users type instead."""
 _DOT_OF_I = re.compile("(?<=i)\u0307+")
 
 
@@ -71,7 +71,7 @@ def _letters(text: str) -> Iterator[Range]:
 
 @cache
 def _is_continuation(letter: str) -> bool:
-    """Return whether `letter` continues the letter before it, such as a combining mark."""
+    """Return whether `letter` continues the one before it, like a combining mark."""
     if letter.isascii():
         return False
     first = unicodedata.normalize("NFKD", letter)[0]
@@ -83,16 +83,16 @@ def _is_continuation(letter: str) -> bool:
 
 
 _JOINT = "\u200b"
-"""Separator around each character of scripts without spaces. Sanitized text never contains it."""
+"""Separator around characters of scripts without spaces. Sanitized text lacks it."""
 SIGNED = r"(?:\+\+|#)(?![^\W\d_])"
 """Signs at the end of a word, as in `C++`, `C#` and `C++17`."""
 _SIGNED = re.compile(rf"(?<=[^\W_])(?:{SIGNED}|[\U000f002b\U000f0023]+)")
 _SIGNS = {ord("+"): "\U000f002b", ord("#"): "\U000f0023"}
-"""Private-use letters in place of the signs. The SQLite tokenizer `unicode61` indexes them, but would ignore the signs."""
+"""Private-use letters for signs that the SQLite tokenizer `unicode61` would ignore."""
 _NO_SIGNS = {ord(letter): chr(sign) for sign, letter in _SIGNS.items()}
 _MENTION_BASE = 0xF1000
 _MENTION = re.compile("[\U000f1021-\U000f107e]+")
-"""Matches the URL of a page in private-use letters. Its title is shown instead."""
+"""Matches the URL of a page in private-use letters, shown as its title."""
 MAX_SPLIT_WORD_LENGTH = 60
 """Maximum number of letters in a word that is split into parts. Longer words are data, not names."""
 MAX_WORD_PARTS = 8
@@ -119,8 +119,7 @@ def from_index_text(text: str) -> str:
 
 
 PLAIN_LETTERS = str.maketrans("łøđħŧ", "lodht") | str.maketrans({"æ": "ae", "œ": "oe"})
-"""Letters that the tokenizer `unicode61` keeps although most keyboards lack them, and the letters that users type
-instead."""
+"""Letters that `unicode61` keeps, and the letters that users type instead."""
 
 
 def fold_for_search(text: str) -> str:
@@ -138,14 +137,14 @@ _WORD = re.compile(r"[^\W_]+")
 
 @cache
 def _part_boundary() -> re.Pattern[str]:
-    """Return a pattern for the start of a part inside a word: `get|Station`, `HTTP|Server`, not `URLs`."""
+    """Return a pattern for part starts: `get|Station`, `HTTP|Server`, not `URLs`."""
     letters = [chr(code) for code in range(0x530)]  # Latin, Greek and Cyrillic; few other scripts have upper case.
     lower, upper = ("".join(each for each in letters if test(each)) for test in (str.islower, str.isupper))
     return re.compile(f"(?<=[{lower}0-9])(?=[{upper}])|(?<=[{upper}])(?=[{upper}](?!s(?![{lower}]))[{lower}])")
 
 
 def word_part_starts(text: str) -> list[int]:
-    """Return the positions where a new part begins inside a word, such as the capitals in `getStationId`."""
+    """Return the starts of parts inside a word, such as the capitals in `getStationId`."""
     return [found.start() for found in _part_boundary().finditer(text)]
 
 
@@ -212,7 +211,7 @@ def with_formulas(
 def _replace(
     pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str], text: str, marks: Iterable[Range]
 ) -> tuple[str, tuple[Range, ...]]:
-    """Return `text` with the matches of `pattern` replaced, and the new ranges of `marks`."""
+    """Return `text` after the replacement, and the new ranges of `marks`."""
     pieces: list[str] = []
     new_marks = list(marks)
     end_of_last = shift = 0
@@ -242,7 +241,7 @@ _LABEL = re.compile(r'"([^"\n]{1,300})"|[\[({|>]+([^][(){}|"\n]{1,300})[\])}|]+'
 _MESSAGE = re.compile(r"^[^:\n]{1,200}:[ \t]*([^\n]+)$")
 _TITLE_LINE = re.compile(r"^[ \t]*(?:title|section|subgraph|accTitle:?|accDescr:?)[ \t]+([^\n]+)$")
 _INVISIBLE_LINE = re.compile(r"^[ \t]*(?:%%|---|(?:style|classDef|class|linkStyle|click|direction)\b(?![ \t]*[:\[({]))")
-"""The beginning of a diagram line without visible text, such as a comment."""
+"""Matches the beginning of a diagram line without visible text."""
 
 
 def diagram_labels(line: str) -> str:

@@ -148,7 +148,7 @@ def field_label(name: str) -> str:
 
 
 def heading_label(title: str) -> str:
-    """Return the title of a column inside a sentence: “last seen” for `LAST SEEN`, but “SSO” for `SSO`."""
+    """Return a column title inside a sentence: “last seen” for `LAST SEEN`, but “SSO” for `SSO`."""
     return " ".join(_SPELLINGS.get(each, each) for each in title.lower().split(" "))
 
 

@@ -47,13 +47,13 @@ def _inherits(of_space: Any) -> bool:
 def rules_for(space: Space, organization: Organization | None) -> MergeRules:
     """Return the merge rules of a space. `organization` is needed only if the space inherits its rules."""
     if organization is None and inherits(space):
-        # A server without merge rules omits the field. A missing field means that there are no rules.
+        # Without the field, there are no rules: servers without merge rules omit it.
         return MergeRules(is_known=space.merge_rules is None)
     return rules_in(space.merge_rules, organization.merge_rules if organization is not None else None)
 
 
 def rules_in(of_space: Any, of_organization: Any) -> MergeRules:
-    """Return the merge rules of a space from the fields `mergeRules` of the space and of its organization."""
+    """Return the merge rules of a space from the `mergeRules` of space and organization."""
     return _rules(of_organization, "organization") if _inherits(of_space) else _rules(of_space, "space")
 
 

@@ -62,7 +62,7 @@ _MAY_BE_MISSING = frozenset(
         "SiteSpace.hasAdvancedCustomizationFeature",
     }
 )
-"""Fields that can be missing from a response. All other fields that cannot be null are always present."""
+"""Fields that responses may lack. Other fields that cannot be null are always sent."""
 
 
 @cache
@@ -155,7 +155,7 @@ class _Schemas:
 
 
 class _Generator(GenerateJsonSchema):
-    """Generates JSON schemas without titles for fields, and without default values that are empty."""
+    """Generates JSON schemas without field titles and empty default values."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -233,7 +233,7 @@ def _response_name(status: int) -> str:
 
 
 def _adapt_list_schema(schema: Json) -> None:
-    """Remove the field `unreadable`, which only the client sets, and make the field `items` required."""
+    """Remove the field `unreadable`, which only the client sets. Require `items`."""
     schema["properties"].pop("unreadable", None)
     schema["properties"]["items"].pop("default", None)
     schema["required"] = ["items"]
@@ -259,7 +259,7 @@ def _require_sent_fields(paths: Json, described: Json) -> None:
 
 
 def _require_tags(value: Any, described: Json) -> None:
-    """Require the tag of each tagged union, because the tag determines the type."""
+    """Require the tag of each tagged union. It determines the type."""
     for each in _objects_in(value):
         for reference in each.get("discriminator", {}).get("mapping", {}).values():
             shape, tag = described[reference.removeprefix(_SCHEMAS)], each["discriminator"]["propertyName"]
@@ -280,7 +280,7 @@ def _may_be_null(schema: Json) -> bool:
 
 
 def _referenced_names(value: Any, described: Json) -> set[str]:
-    """Return the names of all definitions that `value` refers to, directly or through other definitions."""
+    """Return the names of all definitions below `value`."""
     names: set[str] = set()
     pending = [value]
     while pending:
@@ -294,7 +294,7 @@ def _referenced_names(value: Any, described: Json) -> set[str]:
 
 
 def _without_null(schema: Json) -> Json:
-    """Return a schema without null, for fields where null only means a missing value."""
+    """Return a schema without null, which only means a missing value."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     if not kinds:
         return schema
@@ -313,8 +313,7 @@ def _shorten_references(schema: Any) -> Any:
 
 
 def _short_name(name: str) -> str:
-    """Return the name of a definition without the name of the package: `octavo__api__spaces__Permissions` ->
-    `spaces.Permissions`."""
+    """Return a short name: `spaces.Permissions` for `octavo__api__spaces__Permissions`."""
     return name.replace(_MODULES, "").replace("__", ".")
 
 

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class _Shape(NamedTuple):
-    """A step of an error path that names a member of a union."""
+    """A step of an error path: a member of a union."""
 
     name: int | str
 
@@ -84,7 +84,7 @@ def _readable(body: bytes) -> bytes:
 
 
 class _PartialValue:
-    """A JSON value from which unreadable parts are removed until it is valid."""
+    """A JSON value from which unreadable parts are removed."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -104,7 +104,7 @@ class _PartialValue:
         self._remove_paths(paths)
 
     def _locate_error(self, error: ErrorDetails) -> _UnreadablePart:
-        """Return the unreadable part of an error. For a missing field, this is the object without the field."""
+        """Return the unreadable part: for a missing field, the whole object."""
         path: list[int | str | _Shape] = []
         value: Any = self.value
         loc = error["loc"]

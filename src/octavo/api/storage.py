@@ -25,7 +25,7 @@ StorageKey = Annotated[str, Field(min_length=1, max_length=512)]
 
 
 class SignedUrl(Model):
-    """A URL for an upload by PUT without a token, and the key of the uploaded file."""
+    """A URL for an upload by PUT without a token, with its file key."""
 
     object: Literal["storage-signed-url"] = "storage-signed-url"
     url: SafeAddress

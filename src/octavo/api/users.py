@@ -30,7 +30,7 @@ def _unknown_author(value: Any) -> Any:
 
 
 Author = Annotated[User, BeforeValidator(_unknown_author), Field(default=None, validate_default=True)]
-"""The author of content. “Unknown” if the server sends none, so that the content can still be read."""
+"""The author of content. “Unknown” if the server sends none."""
 
 
 class Contributor(Model):

@@ -199,7 +199,7 @@ def is_list_field(spec: Spec, name: str) -> bool:
 
 
 def _union_members(annotation: Any) -> Iterator[Any]:
-    """Yield the types of a union, or the type itself. `Annotated` is removed."""
+    """Yield the types of a union, without `Annotated`."""
     members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     for each in members:
         yield get_args(each)[0] if get_origin(each) is Annotated else each
@@ -214,7 +214,7 @@ def _fill(path: str, values: Operation[Any] | Ref) -> str:
 
 
 def _encode_segment(value: str) -> str:
-    """Encode a path segment. Raises ValueError for an empty value, `.` and `..`."""
+    """Encode a path segment. Raises ValueError for "", `.` and `..`."""
     if value in ("", ".", ".."):
         raise ValueError(f"{value!r} cannot be used in a path")
     return quote(value, safe="")

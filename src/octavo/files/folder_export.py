@@ -36,8 +36,7 @@ class ExportChange:
 
 
 async def export_changes(folder: PulledFolder, reader: SpaceReader) -> tuple[list[ExportChange], tuple[Problem, ...]]:
-    """Return the changes that make a folder equal to its space, and what cannot be written. Raises ApiError or
-    OSError."""
+    """Return the changes that make a folder equal to its space, and the problems. Raises ApiError or OSError."""
     revision = await reader.revision()
     layout = FolderLayout.of_opened(revision, folder.space_id, read_folder(folder.top))
     pages = [page for page in revision.walk() if page.type == "document" and page.id in layout.paths]
@@ -74,7 +73,7 @@ def _page_change(
     if markdown is None:
         return Problem(path, "Skipped a page: the API does not return its text.")
     if not folder.has(path):
-        # An empty page needs no file: Octavo reads an entry without a file as an empty page.
+        # An empty page needs no file: an entry without a file is one.
         new_text = layout.page_file_text(page.id, markdown)
         return ExportChange("A", path, new_text.encode()) if markdown.strip() else None
     text = source.text(Path(path))
@@ -113,7 +112,7 @@ def _summary_change(
 
 
 def _comparable_structure(entries: list[Entry], layout: FolderLayout, files: Collection[str]) -> list[tuple[Any, ...]]:
-    """Return a structure for comparisons. Pages without a file are compared by title."""
+    """Return a comparable structure. Pages without a file have only titles."""
 
     def comparable_entry(entry: Entry) -> Entry:
         children = [comparable_entry(child) for child in entry.children]

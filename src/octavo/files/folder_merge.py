@@ -48,7 +48,7 @@ YOURS, MAIN = "yours", "main"
 
 @dataclass(frozen=True)
 class PullConflict:
-    """A file that was changed in the folder and in the space, and that could not be merged."""
+    """A file that was changed on both sides, and that could not be merged."""
 
     path: str
     message: str
@@ -168,7 +168,7 @@ class FolderMerge:
         ):
             is_edited_locally = file is None or text_digest(text) != file.base_sha256
             if (edited := local_changes.edited_summary(self.folder, text, local_entries, merged)) is None:
-                # The new file has only the entries. Keep a copy of the file for its other lines.
+                # The new file has only the entries. The copy has the other lines.
                 self._copies_by_path[SUMMARY] = data
             new_text = edited or new_text
             self._put(
@@ -273,9 +273,9 @@ class FolderMerge:
             self._conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
 
     def _local_data(self, wanted: WantedFile) -> bytes | None:
-        """Return the bytes of the file in the folder, and record a rename."""
+        """Return the bytes of the local file, and record a rename."""
         if wanted.last_pulled is None:
-            # This path may still have the file of another page, which this pull moves or deletes.
+            # This path may still have a file that this pull moves or deletes.
             is_own = all(self.local.current_path(file) != wanted.path for file in self.folder.files.values())
             return self.folder.data(wanted.path) if is_own else None
         current_path = self.local.current_path(wanted.last_pulled)
@@ -353,7 +353,7 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
     while True:
         space_files = _SpaceFiles(folder, layout, server_paths, before, proposed)
         wanted = await space_files.read(reader, report)
-        # The user may have changed files during the requests, and changed files can change the layout.
+        # The files may have changed during the requests, and so the layout.
         local = LocalFiles.read(folder)
         earlier_paths = layout.paths
         layout, server_paths = _layout(folder, local, revision)
@@ -393,7 +393,7 @@ async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revisio
 
 
 def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
-    """Return the layout of a revision in the folder, and paths for a new folder."""
+    """Return the layout of a revision, and the paths in a new folder."""
     new_layout = FolderLayout.of(revision, folder.space_id)
     known_paths: dict[str, str] = {}
     files = {file.id for file in revision.files}
@@ -421,13 +421,13 @@ def _missing_includes(folder: PulledFolder, layout: FolderLayout) -> Iterator[Pr
 
 
 def _path_without_suffix(path: str) -> str:
-    """Return a path without the suffixes `.md` and `/README`, which change when a page gets its first subpage."""
+    """Return a path without `.md` and `/README`, which change with the first subpage."""
     return path.removesuffix(".md").removesuffix("/README")
 
 
 @dataclass
 class _SpaceFiles:
-    """Reads the files of a revision that may differ from the last pull."""
+    """Reads the files of a revision that may have changed."""
 
     folder: PulledFolder
     layout: FolderLayout
@@ -480,7 +480,7 @@ class _SpaceFiles:
 
     @cached_property
     def _has_moved_files(self) -> bool:
-        """True if any path differs since the last pull. Links then differ too."""
+        """True if any path has changed. Then links have changed too."""
         return any(
             self.layout.paths.get(file.id, file.path) != file.path for file in self.folder.files.values() if file.id
         )
@@ -490,7 +490,7 @@ class _SpaceFiles:
         if file is not None:
             before = self.folder.base_text(file.base_sha256)
         else:
-            # If the file at this path belongs to another page, do not take over its front matter.
+            # Do not take over the front matter of another page's file.
             is_own = path not in self.folder.files
             before = text_of(self.folder.data(path) or b"") if is_own else ""
         text = self.layout.page_file_text(page.id, markdown, before) if markdown is not None else before
@@ -515,5 +515,5 @@ def _own_fields(page: Page) -> Page:
 
 
 def _identity(file: File) -> tuple[str, int, str]:
-    # The query of the URL is left out: it may have a new signature in each response.
+    # The query may have a new signature in each response.
     return file.name, file.size, (file.download_url or "").partition("?")[0]

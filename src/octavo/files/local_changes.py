@@ -36,12 +36,12 @@ from octavo.documents.source_reader import find_markers
 from octavo.files.pulled_folder import FileKind, PulledFolder, TrackedFile, text_digest, text_of
 
 NEW_PAGE_PREFIX = "new:"
-"""Prefix of the ID of a page that is not in the space yet, such as `new:guides/setup.md`."""
+"""Prefix of the ID of a page that is only local, such as `new:guides/setup.md`."""
 Entries = list[Entry]
 
 
 def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry]) -> None:
-    """Set the IDs of entries: of pages by path in `ids`, of others from `known`. Unmatched entries get a new ID."""
+    """Set the IDs of entries: pages by path in `ids`, others from `known`. Unmatched entries get a new ID."""
     unmatched_entries: dict[str, list[Entry]] = {"group": [], "link": []}
     for entry in walk_entries(list(known)):
         if entry.kind in unmatched_entries:
@@ -114,7 +114,7 @@ def without_entries(entries: Iterable[Entry], ids: Collection[str]) -> Entries:
 
 
 def with_missing_entries(entries: Entries, known: Entries, missing: Collection[str]) -> Entries:
-    """Return `entries` together with the entries of `known` whose IDs are in `missing`, at their positions in `known`."""
+    """Return `entries` with the `missing` entries of `known`, at their old positions."""
     sources = {entry.id: entry for entry in (*walk_entries(known), *walk_entries(entries))}
     return _entries_of(page_trees.with_missing_pages(to_page_tree(entries), to_page_tree(known), missing), sources)
 
@@ -199,7 +199,7 @@ def tree_steps(pages: Pages, order: PageOrder, new: Collection[str]) -> Iterator
 
 
 def deleted_pages(pages: Pages, order: PageOrder) -> list[str]:
-    """Return the IDs of the pages that are not in `order`, without pages below another deleted page."""
+    """Return the IDs of the pages that `order` lacks, each deleted subtree once."""
     parent_of = parent_ids(pages)
     wanted = {name for names in order.children.values() for name in names}
     deleted = [name for name in parent_of if name not in wanted]
@@ -283,7 +283,7 @@ class LocalFiles:
         return self.renamed.get(file.path, file.path)
 
     def is_changed(self, file: TrackedFile) -> bool:
-        """Return whether the content of a file differs from the last pull, or the file is missing."""
+        """Return whether a file differs from the last pull, or is missing."""
         data = self.data.get(self.current_path(file))
         return data is None or not file.has_content(data)
 
@@ -320,7 +320,7 @@ def base_entries(folder: PulledFolder) -> Entries:
 
 
 def files_after_proposal(folder: PulledFolder) -> dict[str, TrackedFile]:
-    """Return the files of the last pull, updated to the versions in the last proposal, by path."""
+    """Return the files of the last pull or proposal, by path."""
     files, proposal = dict(folder.files), folder.proposal
     for path, stored in proposal.get("pages", {}).items():
         before = next((file for file in files.values() if file.id == stored["id"]), None)

@@ -62,7 +62,7 @@ class ProposalFailed(Exception):
 
 @dataclass
 class Proposal:
-    """A proposal of the changes in a pulled folder, in a new or existing change request."""
+    """A proposal of local changes in a new or existing change request."""
 
     folder: PulledFolder
     live: Live
@@ -102,7 +102,7 @@ class Proposal:
         return self._request is not None and self.folder.proposal.get("changeRequest") == self._request.id
 
     async def _open_request(self) -> ChangeRequest | None:
-        """Return the change request of the last proposal. Raises ProposalFailed if edited since."""
+        """Return the last change request. Raises ProposalFailed if it was edited since."""
         name = self.folder.proposal.get("changeRequest")
         if not name:
             return await self._request_without_stored_id()
@@ -114,8 +114,7 @@ class Proposal:
         return change_request
 
     async def _request_without_stored_id(self) -> ChangeRequest | None:
-        """Return the unedited draft that an interrupted proposal created without storing its ID. None if there is
-        none."""
+        """Return the unedited draft of an interrupted proposal, if its ID was not stored."""
         subject, earlier = self.folder.proposal.get("creating"), self.folder.proposal.get("earlierDrafts", ())
         if not isinstance(subject, str):
             return None
@@ -139,7 +138,7 @@ class Proposal:
         return Baseline(files, entries)
 
     def _recognize_new_pages(self, base: Revision) -> None:
-        """Give new pages in the folder their IDs in the change request, if an earlier proposal added them."""
+        """Give new local pages the IDs that an earlier proposal gave them."""
         ids_by_path: dict[str, str] = {}
         if self._is_request_stored:
             ids_by_path = {path: stored["id"] for path, stored in self.folder.proposal.get("pages", {}).items()}
@@ -155,7 +154,7 @@ class Proposal:
             entry.id = new_ids.get(entry.id, entry.id)
 
     def _find_by_title(self, base: Revision) -> dict[str, str]:
-        """Return IDs of added pages by the path of the file with the title."""
+        """Return IDs of added pages by path. Their titles must match."""
         assert self._head is not None
         old = {page.id for page in base.walk()}
         added_pages: dict[str, list[str]] = {}
@@ -217,7 +216,7 @@ class Proposal:
         self.folder.save()
 
     def _record(self, plan: ProposalPlan, sender: _Sender) -> None:
-        """Store which versions of pages, files and table of contents the change request has now."""
+        """Store the proposed versions of pages, files and table of contents."""
         pages = dict(self.folder.proposal.get("pages", {}))
         for name in plan.edits:
             path = plan.targets.layout.paths.get(name, "")
@@ -266,14 +265,14 @@ class _Sender:
     _current_insertions: list[TreeStep] = field(default_factory=list)
     _size: int = 0
     _pending: dict[str, str] = field(default_factory=dict)
-    """Texts with links to pages that did not exist yet, by page ID."""
+    """Texts with links to future pages, by the page ID of the text."""
 
     async def send(self) -> None:
         await self._send_files()
         moves = {step.id: step for step in self.plan.steps if not step.is_new}
         for step in self.plan.steps:
             if step.parent is not None and any(step.parent == inserted.id for inserted in self._current_insertions):
-                await self._flush()  # The parent is a new page whose ID is known only after its edit was sent.
+                await self._flush()  # The parent is a new page. Its edit must be sent first.
             if step.is_new:
                 await self._insert(step)
             else:
@@ -351,7 +350,7 @@ class _Sender:
         return self.ids.get(step.parent, step.parent) if step.parent is not None else None
 
     def _prepare_text(self, plan_id: str, path: str, markdown: str) -> str:
-        """Return a text with server IDs in its links. Unresolved texts become pending."""
+        """Return a text with server IDs in links. Unfinished texts become pending."""
         targets = self.plan.targets
         targets.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
         targets.pending = set()
@@ -369,7 +368,7 @@ class _Sender:
             self._current_insertions.append(inserted)
 
     async def _flush(self) -> None:
-        """Send the changes so far as one edit, and find the IDs of its new pages."""
+        """Send the changes as one edit, and find the IDs of new pages."""
         if not self._changes:
             return
         page_ids_before = {page.id for page in self._head.walk()}

@@ -67,7 +67,7 @@ class ProposalPlan:
     """Changes of existing pages, by ID."""
     deletions: list[str] = field(default_factory=list)
     blocked: list[str] = field(default_factory=list)
-    """Conflicts with changes on main, and files with conflict markers, as sentences without a full stop."""
+    """Conflicts with main, and files with conflict markers, as sentences without a full stop."""
     unsupported: list[str] = field(default_factory=list)
     """Changes that the API does not support, such as `a.md layout`."""
     notes: list[str] = field(default_factory=list)
@@ -114,7 +114,7 @@ class Baseline:
 
 @dataclass
 class ProposalPlanner:
-    """Compares a folder with the revision from which it was pulled and with a change request."""
+    """Compares a folder with its pulled revision and with a change request."""
 
     folder: PulledFolder
     local: LocalFiles
@@ -176,7 +176,7 @@ class ProposalPlanner:
         plan.deletions = deleted_pages(head_nodes, order)
 
     def _local_entries(self, plan: ProposalPlan) -> Entries:
-        """Return the supported entries. Changes that the API does not support are recorded."""
+        """Return the entries without unsupported changes, which are recorded in `plan`."""
         old_entries_by_id = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
         entries_by_id = {entry.id: entry for entry in walk_entries(self.local.entries)}
         left_out = set()
@@ -219,7 +219,7 @@ class ProposalPlanner:
         return with_missing_entries(local_entries, self.baseline.entries, kept_ids)
 
     def _without_unknown_pages(self, entries: Entries) -> Entries:
-        """Return the entries without documents that the space does not have, such as list items without a link."""
+        """Return the entries without documents that the space does not have."""
         page_ids = self.baseline.pages.keys()
         unknown = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in page_ids}
         return without_entries(entries, unknown)
@@ -371,10 +371,10 @@ class PageChange:
 
 @dataclass
 class FolderLinkTargets:
-    """Targets of links between files, with their paths in the folder and their IDs on the server."""
+    """Targets of links between files: paths in the folder, IDs on the server."""
 
     layout: FolderLayout
-    """The paths that the pages and files of the change request have in the folder."""
+    """The paths of pages and files of the change request in the folder."""
     new_pages: Mapping[str, str] = field(default_factory=dict)
     """IDs of new pages that the server has by now, by path."""
     new_files: Mapping[str, str] = field(default_factory=dict)
@@ -489,12 +489,12 @@ def _merge_field(change: PageChange, name: str, before: Any, local: Any, server:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return a value for comparisons: text as one safe line, and None for an empty or False value."""
+    """Return one safe line for comparisons, and None for empty values."""
     return (" ".join(safe_line(value).split()) if isinstance(value, str) else value) or None
 
 
 def _keep_title(change: PageChange, page: Page, local: FileVersion) -> None:
-    """Set a title if the first heading of the text would replace it."""
+    """Set a title that the first heading of the text would replace."""
     if change.text is None or _TITLE in change.fields:
         return
     heading = page_trees.leading_heading(change.text)
