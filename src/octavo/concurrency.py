@@ -81,7 +81,7 @@ class Overdue(Exception):
 
 
 async def run_in_thread(function: Callable[[], T]) -> T:
-    """Run `function` in a daemon thread, and return its result without blocking the event loop."""
+    """Return the result of `function`, which runs in a daemon thread."""
     return await asyncio.wrap_future(_start_in_thread(function))
 
 

@@ -38,7 +38,7 @@ _TERMINAL_VARIABLES = (
 
 
 class FirstPicture:
-    """A picture of the first screen, saved for an account, a folder, or the demo."""
+    """A saved picture of the first screen of an account, a folder, or the demo."""
 
     def __init__(self, folder: Path, session_name: str, settings_text: str) -> None:
         """`folder` has one file for each `session_name`. `settings_text` lists the settings that change the picture,
@@ -48,7 +48,7 @@ class FirstPicture:
         terminal = {each: os.environ.get(each, "") for each in _TERMINAL_VARIABLES}
         self._required = {"version": __version__, "place": session_name, "look": settings_text, "terminal": terminal}
         self._terminal_settings: list[Any] | None = None
-        """Settings of the terminal before the picture was shown. None if no picture was shown."""
+        """Terminal settings from before the picture, or None without a picture."""
         self._is_shown = False
 
     def show(self) -> bool:
@@ -96,21 +96,21 @@ class FirstPicture:
             self._path.unlink(missing_ok=True)
 
     def _read_rows(self) -> list[str]:
-        """Return the rows of the saved picture. Empty if there is no picture for this terminal."""
+        """Return the saved rows. Empty without a picture for this terminal."""
         try:
             head, *rows = read_private(self._path).split("\n")
             is_same = parse_json(head) == self._head() and len(rows) == os.get_terminal_size(2).lines
         except (OSError, ValueError):
             return []
-        # Another program may have changed the file. Only styles may reach the terminal, no other control sequences.
+        # Other programs may change the file. Only styles may reach the terminal.
         return rows if is_same and not any(_CONTROL.search(_STYLE.sub("", row)) for row in rows) else []
 
     def _head(self) -> dict[str, Any]:
-        """Return the first line of a picture file: the version, session, settings and terminal of the picture."""
+        """Return the first line of a picture file."""
         return {**self._required, "size": list(os.get_terminal_size(2))}
 
     def _disable_echo(self) -> None:
-        """Turn off echo, line editing and signals, so that the app gets all keys."""
+        """Turn off echo, line editing and signals. The app gets all keys."""
         self._terminal_settings = termios.tcgetattr(0)
         quiet = termios.tcgetattr(0)
         quiet[0] &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR | termios.IXON | termios.IXOFF)

@@ -23,7 +23,7 @@ def load(path: str) -> Any:
 
 
 def lazy(path: str) -> Callable[..., Any]:
-    """Return a function that imports the function or class `MODULE:NAME` when it is called, and then calls it."""
+    """Return a function that imports `MODULE:NAME` and calls it."""
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         return load(path)(*arguments, **keywords)

@@ -18,13 +18,13 @@ _TOKEN_PATTERN = re.compile(
 
 
 def remember_token(token: str) -> None:
-    """Redact `token` too from now on, even if it does not look like a token."""
+    """Redact `token` from now on, even if it does not look like one."""
     if token:
         _known.update({token, quote(token, safe=""), json.dumps(token)[1:-1], repr(token)[1:-1]})
 
 
 def redact(text: str) -> str:
-    """Return `text` with `[redacted]` instead of known tokens and of text that looks like a token."""
+    """Return `text` with `[redacted]` for tokens, and for text like a token."""
     for key in sorted(_known, key=len, reverse=True):
         text = text.replace(key, REDACTED)
     return _TOKEN_PATTERN.sub(_replacement, text)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Item = TypeVar("Item")
 _Read: TypeAlias = Callable[[bytes | None, Exchange], Awaitable[T]]
-"""A function that returns the result for a response body, or for None."""
+"""Returns the result for a response body, or for None."""
 DEFAULT_DEADLINE = 30.0
 MAX_ACTIVITIES = 200
 
@@ -146,7 +146,7 @@ class Client:
                 yield chunk
 
     async def upload(self, url: str, content: AsyncIterable[bytes], size: int, media_type: str) -> None:
-        """Upload `size` bytes to a URL from a response, without the token and without a retry. Raises ApiError."""
+        """Upload `size` bytes to a URL from a response. Sends no token, never retries. Raises ApiError."""
         self._check_writable()
         own_carrier = await self._build_carrier(None)
         try:

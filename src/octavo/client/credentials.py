@@ -33,7 +33,7 @@ TRUSTED_BACKENDS = frozenset(
 TIMEOUT = 3.0
 """Seconds to wait for the keyring."""
 LONG_TIMEOUT = 60.0
-"""Seconds to wait for the keyring when the user may have to enter its password."""
+"""Seconds to wait for a keyring that may ask for a password."""
 STILL_WAITING = (
     f"The keyring has not responded yet. If a window asks for the password of the keyring, type the password there "
     f"(Octavo waits {LONG_TIMEOUT:g} s)."
@@ -162,7 +162,7 @@ class Keyring:
         from keyring.backends import SecretService, fail  # lazy: loads keyring
 
         if isinstance(chosen, fail.Keyring) and sys.platform not in _WITHOUT_DBUS:
-            # The Secret Service may have started after keyring searched for a backend, which it does only once.
+            # The Secret Service may have started later. keyring searches only once.
             return SecretService.Keyring()  # type: ignore[no-untyped-call]  # the library has no types
         raise StoreUnavailable("This computer has no encrypted keyring to store API keys in.")
 

@@ -44,7 +44,7 @@ _REQUEST_IDS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray")
 
 @dataclass(frozen=True)
 class ExchangeContext:
-    """What all requests of a client share: the origin, the clock and the retry budget."""
+    """What the requests of a client share: origin, clock and retry budget."""
 
     origin: str
     sleep: Callable[[float], Awaitable[None]]
@@ -66,7 +66,7 @@ class _RetryNeeded(Exception):
 
 
 class Exchange:
-    """An API request, which is sent again until it succeeds or must not be retried."""
+    """An API request with its retries."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class Exchange:
         raise BadResponse(f"{self._context.host} sent too many redirects. Check the base URL.")
 
     async def _raise_for_status(self, response: StreamedResponse) -> None:
-        """Raise the error for an error status. Raise `_RetryNeeded` if the request must be repeated."""
+        """Raise the error for an error status, or `_RetryNeeded`."""
         now = self._context.now()
         message = await responses.error_message(response, self._context.host)
         delay = policy.delay_after_status(
@@ -214,7 +214,7 @@ class Exchange:
             raise _RetryNeeded(delay)
 
     def _redirect_target(self, response: StreamedResponse, outgoing: OutgoingRequest) -> str:
-        """Return the target of a redirect. Raises BadResponse for writes and other origins."""
+        """Return the target of a redirect. Raises BadResponse if it is not allowed."""
         location = response.headers.get("location", "")
         other_host = "an invalid URL"
         try:
@@ -344,7 +344,7 @@ async def open_carrier(
 
 
 def _resolve(host: str, port: int) -> str:
-    """Return the IP address of a host. Raises NotSent, or BadResponse if private."""
+    """Return the public IP address of a host. Raises NotSent or BadResponse."""
     try:
         ip_addresses = [
             str(socket_address[0]) for *_, socket_address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -43,8 +43,7 @@ CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0
 _TIMEOUT = httpx.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS, write=READ_SECONDS, pool=CONNECT_SECONDS)
 _POOL_LIMITS = httpx.Limits(max_connections=8, max_keepalive_connections=4, keepalive_expiry=4.0)
-"""Idle connections expire before servers close them, usually after 5 seconds. A write on a closed connection would be
-lost."""
+"""Servers often close idle connections after 5 seconds. A write would be lost."""
 
 _LOCATION = "octavo.location"
 
@@ -190,7 +189,7 @@ class HttpCarrier:
         url = self._url_of(outgoing.target)
         if not self._ip_address:
             return self._http.build_request(outgoing.method, url, headers=outgoing.headers, content=outgoing.content)
-        # The URL has an IP address, so the host name for the certificate is given separately.
+        # The URL has an IP address, but the certificate has the host name.
         headers = {**outgoing.headers, "host": url.netloc.decode("ascii")}
         return self._http.build_request(
             outgoing.method,
@@ -257,7 +256,7 @@ def _ssl_context(ca_file: Path | None) -> ssl.SSLContext:
 
 
 def _to_api_error(error: Exception, host: str, connected_host: str, is_read: bool, *, has_response: bool) -> ApiError:
-    """Convert an error of httpx to an ApiError. `connected_host` may be a proxy."""
+    """Convert an error of httpx. `connected_host` may be a proxy."""
     match error:
         case httpx.ProxyError():
             if str(PROXY_WANTS_SIGN_IN) in str(error):

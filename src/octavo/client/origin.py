@@ -42,7 +42,7 @@ def split_origin(origin: str) -> tuple[str, str, int]:
 
 
 def host_of(origin: str) -> str:
-    """Return the host of an origin, with the port if it is not the default."""
+    """Return the host of an origin, with a port that is not the default."""
     return urlsplit(origin).netloc
 
 

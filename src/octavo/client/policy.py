@@ -35,9 +35,9 @@ MAX_PAUSE = 8.0
 MAX_REQUESTED_WAIT = 60.0
 """Maximum seconds of a wait that the server asks for. If it asks for more, the request fails."""
 MAX_RETRY_SECONDS = 86400.0
-"""Maximum seconds until the retry time in an error message, even if the server names a later time."""
+"""Maximum seconds until the retry time in an error message."""
 RESERVED_SHARE = 0.25
-"""Share of the rate limit that is reserved for requests that the user waits for."""
+"""Share of the rate limit for requests that the user waits for."""
 MIN_RESERVED_REQUESTS = 5
 """Minimum number of requests that are reserved for the user."""
 RETRY_SPREAD = 0.5

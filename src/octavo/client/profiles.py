@@ -46,7 +46,7 @@ class AccountNames:
         self._names_by_user: dict[str, str] = {}
         """Storage names by origin and user."""
         self._earlier_names: dict[str, list[str]] = {}
-        """Earlier storage names of an account, by its current name. There may still be data under these names."""
+        """Earlier storage names of accounts, by current name. They may still have data."""
         self._is_stored = self._read()
 
     def name_of(self, access: Access) -> str:
@@ -218,7 +218,7 @@ class Profiles:
         return next((each for each in of_origin if each.name == self.current), of_origin[0] if of_origin else None)
 
     def with_current(self, profile: Profile) -> Profiles:
-        """Return a copy in which `profile` is current and replaces the profile of the same name."""
+        """Return a copy with `profile`, which is current. It replaces its old version."""
         return replace(self, current=profile.name, entries={**self.entries, profile.name: profile})
 
     def without(self, name: str) -> Profiles:
@@ -301,7 +301,7 @@ def write(path: Path, profiles: Profiles) -> None:
         lines += [f"{key} = {toml_of(value)}" for key, value in settings.items()]
     unreadable = path.read_bytes() if profiles.problem and path.exists() else None
     if unreadable is not None:
-        # copied and not renamed, so that there is a file until the new file is complete
+        # not renamed: there must be a file until the new one is complete
         write_private(path.with_suffix(".unreadable"), unreadable)
     write_private(path, "\n".join(lines) + "\n")
 
@@ -328,7 +328,7 @@ def resolve(
         chosen = named_profile or profiles.entries.get(profiles.current)
         origin = chosen.origin if chosen else DEFAULT_ORIGIN
         if chosen is None and profiles.problem and environ.get(KEY_VARIABLE, "").strip():
-            # The token may belong to an unreadable profile, so it is not sent to the default server.
+            # The token may belong to an unreadable profile: do not send it elsewhere.
             raise ValueError(
                 f"{profiles.problem} Or use --base-url or {BASE_URL_VARIABLE} to name the server that {KEY_VARIABLE} belongs to."
             )
@@ -347,7 +347,7 @@ def profile_named(profiles: Profiles, name: str) -> Profile:
     named_profile = profiles.entries.get(name)
     if named_profile is None:
         names = ", ".join(profiles.entries) or "none yet"
-        # The profile may be in an unreadable part of the file, so signing in is not suggested.
+        # The profile may be in an unreadable part of the file.
         step = profiles.problem or "Sign in to create a profile."
         raise ValueError(
             f"The profile {safe_line(name)!r} does not exist.{did_you_mean(name, profiles.entries)} Profiles: {names}. {step}"

@@ -185,7 +185,7 @@ _DECOMPRESSION_STEP = MIB
 """Number of bytes that are decompressed before other tasks may run."""
 _GZIP_WBITS = 31
 THREAD_PARSING_BYTES = 256 * 1024
-"""A larger body is parsed in a thread, because parsing would block the event loop."""
+"""A larger body is parsed in a thread, not in the event loop."""
 
 
 class LargeBodyTurn:
@@ -316,7 +316,7 @@ def has_no_body(spec: Spec) -> bool:
 
 
 def max_body_bytes(spec: Spec) -> int:
-    """Return the maximum size of the response body in bytes. 0 if the operation has no response body."""
+    """Return the maximum bytes of the response body. 0 for no body."""
     kind = spec.response_type
     if has_no_body(spec):
         return 0
@@ -352,7 +352,7 @@ async def parse_body(body: bytes, host: str) -> Any:
 
 
 def items_of(page: Any, host: str) -> tuple[list[Any], object]:
-    """Return the items of a page of a list, and the cursor of the next page. Raises BadResponse."""
+    """Return the items of a page, and the next cursor. Raises BadResponse."""
     if not isinstance(page, dict) or not isinstance(page.get("items"), list):
         raise BadResponse(f"{host} did not return a list. Check the base URL.")
     following = page.get("next")

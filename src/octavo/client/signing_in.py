@@ -55,7 +55,7 @@ class ProfileStore:
         return cls(config_folder / profiles.FILE, keyring or Keyring(), KeyFiles(data_folder / "keys"))
 
     def with_longer_timeout(self, report: Callable[[str], object] | None = None) -> ProfileStore:
-        """Return a copy whose keyring waits longer, so that the user can enter the password of the keyring."""
+        """Return a copy whose keyring waits longer, for example for its password."""
         return replace(self, keyring=self.keyring.with_longer_timeout(report))
 
     def read(self) -> Profiles:
@@ -199,7 +199,7 @@ def switch(profile_store: ProfileStore, name: str) -> Profile:
 
 
 def status(profile_store: ProfileStore, access: Access) -> list[Status]:
-    """Return the status of all profiles, the current profile first, with at most four characters of a token."""
+    """Return the status of all profiles, the current one first."""
     saved = profile_store.read()
     others = [entry for entry in saved.entries.values() if entry != access.profile]
     return [_status(profile_store, access, is_current=True)] + [
@@ -247,7 +247,7 @@ _STORES = {"keyring": "the keyring", "file": "its file"}
 
 
 def _profile_phrase(profile: Profile, preposition: str = "in") -> str:
-    """Return a phrase such as `profile work (api.gitbook.com) in the keyring`, with `preposition` instead of `in`."""
+    """Return a phrase such as `profile work (api.gitbook.com) in the keyring`."""
     store = _STORES.get(profile.store)
     return f"profile {profile.name} ({host_of(profile.origin)}){f' {preposition} {store}' if store else ''}"
 
@@ -275,7 +275,7 @@ async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]
 
 
 def _free_name(saved: Profiles, origin: str, user: User) -> str:
-    """Return the name of the user's profile at `origin`. If there is none, return an unused name."""
+    """Return the user's profile name at `origin`, or an unused name."""
     for profile in saved.entries.values():
         if (profile.origin, profile.user_id) == (origin, user.id):
             return profile.name
@@ -285,7 +285,7 @@ def _free_name(saved: Profiles, origin: str, user: User) -> str:
 def _store_token(
     profile_store: ProfileStore, origin: str, name: str, token: SecretStr, *, insecure: bool
 ) -> tuple[profiles.StoreName, str]:
-    """Return the store of a token, and sentences if it was not stored."""
+    """Return the store of a token, and sentences if storing failed."""
     if insecure:
         profile_store.files.put(origin, name, token)
         return "file", ""
@@ -299,12 +299,12 @@ def _store_token(
 
 
 def why_not_stored(error: StoreUnavailable) -> str:
-    """Return sentences that say why the keyring cannot store the token, and how to store it otherwise."""
+    """Return sentences: why the keyring cannot store the token, and what to do."""
     return KEY_NOT_STORED.format(cause=error.cause, step=_as_clause(error.step or "use a computer that has a keyring."))
 
 
 def _delete_token(profile_store: ProfileStore, profile: Profile) -> str:
-    """Return sentences if the token could not be deleted, else an empty text."""
+    """Return sentences if the token could not be deleted."""
     store = profile_store.store_of(profile)
     try:
         if store is not None:

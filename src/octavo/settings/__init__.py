@@ -34,7 +34,7 @@ _LEFT_TO_RIGHT_TERMINALS = (
 )
 """Environment variables set by terminals that do not reorder right-to-left text."""
 _OTHER_VARIABLES = ("API_KEY", "BASE_URL", "SPACE", "READ_ONLY", "PAGER", *(f"{name.upper()}_DIR" for name in _FOLDERS))
-"""Names of variables that Octavo reads, but that are not settings. The prefix `OCTAVO_` is left out."""
+"""Variables without `OCTAVO_` that Octavo reads, but that are not settings."""
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 _XDG = {name: f"XDG_{name.upper()}_HOME" for name in _FOLDERS}
 _NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)
@@ -60,7 +60,7 @@ class Settings:
     reorders_right_to_left: bool = False
     """True if Octavo, and not the terminal, reorders right-to-left text."""
     undo_seconds: float = table.DEFAULT_UNDO_SECONDS
-    """Seconds in which a comment can be undone before it is sent, 0 to 30."""
+    """Seconds in which a comment can be undone, 0 to 30."""
     editor: tuple[str, ...] = ()
     """Command of the external editor with its arguments. Empty if none is set."""
     quick_replies: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Settings:
     linters: tuple[Linter, ...] = ()
     """Programs that check pages, in the order of the file."""
     hooks: tuple[Hook, ...] = ()
-    """Programs that run at an event (`HookEvent`), such as `new-reply`, while the app is open."""
+    """Programs that run at an event, such as `new-reply`, while the app is open."""
     commands: tuple[CustomCommand, ...] = ()
     """Programs that run when the user chooses their commands."""
     notify: str = "off"
@@ -120,7 +120,7 @@ def read(environ: Mapping[str, str]) -> Settings:
 
 
 def read_with_values(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str, SetValue]]:
-    """Return the settings, and the valid values that the user set, by the name of the setting."""
+    """Return the settings, and the valid values from the user by name."""
     folders, problems = _folders(environ)
     file = SettingsFile(folders["config"] / FILE)
     values = _Values(file, environ, [*problems, *file.problems])
@@ -170,7 +170,7 @@ class _Values:
         variables = [*known, *_OTHER_VARIABLES]
         for name in self._environ:
             own = name.removeprefix("OCTAVO_")
-            # Other programs may use the prefix. Report only a name that is similar to a setting.
+            # Other programs may use the prefix. So only similar names are reported.
             if own != name and own not in variables and (suggestion := did_you_mean(own, variables)):
                 self.problems.append(
                     f"Octavo ignores the variable {name[:60]}.{suggestion.replace('mean ', 'mean OCTAVO_')}"
@@ -215,8 +215,7 @@ class _Values:
         return f"{self._place_in_file(*names)}: {called}"
 
     def _variable_of(self, name: str) -> str:
-        """Return the environment variable that sets `name`, or `VISUAL` or `EDITOR` itself. Empty if no variable
-        does."""
+        """Return the environment variable that sets `name`. Empty if none does."""
         if name in _EDITOR_VARIABLES:
             return name
         variable = table.BY_NAME[name].variable if name in table.BY_NAME else ""

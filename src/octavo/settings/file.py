@@ -81,7 +81,7 @@ class SettingsFile:
             return True
 
         while not is_valid_up_to(len(self._statements)):
-            # Each remaining statement is valid on its own. So only a repeated name can make the file invalid.
+            # Each remaining statement is valid alone, so only a repeated name can be wrong.
             index = bisect_left(range(1, len(self._statements) + 1), True, key=lambda count: not is_valid_up_to(count))
             first = self._statements[index].start
             refused.append((first, "its name occurs twice in the file"))
@@ -102,7 +102,7 @@ def with_value(text: str, name: str, value: str) -> str:
         lines[first:end] = [f"{name} = {value}{_comment_of(lines[first:end])}"]
     else:
         first = _index_of_new_setting(lines)
-        # An empty line separates the setting from the table that follows, or from the comment above that table.
+        # The empty line separates the setting from the next table or its comment.
         lines[first:first] = [f"{name} = {value}", *([""] if first < len(lines) and lines[first].strip() else [])]
     return _join_checked(lines, text, {**parse_toml(text), **parse_toml(f"{name} = {value}")})
 
@@ -152,7 +152,7 @@ def _find_setting(lines: list[str], name: str) -> tuple[int, int] | None:
 def _comment_of(lines: list[str]) -> str:
     last = lines[-1]
     for found in re.finditer(r"\s*#", last):
-        with suppress(ValueError):  # If the part before this # is not valid TOML, the # belongs to the value.
+        with suppress(ValueError):  # without valid TOML before it, the # belongs to the value
             parse_toml("\n".join([*lines[:-1], last[: found.start()]]))
             return last[found.start() :]
     return ""
@@ -179,7 +179,7 @@ def _is_header(line: str) -> bool:
 
 
 def _read_statements(lines: list[str], refused: list[tuple[int, str]] | None = None) -> Iterator[_Statement]:
-    """Yield the TOML statements. `refused` gets the index of each invalid line, and the reason."""
+    """Yield the TOML statements. `refused` gets invalid lines and the reasons."""
     start = 0
     table: tuple[str, ...] = ()
     while start < len(lines):
@@ -245,7 +245,7 @@ ReportIgnored = Callable[..., None]
 
 
 def did_you_mean(word: str, names: Collection[str]) -> str:
-    """Return " Did you mean X?" with the most similar name, or "" if no name is similar."""
+    """Return " Did you mean X?" with a similar name, or ""."""
     from difflib import get_close_matches  # lazy: only for mistakes
 
     found = get_close_matches(word, names, n=1, cutoff=0.7)
@@ -253,7 +253,7 @@ def did_you_mean(word: str, names: Collection[str]) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return a value as a quotation for an error message: one short line of printable characters."""
+    """Return a quotation for an error message: one short printable line."""
     if isinstance(value, (dict, list)):
         return "a section" if isinstance(value, dict) else "a list"
     try:
@@ -303,7 +303,7 @@ def why_not_keys(keys: object) -> str:
 
 
 def is_key(key: str) -> bool:
-    """Return whether a terminal can send a key of this name, such as `d`, `ctrl+d` or `question_mark`."""
+    """Return whether a terminal can send the key, such as `d` or `ctrl+d`."""
     *modifiers, last = key.split("+") if len(key) > 1 else [key]
     if not all(each in _MODIFIERS for each in modifiers):
         return False

@@ -103,7 +103,7 @@ def _unknown_fields(section: Section, kind: str, fields: Collection[str]) -> Ite
 
 
 def _command_problems(command: object, placeholders: Collection[str], example: str) -> Iterator[tuple[str, str]]:
-    """Yield `("command", reason)` for each problem of a command. A placeholder must not be part of code."""
+    """Yield the problems of a command. Placeholders must not be in code."""
     if not _is_command(command):
         yield "command", f"must be a list of a program and its arguments, such as {example}"
         return
@@ -139,7 +139,7 @@ class CustomCommand:
 
     @property
     def id(self) -> str:
-        """The name in lower case with hyphens, as the last part of the id of the command."""
+        """The name in lower case with hyphens, for the id of the command."""
         return _id_of(self.name)
 
 
@@ -208,13 +208,13 @@ class Linter:
     folder: Path | None = None
     """The folder in which the linter runs. None for a temporary folder."""
     mask: tuple[str, ...] = ()
-    """Names in `MASKS` of the parts of a page that are blanked out before the linter reads it."""
+    """Names in `MASKS` of parts of a page that the linter must not read."""
     spaces: tuple[str, ...] = ()
     """Titles or ids of the spaces whose pages are checked. Empty: all spaces."""
     is_automatic: bool = False
     """True if the linter runs when a change request is opened."""
     environment: tuple[str, ...] = ()
-    """Names of the environment variables that the linter gets, in addition to a few common ones."""
+    """Names of environment variables that the linter gets, besides a few common ones."""
     is_blocking: bool = False
     """True if its findings on added words block a merge."""
 

@@ -160,7 +160,7 @@ def _replies(value: Any, report_ignored: ReportIgnored) -> tuple[str, ...]:
 
 
 def _certificates(value: Any, report_ignored: ReportIgnored) -> Path:
-    """Return the path even if the file is missing. Octavo then refuses to connect."""
+    """Return the path even without the file. Octavo then refuses to connect."""
     if not isinstance(value, str):
         raise InvalidValueError(f"must be the path to a certificate file, not {quoted(value)}")
     path, is_there = Path(value), False
@@ -195,7 +195,7 @@ def _inbox(value: Any, report_ignored: ReportIgnored) -> tuple[InboxFilter, ...]
 
 
 def _filter_problems(section: object) -> Iterator[tuple[str, str]]:
-    """Yield each invalid condition and why. Its name is empty for the filter."""
+    """Yield invalid conditions and why. "" stands for the whole filter."""
     condition_names = "reasons, space, and words"
     if not isinstance(section, dict):
         yield "", f"must be a section with one or more of the conditions {condition_names}"
