@@ -253,7 +253,6 @@ PAN_COMMANDS: Commands[BlockCursor] = Commands(
 
 
 def _ids_inside(block: Block | None) -> frozenset[int]:
-    """Return the `id()` of a block and of all blocks inside."""
     ids: set[int] = set()
     level = [block] if block is not None else []
     while level:

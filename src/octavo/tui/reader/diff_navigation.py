@@ -315,7 +315,6 @@ class DiffNavigation:
         return span is not None
 
     def _next_thread(self, unit_index: int, block: Block | None, step: int) -> BlockSpan | None:
-        """Return the next open thread, or the previous one (`step` -1)."""
         spans = self._thread_rows(unit_index, block, step)
         return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 

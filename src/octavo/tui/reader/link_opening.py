@@ -301,7 +301,6 @@ def open_target(
 
 
 def _is_outside_folder(app: Shell, target: links.Target) -> bool:
-    """Return True if a link leads outside the open folder."""
     match target:
         case _ if app.session.kind != "folder":
             return False

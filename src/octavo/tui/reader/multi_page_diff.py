@@ -263,7 +263,6 @@ class MultiPageNavigation(DiffNavigation):
         return self._change_in(self.contents.page, unit_index, step)
 
     def _change_in(self, section: PageSection, unit_index: int, step: int) -> BlockSpan | None:
-        """Return the next change in a section, or the previous (`step` -1), or None."""
         if section.is_folded:
             return None
         start, units = self._body_start(section), section.diff.units

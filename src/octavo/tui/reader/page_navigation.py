@@ -376,7 +376,6 @@ class PageNavigation:
             self.pane.refresh_bindings()
 
     def _source_line(self) -> int:
-        """Return the source line at the top of the pane, from 0."""
         if not len(self.pane.viewport.virtual_lines):
             return 0
         unit, line = self.pane.viewport.top

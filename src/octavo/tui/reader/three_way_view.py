@@ -205,7 +205,6 @@ def _estimate_height(unit: _Unit) -> int:
 
 
 def _while_conflicts(group: Commands[Any]) -> Commands[Any]:
-    """Return the commands of `group`, disabled while the page has no conflicts."""
     find: Callable[[Any], Any] = group.find
     return group.for_target(
         lambda view: find(view) if view.contents.conflicts else None,

@@ -436,7 +436,6 @@ def block_summary(block: Block) -> str:
 
 
 def _operation_name(block: Block) -> str:
-    """Return the name of an API block, such as `GET /pets`."""
     attrs = block.attrs
     if block.kind not in ("openapi", "api-method"):
         return ""

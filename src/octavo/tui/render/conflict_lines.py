@@ -473,7 +473,6 @@ def _result_lines(context: LayoutContext, conflict: ConflictView, decision: Conf
 
 
 def _all_units(comparison: PageComparison) -> Iterable[DiffUnit]:
-    """Return the units of a comparison, without collapsed blocks."""
     if comparison.diff.is_empty:
         return block_units(comparison.new)
     return build_diff(comparison.diff, ContextSize(ContextSize.STEPS[-1]), {}).complete().units

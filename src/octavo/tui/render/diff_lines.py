@@ -238,7 +238,6 @@ def _child_index(block: Block, parent: Block) -> int:
 
 
 def _expand_all(block: Block) -> list[Block]:
-    """Return blocks that show all content: expandables open, tabs split."""
     children = [expanded for child in block.children for expanded in _expand_all(child)]
     if block.kind == "tabs":
         return [block._replace(children=(tab,)) for tab in children]
@@ -267,7 +266,6 @@ def _render_unchanged(context: LayoutContext, unit: DiffUnit, side_widths: SideW
 
 
 def _clip_lines(lines: list[Line], line_limit: int, styles: Styles, side_widths: SideWidths) -> list[Line]:
-    """Return the lines that `DiffUnit.line_limit` allows, and an ellipsis."""
     if not line_limit or len(lines) <= abs(line_limit) + 1:
         return lines
     block = lines[0].block

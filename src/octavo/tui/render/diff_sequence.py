@@ -448,7 +448,6 @@ class _UnitBuilder:
             )
 
     def _remember_heading(self, block: Block) -> None:
-        """Make a heading the section of the following units."""
         level = self._containers[-1]
         if block.kind == "heading" and block is not level.title_heading:
             text = "" if self._repeats_title(block) else plain_text(block.runs)  # The page title is at the top already.

@@ -100,7 +100,6 @@ def _word_styles(styles: Styles) -> dict[str, Style]:
 
 
 def _mark_words(words: Iterable[model.TextPart], op: str, styles: Styles, base: Style | None = None) -> list[Piece]:
-    """Return one side, `delete` or `insert`, with its changed words marked."""
     pieces: list[Piece] = []
     by_op = _word_styles(styles)
     side = list(_words_of_side(words, op))

@@ -413,7 +413,6 @@ def _alternative_text(block: Block) -> str:
 
 
 def _shown_name(src: str, width: int) -> str:
-    """Return a file name that fits `width` cells, or an empty text."""
     name = file_name(src)
     if cells(name) > width - 8:
         name = _COPIES.sub("", name)

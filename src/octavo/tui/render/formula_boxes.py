@@ -338,7 +338,6 @@ def command_text(name: str) -> str:
 
 
 def _nesting_depth(source: str) -> int:
-    """Return the deepest nesting of a formula. Brackets may be unbalanced."""
     open_now, deepest = [0] * len(_OPENS), 0
     for match in _OPENING.finditer(source):
         sign = next((each for each in match.groups() if each), "")

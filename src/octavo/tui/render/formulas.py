@@ -109,7 +109,6 @@ class _PartReader:
         return isinstance(part, LatexCommand) and part.blanks != ""
 
     def read_next(self) -> LatexPart:
-        """Return the next part and move past it."""
         self._index += 1
         return self._parts[self._index - 1]
 

@@ -218,7 +218,6 @@ class _WordPartWidths:
         self._widths: dict[int, Counter[int]] = {}
 
     def of_column(self, index: int) -> Counter[int]:
-        """Return how many parts of each width a column has."""
         if index not in self._widths:
             self._widths[index] = Counter(
                 indent + cells(part)
@@ -230,7 +229,6 @@ class _WordPartWidths:
         return self._widths[index]
 
     def longest(self, index: int, limit: int) -> int:
-        """Return the longest part of at most `limit` cells, or 0."""
         return max((width for width in self.of_column(index) if width <= limit), default=0)
 
 

@@ -402,7 +402,6 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def _column_widths(shares: Sequence[float], free: int) -> list[int]:
-    """Divide `free` cells between columns in proportion to `shares`."""
     widths = [0] * len(shares)
     remaining, indexes = free, sorted(range(len(shares)), key=lambda index: shares[index])
     while indexes:

@@ -170,7 +170,6 @@ class KeyBar(Widget):
 
 
 def _group_commands(commands: list[ActiveCommand]) -> list[list[ActiveCommand]]:
-    """Return groups of commands that share a label, such as `n/N change`."""
     groups: list[list[ActiveCommand]] = []
     for command in commands:
         if groups and command.group is not None and groups[-1][0].group == command.group:

@@ -310,7 +310,6 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
             self.refresh(*rows)
 
     def _scroll_to_cursor(self) -> None:
-        """Scroll to the selected item and the headings directly above it."""
         if not self.keys or not self.size.height:
             return
         first = self.first_lines[self.cursor]

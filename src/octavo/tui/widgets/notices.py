@@ -167,7 +167,6 @@ class Notices(Widget):
         self._place()
 
     def _place(self) -> None:
-        """Move the notices to where they hide least. Repaint changed notices."""
         if is_being_removed(self):
             return
         if self.styles.dock == "none":  # Docked notices have their own rows, so they hide nothing.
@@ -201,7 +200,6 @@ class Notices(Widget):
         return (x, y), count_hidden(y, uncovered)
 
     def _own_size(self) -> Size:
-        """Return the size of the notices, before their layout."""
         screen = self.screen.size
         width = self.get_content_width(screen, screen)
         return Size(width, self.get_content_height(screen, screen, width))

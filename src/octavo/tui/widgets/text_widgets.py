@@ -165,7 +165,6 @@ class ScrollWidget(HasCommands, ScrollView):
 
 
 def _move_thumb(bar: ScrollBar, position: float) -> None:
-    """Set the position of a scroll bar. Repaint only the changed rows."""
     before = _ends_of_thumb(bar)
     bar.set_reactive(ScrollBar.position, position)
     for old, new in zip(before, _ends_of_thumb(bar), strict=True):

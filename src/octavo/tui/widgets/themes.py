@@ -298,7 +298,6 @@ def _luminance(color: Color) -> float:
 
 
 def _first_with_contrast(color: Callable[[float], Color], others: tuple[Color, ...], min_contrast: float) -> Color:
-    """Return the first color with `min_contrast` to all `others`, else `color(1)`."""
     steps = (color(step / 20) for step in range(21))
     last = color(1.0)
     return next((each for each in steps if min(contrast(each, other) for other in others) >= min_contrast), last)
