@@ -83,7 +83,7 @@ class Drafts:
         """Called after this process has edited, saved or discarded a draft."""
 
     def keys(self) -> frozenset[str]:
-        """Return the keys of all drafts: those on disk, and those whose save failed or is late."""
+        """Return the keys of all drafts, even if their save failed or is late."""
         rows = self._state.rows("SELECT DISTINCT place FROM drafts WHERE namespace = ?", self._state.namespace)
         on_disk = {str(key) for (key,) in rows if (edit := self._edits.get(key)) is None or edit.text}
         return frozenset(on_disk | self.late_keys())
@@ -410,7 +410,7 @@ class UnsentIndex:
         return tuple(each for each in self._all if (each.at, each.thread) == (at, thread))
 
     def of_discussion(self, at: Discussion) -> tuple[UnsentText, ...]:
-        """Return all unsent texts of a change request, or of the main content of a space."""
+        """Return all unsent texts of a change request or of main content."""
         return tuple(each for each in self._all if each.at == at)
 
     def of_change_request(self, at: ChangeRequestRef) -> tuple[UnsentText, ...]:

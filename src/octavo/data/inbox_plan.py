@@ -184,7 +184,7 @@ POLL = InboxUpdate("poll", fetches_written=True, rechecks=True, is_quiet=True)
 REFRESH = InboxUpdate("refresh", "again", fetches_written=True, rechecks=True, retries_refused=True)
 """The update when the user refreshes the inbox."""
 START = InboxUpdate("start", "requested", fetches_written=True, updates_teams=True)
-"""The update when the inbox gets its first subscriber, or when the server can be reached again."""
+"""The update for the first subscriber, and after a lost connection."""
 Lists: TypeAlias = tuple[tuple[Any, ...], ...]
 """The items of the list of spaces, then of each list of change requests."""
 _by_order = attrgetter("order")

@@ -36,7 +36,7 @@ from octavo.data.writes.machine import (
 )
 
 MAX_REVISIONS = 10
-"""Maximum number of revisions that are searched for an edit after its response was lost."""
+"""Maximum number of revisions that are searched for a lost edit."""
 _SETTINGS = frozenset(("description", "emoji", "icon", "hidden", "no_index", "no_robots_index"))
 
 
@@ -138,7 +138,7 @@ async def _search_for_update(send: Send, attempt: Attempt[change_requests.Update
 
 
 def review_target_changed(current: ChangeRequest, basis: Basis) -> Changed | None:
-    """Return why a review must not be sent: the change request is decided or edited. None if it may be sent."""
+    """Return why a review must not be sent, for example after an edit. None if it may be sent."""
     if current.status not in UNDECIDED:
         return Changed(f"the change request is {current.status} now")
     if basis.revision is not None and current.revision != basis.revision:
@@ -201,7 +201,7 @@ def status_name(status: str) -> str:
 
 
 async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check:
-    """Return AlreadyDone if all reviews are requested. A repeated request would outdate reviews."""
+    """Return AlreadyDone, or Changed if others have requested some of the reviews."""
     if attempt.basis.review is not None:
         found = await _search_for_request(send, attempt)
         return replace(found, remark="Your review is already withdrawn.") if found is not None else Ready()
@@ -217,7 +217,7 @@ async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check
 
 
 async def _search_for_request(send: Send, attempt: Attempt[reviews.Request]) -> AlreadyDone | None:
-    """Return AlreadyDone if all reviews are requested, or if the review to withdraw is outdated."""
+    """Return AlreadyDone if the reviews are requested, or the withdrawn review is outdated."""
     at = attempt.op.at
     if attempt.basis.review is not None:
         submitted = (await send(reviews_of(at))).items
@@ -256,7 +256,7 @@ async def _check_edit(send: Send, attempt: Attempt[content.Edit]) -> Check:
 
 
 async def _search_for_edit(send: Send, attempt: Attempt[content.Edit]) -> AlreadyDone | None:
-    """Return AlreadyDone with a FoundEdit. None if no revision since the edit contains all its changes."""
+    """Return AlreadyDone with a FoundEdit. None if no revision has all changes."""
     op, expected = attempt.op, attempt.basis.revision
     head = (await send(change_requests.Get(at=op.at))).revision
     if head is None or head == expected:

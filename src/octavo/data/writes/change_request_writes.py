@@ -146,8 +146,8 @@ NO_DRAFTS = (
 
 
 async def toggle_draft(live: Live, at: ChangeRequestRef, seen_request: ChangeRequest) -> SendResult[ChangeRequest]:
-    """Mark a draft as ready for review, or convert an open change request to a draft. Send nothing if `seen_request`
-    has another status."""
+    """Mark a draft as ready for review, or convert an open change request. Send nothing if `seen_request` has another
+    status."""
     status: Literal["open", "draft"] = "open" if seen_request.status == "draft" else "draft"
     op, unchanged = (
         change_requests.Update(at=at, status=status),

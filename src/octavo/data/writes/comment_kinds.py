@@ -187,12 +187,12 @@ def _replies(send: Send, op: CreateReply) -> AsyncGenerator[ListPage[Reply], Non
 
 
 def normalized(text: str) -> str:
-    """Return a text as all servers would return it: sanitized, NFC, trimmed, and with plain line breaks."""
+    """Return a sanitized text in NFC, trimmed, with plain line breaks, for comparisons."""
     return unicodedata.normalize("NFC", safety.safe_text(text)).strip()
 
 
 def _has_same_letters(text: str, other: str) -> bool:
-    """Return whether two texts have the same letters. Markup does not count, because a server may change it."""
+    """Return whether the texts have the same letters. Servers may change markup."""
     letters = _letters(text)
     return letters != "" and letters == _letters(other)
 

@@ -24,7 +24,7 @@ from octavo.lazy_import import lazy
 _merge = lazy("octavo.documents.merging.page_merge:merge")
 
 _MAX_ATTEMPTS = 3
-"""Maximum number of attempts to save while other users keep changing the change request."""
+"""Maximum number of attempts while other users save changes."""
 MAYBE_OVERWRITTEN = "Someone else saved at the same time, and this edit may have replaced their text. Check the diff."
 MAX_CHANGES_PER_EDIT = 50
 """Maximum number of changes that the server accepts in one edit."""
@@ -76,7 +76,7 @@ async def edit(
 async def _find_replaced(
     send: Send, at: ChangeRequestRef, expected: str | None, head: str | None, created: Revision | None
 ) -> tuple[str | None, str | None]:
-    """Return the head after an edit, and the overwritten revision of another user."""
+    """Return the head after an edit, and another user's overwritten revision."""
     try:
         head = head or (await send(change_requests.Get(at=at))).revision
         if created is None and head is not None:
@@ -106,7 +106,7 @@ class SavedTexts:
     """Saved texts by page id, without pages in `conflicts`. For merged texts, `before` is the text of the other
     user."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
-    """Text of the other user by page id, for pages whose texts could not be merged."""
+    """Text of the other user by page id, where merging failed."""
     restored: bool = True
     """True if pages in `conflicts` have the text of the other user. False for the text of the edit."""
     warning: str = ""
@@ -119,11 +119,10 @@ async def save_on_newest_head(
     edited_texts: Callable[[RevisionRef], Awaitable[Mapping[str, WrittenText]]],
     later_writes: Sequence[NewWrite] = (),
 ) -> SendResult[SavedTexts]:
-    """Save the texts that `edited_texts` returns for the head of a change request, by page id. If the head changes, try
-    again, up to 3 times. If another user saves at the same moment, merge both texts.
+    """Save texts by page id. `edited_texts` returns the texts for the head of a change request, and may raise ApiError.
+    If the head changes, try again, up to 3 times. If another user saves at the same moment, merge both texts.
 
-    Without texts, the result is `done`. After the edit, `later_writes` are added to the outbox. `edited_texts` may
-    raise ApiError.
+    Without texts, the result is `done`. After the edit, `later_writes` are added to the outbox.
     """
     for _ in range(_MAX_ATTEMPTS):
         try:
@@ -153,7 +152,7 @@ async def save_on_newest_head(
 async def _merge_overwritten(
     live: Live, at: ChangeRequestRef, sent: SendResult[None], written: Mapping[str, WrittenText]
 ) -> SavedTexts:
-    """Merge texts that an edit has overwritten, and save the result. Raises ApiError."""
+    """Merge overwritten texts into an edit, and save the result. Raises ApiError."""
     if sent.replaced_revision is None or sent.revision is None:
         return SavedTexts(sent.revision, written)
     texts, conflicts, repairs = dict(written), dict[str, Raw](), dict[str, WrittenText]()
@@ -196,7 +195,7 @@ def _text_update(page: str, text: Raw) -> ContentEdit:
 
 
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
-    """Return whether all pages exist. Then 404 means that the operation is missing."""
+    """Return whether all pages exist. Then 404 means a missing operation."""
     named_ids: set[str] = set()
     for change in op.changes:
         named_ids |= {getattr(change, "page", None) or "", getattr(change, "into", None) or ""} - {""}
@@ -223,7 +222,7 @@ def _head_in(response: Any) -> str | None:
 
 
 class _CannotRestore(Exception):
-    """No edit can restore a page on a server without RevertPage. The message is the reason."""
+    """A page cannot be restored without RevertPage. The message is the reason."""
 
 
 async def restore_pages(
@@ -287,7 +286,7 @@ async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, c
 
 
 def _changed_fields(earlier: Page, current: Page | None) -> dict[str, Any]:
-    """Return the editable fields of `earlier` that differ from `current`. `current` is None if the page is deleted."""
+    """Return the editable fields in which `earlier` differs from `current`."""
     fields: dict[str, Any] = {}
     for name in EDITABLE_FIELDS:
         value = getattr(earlier, name)
@@ -329,7 +328,7 @@ async def write_page(live: Live, at: ChangeRequestRef, page_id: str, base: Revis
             outcome = PageOutcome("same", "The page already has this text.", head.revision_id, own_text)
         else:
             before = await page_source(live, base, page_id)
-            # Without the base, every difference counts as a conflict, because it may be an edit by another user.
+            # Without the base, every difference may be an edit by another user.
             before_text = before.text if before is not None else ""
             merged = await asyncio.to_thread(_merge, before_text, current.text, own_text.text)
             if not merged.named_conflicts:

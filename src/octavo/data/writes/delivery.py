@@ -41,7 +41,7 @@ T = TypeVar("T")
 CLOSED = "Octavo was closed before the response arrived. Before retrying, Octavo will check whether the server received the change."
 RESPONSE_LOST = "The response was lost. Before retrying, Octavo will check whether the server received the change."
 FIRST_SEARCH_DELAY = timedelta(seconds=1)
-"""Delay before the first search for a lost write, because the write may still arrive."""
+"""Delay before the first search for a lost write, which may still arrive."""
 MAX_SINGLE_READS = 3
 """Maximum number of threads that are read one by one, not as a list."""
 MAX_LIST_AGE = timedelta(seconds=10)
@@ -88,7 +88,7 @@ class Account:
 
 
 class OutboxDelivery:
-    """Delivers entries of the outbox, at the same time only for different spaces and change requests. All methods raise
+    """Delivers entries of the outbox. Entries of one space or change request do not overlap. All methods raise
     NotSaved."""
 
     def __init__(
@@ -101,7 +101,7 @@ class OutboxDelivery:
         request_timeout: timedelta,
         may_arrive_for: timedelta,
     ) -> None:
-        """`may_arrive_for` is how long the server may still act on a request after it was sent."""
+        """`may_arrive_for` is how long the server may act on a sent request."""
         self._send = send
         self._entries = entries
         self._connection = connection
@@ -171,8 +171,8 @@ class OutboxDelivery:
             await self._confirm(entry, response.id if entry.facts.creates else "")
 
     async def search_for_lost_write(self, entry: OutboxEntry) -> None:
-        """Search the server for the result of an entry in the state `unknown`, and store what was found."""
-        # The time is read before the request, because the response may be newer, but not older.
+        """Search for the result of an `unknown` entry, and store the result."""
+        # Read before the request: the response may be newer, but not older.
         now = self._entries.now()
         try:
             await self._account.load_user_id()
@@ -247,7 +247,7 @@ class OutboxDelivery:
         await self._entries.step(entry.id, refuse, restore_draft)
 
     async def _confirm(self, entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> None:
-        """Store that an entry is done. Earlier entries that it supersedes are done too."""
+        """Store that an entry is done, with the entries that it supersedes."""
         earlier = takewhile(lambda other: other.id != entry.id, self._entries.all)
         superseded = [other.id for other in earlier if supersedes(entry, other)]
 
@@ -388,7 +388,7 @@ class ConnectionState:
         """Record that the server responded to a request outside the outbox. Return whether the response ended a
         pause."""
         if self._is_token_refused and self._has_timed_pause:
-            # The server may accept the token for reads but not for writes, so this response proves nothing.
+            # The server may accept the token for reads, but not for writes.
             return False
         has_waited = bool(self._failures) and not self._is_rate_limited
         if has_waited:

@@ -41,7 +41,7 @@ SEARCH_SECONDS = 60.0
 MAX_LOCK_AGE_SECONDS = 180.0
 """Age in seconds of a lock whose process must have ended. Older locks are ignored."""
 _SENDING_LOCK = "direct"
-"""Name of the lock file that a process shares with others while it sends a direct write."""
+"""Lock file that processes share while they send direct writes."""
 _POLL_SECONDS = 0.1
 """Seconds between two checks of a write that another process sends."""
 
@@ -101,7 +101,7 @@ async def delete_lock(state: StateDb, lock_name: str) -> None:
 
 
 async def _add_once(live: Live, lock_name: str, later_writes: Sequence[NewWrite]) -> tuple[str, ...]:
-    """Add `later_writes`, and delete the lock. Adds nothing without a lock. Raises NotSaved."""
+    """Add `later_writes`, and delete the lock. Adds nothing without a lock."""
     state, deleted = live.outbox.state, list[bool]()
 
     def is_first(db: sqlite3.Connection) -> bool:
@@ -222,7 +222,7 @@ class _DirectWrite(NamedTuple):
             return SendResult("refused", _failure(self.failure_prefix, error), error=error)
 
     async def search_equal_write(self, attempt: Attempt[Any]) -> SendResult[Any]:
-        """Search for the result of an equal write that has the lock, with the baseline of that write."""
+        """Search for the result of an equal write, which has the lock."""
         state, began_at = self.live.outbox.state, self.live.outbox.state.now()
         self.on_search()
         for _ in range(int(SEARCH_SECONDS / _POLL_SECONDS)):
@@ -236,7 +236,7 @@ class _DirectWrite(NamedTuple):
         return await self._search_result(attempt, "This change is already being sent.", began_at)
 
     async def _search_result(self, attempt: Attempt[Any], cause: str, sent_at: datetime) -> SendResult[Any]:
-        """Search for the result until one minute after `sent_at`. `cause` is a sentence."""
+        """Search until one minute after `sent_at`. `cause` is a sentence."""
         found = await _search_for_result(self.live, self.kind, attempt, sent_at)
         if found.kind == "done":
             return found
@@ -313,7 +313,7 @@ async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[An
 
 
 async def _wait_for_senders(state: StateDb, write: UnfinishedWrite) -> None:
-    """Wait while other processes send direct writes, because one may be sending `write`. Raises NotSaved."""
+    """Wait for processes that may be sending `write`. Raises NotSaved."""
     while _is_unfinished(state, write):
         if (unlock := state.try_lock(_SENDING_LOCK)) is not None:
             unlock()
@@ -322,7 +322,7 @@ async def _wait_for_senders(state: StateDb, write: UnfinishedWrite) -> None:
 
 
 def _insert_lock(db: sqlite3.Connection, state: StateDb, lock_name: str, record: str) -> bool:
-    """Store a lock. Return False if there is a lock. A lock older than `MAX_LOCK_AGE_SECONDS` is replaced."""
+    """Store a lock. Return False if there is one already."""
     now, row = state.now().timestamp(), (state.namespace, lock_name)
     # a lock from the future is replaced too: the clock was set back
     db.execute(
@@ -352,7 +352,7 @@ def _encode(attempt: Attempt[Any], later_writes: Sequence[NewWrite]) -> str:
 
 
 def _read_record(record: str | None) -> tuple[Attempt[Any] | None, tuple[NewWrite, ...]]:
-    """Return the attempt, or None for an unreadable one, and the later writes."""
+    """Return the attempt, or None if unreadable, and the later writes."""
     try:
         fields = parse_json(record or "")
         baseline = fields["baseline"]

@@ -86,7 +86,7 @@ class WriteFacts:
     """Key of the block of a new thread. Empty for other threads and writes."""
     text: str = ""
     creates: bool = False
-    """True if the write creates an item, which would exist twice if the write were sent twice."""
+    """True if the write creates an item. Sent twice, it creates two."""
     is_review: bool = False
     only_resolves: bool = False
     """True if the write only resolves or reopens a thread."""
@@ -220,7 +220,7 @@ def classify_failure(error: ApiError, *, was_sent: bool) -> Failure:
 
 
 def cause_of(error: ApiError) -> str:
-    """Return the message of an error without the warning that the change may have been made."""
+    """Return the message of an error without a warning about a possible change."""
     return str(error).removesuffix(MAY_BE_DONE).rstrip()
 
 
@@ -235,7 +235,7 @@ MAX_PAUSE = timedelta(minutes=5)
 MAX_OWN_FAILURES = 5
 """Number of own failures after which a write no longer delays later writes."""
 MAX_BLOCKING_SEARCHES = 5
-"""Number of failed searches, in about 15 seconds, after which a write no longer delays later writes."""
+"""Number of failed searches after which a write no longer delays later writes."""
 MAX_WRITE_AGE = timedelta(hours=24)
 """An older write is sent only if the user retries it."""
 _MAX_UNDO = timedelta(seconds=MAX_UNDO_SECONDS)
@@ -309,7 +309,7 @@ class OutboxEntry:
     changed_by_others: bool = False
     """True if the write was not sent because another user had changed the target."""
     already_done: bool = False
-    """True if the write was not sent because another user had made the same change."""
+    """True if another user had made the same change first."""
     refused_status: int | None = None
     """HTTP status of the response that refused the write. None if there is none."""
 
@@ -336,7 +336,7 @@ class OutboxEntry:
 
     @property
     def is_in_flight(self) -> bool:
-        """True if the write may have been sent, or will be sent without an action of the user."""
+        """True if the write may have been sent, or will be sent without the user."""
         return self.state in ("queued", "sending", "unknown") or (self.state == "held" and not self.waits_for_user)
 
     @property
@@ -371,7 +371,7 @@ class OutboxEntry:
 
 
 class WrongState(Exception):
-    """The step is not possible in the state of the entry, because another process has changed the entry."""
+    """The entry is in another state: another process has changed it."""
 
 
 def release(entry: OutboxEntry, now: datetime) -> OutboxEntry:
@@ -380,7 +380,7 @@ def release(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 
 
 def submit(entry: OutboxEntry, review: str, now: datetime, held_until: datetime | None) -> OutboxEntry:
-    """Return a pending comment as a part of `review`: held until `held_until`, or queued if `held_until` is None."""
+    """Return a pending comment as a part of `review`, held or queued."""
     due = now if held_until is None else None
     state: EntryState = "queued" if held_until is None else "held"
     entry = _require_state(entry, "pending")
@@ -400,10 +400,10 @@ def edit(entry: OutboxEntry, op: DurableWrite, facts: WriteFacts) -> OutboxEntry
 
 
 def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return a held entry with a new undo delay, because a crash has shortened the old delay."""
+    """Return a held entry with a new undo delay, after a crash."""
     entry = _require_state(entry, "held")
     delay = entry.held_until - entry.requested_at if entry.held_until is not None else timedelta()
-    # After several crashes, `delay` is longer than the undo delay: it contains the time since `requested_at`.
+    # After several crashes, `delay` may be too long.
     return replace(entry, held_until=now + min(delay, _MAX_UNDO))
 
 
@@ -422,7 +422,7 @@ def wait_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:
 
 
 def set_thread(entry: OutboxEntry, thread: str) -> OutboxEntry:
-    """Return the entry with the server's id of its thread instead of the temporary id."""
+    """Return the entry with the server's id of its thread."""
     return replace(
         entry, op=entry.op.model_copy(update={"comment_id": thread}), facts=replace(entry.facts, thread=thread)
     )
@@ -469,7 +469,7 @@ def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: 
 def refuse(
     entry: OutboxEntry, reason: str, *, changed_by_others: bool = False, status: int | None = None
 ) -> OutboxEntry:
-    """Return the entry as failed: the server refused it with `status`, or others changed its target."""
+    """Return the entry as failed: the server or a check refused it."""
     entry = _require_state(entry, "queued", "sending", "unknown")
     return replace(
         entry,
@@ -514,7 +514,7 @@ def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
     entry = _require_state(entry, "held", "queued", "unknown", "failed")
     if entry.changed_by_others and not entry.facts.creates:
         entry = replace(entry, basis=Basis(), baseline=(), changed_by_others=False)
-    # For a write that creates an item, keep a count of 1, so that `was_not_found` stays True.
+    # A new item needs a count of 1, so that `was_not_found` stays True.
     searches = min(entry.failed_searches, 1 if entry.facts.creates else 0)
     entry = replace(entry, requested_at=now, failed_searches=searches, own_failures=0)
     if entry.state == "unknown" and not entry.needs_user:
@@ -569,7 +569,7 @@ def has_review_in_flight(entries: Iterable[OutboxEntry], at: Discussion) -> bool
 
 
 def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEntry, OutboxEntry | None]]:
-    """Yield each entry with the entry that must end before. None if the entry need not wait."""
+    """Yield each entry with the entry that must end first, or None."""
     moving = (entry for entry in entries if entry.state in ("queued", "sending", "unknown"))
     last_resolve = {entry.target: entry for entry in moving if entry.facts.only_resolves}
     by_thread: dict[str, OutboxEntry] = {}

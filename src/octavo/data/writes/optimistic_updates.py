@@ -27,8 +27,8 @@ _UNKNOWN_USER = User(id="pending", display_name="You")
 
 
 def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry], me: User | None) -> tuple[Any, int]:
-    """Return `value` with `entries` applied, and the number of applied entries that are not done. Refused writes are
-    left out, except new comments."""
+    """Return `value` with `entries` applied, and how many of these are not done. Refused writes are left out, except
+    new comments."""
     apply = _OVERLAYS.get(type(op))
     if apply is None or value is None:
         return value, 0
@@ -46,7 +46,7 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
                 unconfirmed_ids.add(entry.id)
         return value
 
-    # A list may have thousands of items, so an entry is applied only to its own item.
+    # Lists may have thousands of items. An entry changes only its own item.
     by_index = _entries_by_index(op, value.items, visible) if isinstance(value, ListPage) else {}
     if not by_index:
         return put(value, visible), len(unconfirmed_ids)
@@ -86,7 +86,7 @@ def basis_of(op: DurableWrite, shown_responses: Iterable[tuple[Operation[Any], A
 def _entries_by_index(
     op: Operation[Any], items: Sequence[Any], entries: Iterable[OutboxEntry]
 ) -> dict[int, list[OutboxEntry]]:
-    """Return the entries that change a single item of a list, by the index of the item."""
+    """Return the entries for single items of a list, by item index."""
     indexes: dict[Any, list[int]] = {}
     by_index: dict[int, list[OutboxEntry]] = {}
     if isinstance(op, comments.List | comments.ListReplies):

@@ -126,7 +126,7 @@ class Outbox:
         self.unsent_groups = _unsent_groups(self._entries.all)
         """The groups of writes that earlier processes left unsent, the newest last."""
         self._own_ids: set[str] = set()
-        """Ids of the entries that this process added, and of the pending comments that it submitted."""
+        """Ids of the entries that this process added or submitted."""
 
     @property
     def entries(self) -> tuple[OutboxEntry, ...]:
@@ -348,7 +348,7 @@ class Outbox:
         self._entries.reload()
 
     def resume(self) -> None:
-        """End the pause and send the entries, because the user retries or has signed in."""
+        """End the pause and send the entries, after a retry or sign-in."""
         self.connection.end_pause()
         self._worker.wake()
 

@@ -73,9 +73,9 @@ _STORED_NAMES = {
     "changed_by_others": "contested",
     "already_done": "needless",
 }
-"""Names of attributes in a record, by name in OutboxEntry. Other attributes have the same name."""
+"""Names of attributes in a record, where they differ from OutboxEntry."""
 _STORED_ATTRIBUTES = [field.name for field in fields(OutboxEntry) if field.name not in ("op", "facts")]
-"""Attributes that a record contains. `op` is stored as a request, and `facts` are computed from `op`."""
+"""Attributes in a record. `op` is stored as a request."""
 _PENDING = "gathered"
 """Name of the state `pending` in stored records."""
 

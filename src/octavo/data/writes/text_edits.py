@@ -218,7 +218,7 @@ def _replacement(change: TermChange, page: PageReplacement) -> TextEdit:
             return None
         if raw.text == page.text:
             return Raw(replace_matches(raw.text, page.matches))
-        # Sanitizing has changed the text that was searched, so the matches have other positions in the real text.
+        # The searched text was sanitized, so the real text has other positions.
         shown, real = find_matches(change, page.text), find_matches(change, raw.text)
         if [each.replacement for each in shown] != [each.replacement for each in real]:
             return None
@@ -255,7 +255,7 @@ async def _replace_on_pages(
 async def _replace_in_one_edit(
     live: Live, at: ChangeRequestRef, changes: Mapping[str, TextEdit], *, needs_all: bool = False
 ) -> SendResult[TermOutcome]:
-    """Write the pages that can be changed. With `needs_all`, write nothing if a page cannot be changed."""
+    """Write the pages that can be changed. `needs_all` means all or none."""
     outcome = TermOutcome()
 
     async def replaced_texts(head: RevisionRef) -> Mapping[str, WrittenText]:

@@ -15,13 +15,13 @@ from octavo.data.writes.machine import MAX_WRITE_AGE, OutboxEntry, next_due, nex
 from octavo.data.writes.store import OutboxEntries
 
 POLL_SECONDS = 1.0
-"""Maximum number of seconds until the worker reads the entries that other processes have added."""
+"""Maximum seconds until the worker reads entries of other processes."""
 MAX_PLACES = 3
-"""Maximum number of spaces and change requests to which entries are sent at the same time."""
+"""Maximum number of spaces and change requests with steps at the same time."""
 
 
 class OutboxWorker:
-    """Takes the steps of entries when they are due, up to `MAX_PLACES` at the same time."""
+    """Takes due steps of entries, up to `MAX_PLACES` at the same time."""
 
     def __init__(
         self, entries: OutboxEntries, account: Account, connection: ConnectionState, delivery: OutboxDelivery
@@ -60,7 +60,7 @@ class OutboxWorker:
             await self._wait_for_running()
 
     async def _begin_steps(self) -> float:
-        """Start the steps that are due. Return the seconds until more steps may start."""
+        """Start due steps. Return the seconds until the next steps."""
         while len(self._running_steps) < MAX_PLACES:
             entry, wait = await self._next_due_entry()
             if entry is None:
@@ -95,7 +95,7 @@ class OutboxWorker:
                 raise result
 
     async def _next_due_entry(self) -> tuple[OutboxEntry | None, float]:
-        """Return a due entry and 0, or None and the seconds to wait."""
+        """Return a due entry and 0, or None and a wait."""
         if self._unlock is None and not await self._take_over():
             self._entries.reload_if_changed()
             return None, POLL_SECONDS
@@ -153,7 +153,7 @@ class OutboxWorker:
             if entry.state == "sending":
                 await self._delivery.record_lost_response(entry, CLOSED, timedelta())
             elif entry.state == "held" and not is_own and entry.held_until is not None and entry.held_until < now:
-                # The undo delay ended while no worker was running. A new delay gives the user time to undo.
+                # The delay ended without a worker. A new one gives time to undo.
                 await self._entries.step(entry.id, partial(machine.restart_undo_delay, now=now))
         return True
 
