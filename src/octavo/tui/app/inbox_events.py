@@ -108,7 +108,6 @@ def event_of_merge(change_request: ChangeRequest, titles: Mapping[str, str]) -> 
 def _space_name_and_ref(
     space_id: str, change_request: ChangeRequest | None, titles: Mapping[str, str]
 ) -> tuple[str, str]:
-    """Return the name of the space and the REF, or empty strings."""
     space = space_name(space_id, titles) if space_id in titles else ""
     return space, f"{space}/{change_request.number}" if space and change_request is not None else space
 

@@ -214,7 +214,6 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
 
 
 def _app_commands(app: Shell, listed_ids: set[str]) -> Iterator[Choice[PaletteValue]]:
-    """Yield the commands of the app that are not listed yet."""
     for id, (_, command) in app._commands_by_id.items():
         if id not in listed_ids and app.check_action("command", (id,)):
             go = partial(app.run_command, id)
@@ -264,7 +263,6 @@ def _start(app: Shell, go_to: Callable[..., Coroutine[Any, Any, None]], *parts: 
 
 
 async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:
-    """Go to a view, run `opener` unless it is empty, then `id`."""
     view = await _to_view(app, mode)
     if opener and await _run(app, opener):
         for _ in range(_MAX_CHECKS):
@@ -304,7 +302,6 @@ async def _to_view(app: Shell, mode: str) -> View:
 
 
 async def _wait_until_loaded(view: Screen[Any]) -> None:
-    """Wait until a view has loaded its responses."""
     loaded: set[Operation[Any]] = set()
     while isinstance(view, View):
         waiting = {*view.shell.workspace.operations, *view.subscriptions.operations()} - loaded

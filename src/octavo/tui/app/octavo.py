@@ -466,7 +466,6 @@ class Octavo(Shell):
             await self._session.disconnect()
 
     def _terminated(self) -> None:
-        """Save all drafts, and exit. Also called when the terminal is closed."""
         _try_to_save_drafts(self)
         self._quitting = True
         self.ends_process = self.open_next is None and not self.is_headless
@@ -480,7 +479,6 @@ class Octavo(Shell):
             self._recorder = None
 
     def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Crash the app if a task that is not awaited raises an error."""
         error = context.get("exception")
         if isinstance(error, Exception):
             internals.crash(self, error)
@@ -488,7 +486,6 @@ class Octavo(Shell):
             loop.default_exception_handler(context)
 
     def _save_drafts(self) -> None:
-        """Save all drafts, else write them to files."""
         _try_to_save_drafts(self)
         if self._session is not None and self._session.drafts.unsaved():
             self._unsaved_report = _write_unsaved(self._session, self.settings.state_folder)

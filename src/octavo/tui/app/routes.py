@@ -147,7 +147,6 @@ def _go_to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
 
 
 async def _switch_to_content(shell: Shell, route: ToPage | None = None) -> ContentScreen:
-    """Switch to Content, and close screens on top. `route` opens later."""
     switched = shell.switch_mode("content")
     content = cast("ContentScreen", shell.screen_stack[0])
     content.spaces.wanted_route = route or content.spaces.wanted_route
@@ -280,7 +279,6 @@ class PictureRecorder:
             self._picture.delete()
 
     def _take_picture(self) -> bool:
-        """Take a picture of the view. Return False if it is not suitable."""
         screen = self._start_view
         if screen is None or not screen.is_in_start_state or not (rows := rows_of(self._app.screen)):
             return False
@@ -329,7 +327,6 @@ def _marked_as_cached(bar: Strip) -> Strip:
 
 
 def _without_links(strip: Strip) -> Strip:
-    """Return a row without hyperlinks, which a picture cannot contain."""
     if not any(style is not None and style.link for _, style, _ in strip):
         return strip
     return Strip([Segment(text, style.update_link(None) if style else None) for text, style, _ in strip])

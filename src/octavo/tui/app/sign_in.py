@@ -171,7 +171,6 @@ class SignInScreen(HasCommands, Screen[None]):
             field.focus()
 
     def _open(self, show: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Open a session and show it. Does nothing while another session is being opened."""
         if self._opening is None or self._opening.done():
             self._opening = self.shell.background(show())
 

@@ -226,7 +226,6 @@ class TypeAhead:
             self._app.call_later(self._dispatch_queue)
 
     def _keys_of_app(self, screen: Screen[Any]) -> list[UserInput]:
-        """Return the queued keys of commands with priority, such as ctrl+q."""
         keys = [each for each in self._queue if isinstance(each, Key)]
         return [each for each in keys if self._app in nodes_with_priority(screen, each.key)]
 

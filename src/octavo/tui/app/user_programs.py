@@ -315,7 +315,6 @@ def usable_keys(
 
 
 def _built_in_keys(classes: Iterable[type[DOMNode]], keys_of_user: Mapping[str, str]) -> dict[str, str]:
-    """Return the keys that `classes` use, with their commands."""
     bindings = [each for owner in classes for base in owner.__mro__ for each in own_bindings(base)]
     return {
         key: each.id or each.description or each.action
@@ -519,7 +518,6 @@ class EventHooks:
             write_to_terminal(self._app, sequence)
 
     def _count_if_allowed(self, times: deque[datetime]) -> bool:
-        """Count a run and return True, unless too many in an hour."""
         now = self._app.session.state.now()
         if len(times) == times.maxlen and now - times[0] < _HOUR:
             return False

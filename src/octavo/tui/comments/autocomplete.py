@@ -318,7 +318,6 @@ class _CodeFinder:
 
     @cached_property
     def _code_lines(self) -> frozenset[int]:
-        """Numbers of the lines in code blocks, from 0."""
         blocks = (block for block in parse(self._text).walk() if block.kind == "code")
         return frozenset(chain.from_iterable(range(*block.lines) for block in blocks))
 

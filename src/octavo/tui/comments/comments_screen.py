@@ -153,7 +153,6 @@ class CommentsScreen(ListView[Thread]):
         return [text for thread in threads for text in index.of_thread(thread.at, thread.comment.id)]
 
     def _clear_selection(self) -> None:
-        """Clear the selection, but remember it for failed writes."""
         self._bulk_changed_ids |= {row.comment.id for row in self.selected_rows}
         self.rows.selection.clear()
 

@@ -45,7 +45,6 @@ _SINGLE_QUOTES = str.maketrans('“”„"', "‘’‚'")
 def _check_allowed(
     app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> bool:
-    """Return True if `action` is allowed, else show why not."""
     why = why_not_in_discussion(app, at, action, thread, message)
     if why is not None:
         app.explain(why)

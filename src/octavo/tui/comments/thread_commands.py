@@ -229,7 +229,6 @@ class ThreadTarget:
 
 
 def _why_disabled_by_selection(target: ThreadTarget) -> str | None:
-    """Return why a command for one thread is disabled, or None."""
     if not target.selected or [(each.at, each.comment.id) for each in target.selected] == [
         (target.at, target.thread.id)
     ]:
@@ -291,7 +290,6 @@ def _single_command(
 
 
 def _resolve_label(app: Shell, target: ThreadTarget) -> str | None:
-    """Return “Reopen” if the key reopens threads. None for the usual label."""
     threads = [each.comment for each in target.selected] or [target.thread]
     return None if any(thread.is_open for thread in threads) else "Reopen"
 

@@ -322,7 +322,6 @@ class OpenSpace(SpacePanes):
         return page
 
     def _page_to_open(self) -> Page | None:
-        """Return the requested page, else the last read page. None if missing."""
         if self._wanted_page or self.space is None or self.pages is None:
             return self.find_page(self._wanted_page) if self._wanted_page else None
         return self.history.last_page(self.space.id, self.pages)

@@ -259,7 +259,6 @@ class SearchScreen(Dialog[None]):
         return self._titles[space]
 
     def _space_ids_to_search(self) -> tuple[str, ...] | None:
-        """Return the IDs of the spaces to search. None for all."""
         if self._only_space is not None:
             return (self._only_space.space_id,)
         loaded = self.shell.workspace.spaces.value
@@ -280,7 +279,6 @@ class SearchScreen(Dialog[None]):
 
     @property
     def _is_loading(self) -> bool:
-        """True until the server has sent all results."""
         return self._requested_text != self.search_text or any(
             each.loading and each.value is None for each in self._snapshots
         )

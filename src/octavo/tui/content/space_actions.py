@@ -201,7 +201,6 @@ def _why_no_import(space: Space) -> str:
 
 
 def _import(app: Shell, space: Space) -> None:
-    """Show the import form. Without live edits, choose a change request first."""
     if space.edit_mode != "locked":
         _show_import_form(app, space, space.ref, title_of(space), None)
     else:

@@ -286,7 +286,6 @@ async def _show_trash(app: Shell, target: SpaceTarget) -> None:
 
 
 async def _find_deleted(live: Live, space_id: str) -> Space | None:
-    """Return a deleted space, or None. Raises ApiError."""
     try:
         return await live.send(spaces.Get(at=SpaceRef(space_id=space_id)))
     except (NotFound, Forbidden):

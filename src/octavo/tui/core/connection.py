@@ -261,7 +261,6 @@ class Connection:
 
 
 def _padded_age(moment: datetime) -> str:
-    """Return an age, padded to a fixed width."""
     return f"{short_age(moment)} ago".ljust(7)
 
 

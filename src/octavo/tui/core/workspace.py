@@ -373,7 +373,6 @@ class Workspace:
         return entry if entry is not None and entry.state == "pending" else None
 
     def _is_not_on_server(self, message_id: str) -> bool:
-        """Return True if a comment is pending or refused."""
         entry = self._entry_creating(message_id)
         return entry is not None and entry.state in ("pending", "failed")
 
@@ -464,7 +463,6 @@ class Workspace:
                 self._app.say(message, tone="care" if left_out else "done")
 
     def _report_unreadable(self, op: Operation[Any], parts: int) -> None:
-        """Show that parts of a response could not be read."""
         area = SPECS[type(op)].name.partition(".")[0].replace("_", " ")
         if (key := f"unreadable {area} {parts}") not in self._reported_problems:
             self._reported_problems.add(key)

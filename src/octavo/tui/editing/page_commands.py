@@ -83,7 +83,6 @@ class PageEditing:
             self._open(_page_edit(app, space, page[0], page[1], target, on_ended, block).start)
 
     def _open(self, start: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Call `start` in the background, unless an edit is being opened."""
         if not self._is_opening:
             self._is_opening = True
             self._view.shell.background(self._run(start))

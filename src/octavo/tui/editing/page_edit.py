@@ -133,7 +133,6 @@ class PageEdit:
         self.app.ask(Picker(self.title, choices), lambda act: self.app.background(act()))
 
     async def _target_title(self, key: PageDraftKey) -> str:
-        """Return a title, or a phrase such as “a change request”."""
         if not key.change_request:
             return TargetRequest(self.space).title
         try:
@@ -192,7 +191,6 @@ class PageEdit:
         await self._edit(key, target, Raw(change(text.text)))
 
     async def _current_revision(self, target: TargetRequest) -> str | None:
-        """Return the current revision of the target, or None."""
         live = self.app.session.live
         if target.ref is not None:
             return (await live.fetch(change_requests.Get(at=target.ref))).revision
@@ -316,7 +314,6 @@ class PageEdit:
             await self._edit(draft.key, target, draft.text)
 
     async def _move_draft(self, key: PageDraftKey, change_request: ChangeRequest, edited: Raw) -> PageDraftKey:
-        """Move the draft to its change request, for a retry. Raises NotSaved."""
         moved = replace(key, change_request=change_request.id)
         if moved != key:
             await DialogDraft(self.app, moved.stored_key).save(edited.text)
@@ -380,7 +377,6 @@ def why_not_apply(
 
 
 def _why_not_in_request(app: Shell, at: ChangeRequestRef) -> str | None:
-    """Return why pages cannot be edited here, or None."""
     change_request = app.session.live.peek(change_requests.Get(at=at)).value
     if change_request is None:
         return why_not_in_space(app, at.space_id, "edit")

@@ -74,7 +74,6 @@ async def choose_target(
 
 
 async def _last_used(app: Shell, space: SpaceRef) -> ChangeRequest | None:
-    """Return the last used change request if it is open. Raises ApiError."""
     request_id = app.session.state.get_fact(_last_target_key(space))
     if not isinstance(request_id, str):
         return None
@@ -87,7 +86,6 @@ async def _last_used(app: Shell, space: SpaceRef) -> ChangeRequest | None:
 
 
 async def _own_undecided_requests(app: Shell, space: SpaceRef) -> list[ChangeRequest]:
-    """Return the user's undecided change requests, last edited first. Raises ApiError."""
     me = app.workspace.me
     if me is None:
         return []

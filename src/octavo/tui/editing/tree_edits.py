@@ -86,7 +86,6 @@ class TreeEdit:
         await self._load_tree_of_target("Add a page", self._insert)
 
     async def _load_tree_of_target(self, subject: str, on_loaded: Callable[[LoadedTree], None]) -> None:
-        """Load the page tree of the target, which the user may choose."""
         if self.change_request is not None:
             await self._load_tree(on_loaded, TargetRequest(self.space, change_request=self.change_request))
         else:
@@ -291,7 +290,6 @@ class TreeEdit:
             self.on_saved(change_request, page)
 
     async def _find_new_page(self, change_request: ChangeRequest, before: PageTree) -> str:
-        """Return the id of the new page, or empty."""
         try:
             tree = await self.app.session.live.fetch(content.ListPages(at=change_request.ref(self.space)))
         except ApiError:

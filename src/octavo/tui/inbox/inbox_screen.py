@@ -420,7 +420,6 @@ class InboxScreen(ListView[InboxRow]):
         self.refresh_bindings()
 
     def _load_preview(self) -> None:
-        """Load the preview, and later mark the row as read."""
         row = self.rows.item
         if row is None:
             return

@@ -210,7 +210,6 @@ class FormDialog(Dialog[None]):
 
     @property
     def _focused_row(self) -> FieldRow | None:
-        """The field with the cursor, or None."""
         focused = self.focused
         ancestors = focused.ancestors if focused is not None else ()
         return next((ancestor for ancestor in ancestors if isinstance(ancestor, FieldRow)), None)
@@ -240,7 +239,6 @@ class FormDialog(Dialog[None]):
 
     @property
     def _file_row(self) -> FieldRow | None:
-        """The file field with the cursor, else the only one, or None."""
         rows, focused_row = self._file_rows, self._focused_row
         return focused_row if focused_row in rows else rows[0] if len(rows) == 1 else None
 

@@ -304,7 +304,6 @@ def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, .
 
 
 def _relabel_single_field(field: FormField, nested: list[FormField] | None) -> list[FormField] | None:
-    """Return the fields `nested`. A single one gets the label of `field`."""
     if not nested:
         return None
     if len(nested) > 1 or nested[0].group != field.label:

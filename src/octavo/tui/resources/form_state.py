@@ -323,7 +323,6 @@ class FormState:
         return {**visible_errors, **self.server_errors}
 
     def _load_draft(self) -> bool:
-        """Load the saved draft. Return True if the form now has changes."""
         try:
             saved = parse_json(self.form_draft.text) if self.form_draft.text else {}
         except ValueError:

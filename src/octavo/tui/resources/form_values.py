@@ -246,7 +246,6 @@ def _request_value(field: FormField, text: str | None, *, had_text: bool) -> Any
 
 
 def _cleared_value(field: FormField) -> Any:
-    """Return the value that clears a field, or `_MISSING`."""
     if field.is_nullable:
         return None
     if field.kind in ("list", "choices"):
@@ -410,7 +409,6 @@ def yaml_to_texts(text: str, fields: Sequence[FormField], initial: FieldTexts) -
 
 
 def _is_written(field: FormField, initial: FieldTexts, texts: FieldTexts) -> bool:
-    """Return True if the YAML contains a field."""
     text = texts[field.name]
     return field.is_shown(texts) and (bool((text or "").strip()) or text != initial[field.name])
 

@@ -242,7 +242,6 @@ class BrowserScreen(ListView[Any]):
         self.rows.focus()
 
     def _refresh_spaces(self) -> None:
-        """Update the names of spaces, or hide the tables."""
         if self.show_no_organization(self.rows, self._resources[0].plural):
             self.levels.clear()
             self.follow("list", None)
@@ -531,7 +530,6 @@ class BrowserScreen(ListView[Any]):
 
 
 def _empty_table_hint(resource: Resource[Any], reason: str | None, parent: Any, why_not_create: str | None) -> str:
-    """Return the hint of an empty table. `reason` says why it is unavailable."""
     if reason:
         return resource.description if resource.unavailable_reason(parent) is not None else "Press r to retry."
     if resource.empty_text or (resource.create is None and resource.add_item is None):
@@ -644,7 +642,6 @@ class PendingNavigation:
 
 
 def _count_label(response: Any, resource: Resource[Any]) -> str:
-    """Return the number of items, such as `12` or `12+`."""
     loaded = len(resource.items(response))
     if not isinstance(response, ListPage) or response.next is None:
         return str(loaded)

@@ -251,7 +251,6 @@ def _reverse_edit(operation: Operation[Any], previous: Model, arguments: Argumen
 
 
 def _why_not_deletable(resource: Resource[Any], response: Any) -> str:
-    """Return why the user may not delete the new item, or empty."""
     if not resource.permissions.on_item or not isinstance(response, Model):
         return ""
     sources, verb = (resource.permission_source(response),), f"{resource.delete_verbs[0]} {resource.plural}"
@@ -284,7 +283,6 @@ def _undo_roles(live: Live, operation: Operation[Any], undo_factory: UndoFactory
 
 
 def _read_item(read: Callable[[Any], str], response: Any) -> str:
-    """Return `read(response)`, or empty if the response is no item."""
     try:
         return read(response) if isinstance(response, Model) else ""
     except AttributeError:

@@ -136,7 +136,6 @@ def role_name(role: str | None) -> str:
 
 
 def _location_suffix(scopes: Sequence[RoleScope], depth: int) -> str:
-    """Return a phrase such as ` here` or ` in the collection Product`."""
     if not depth:
         return " here"
     inside = f", which contains {scopes[depth - 1].title}" if depth > 1 else ""
@@ -144,7 +143,6 @@ def _location_suffix(scopes: Sequence[RoleScope], depth: int) -> str:
 
 
 def _scope_with_default_level(scopes: Sequence[RoleScope]) -> RoleScope | None:
-    """Return the scope whose default level applies, or None."""
     return next((each for each in scopes if each.default_level != "inherit"), None)
 
 

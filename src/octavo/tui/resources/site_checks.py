@@ -135,7 +135,6 @@ async def redirect_facts(live: Live, arguments: Arguments, redirect: redirects.R
 
 
 async def _page_title(live: Live, at: SiteRef, redirect: redirects.Redirect) -> str:
-    """Return the target of a redirect as `the page TITLE`, or empty."""
     structure = await live.cached_or_fetch(site_structure.Get(at=at))
     for op in page_lists([redirect], {}, {site_structure.Get: structure}):
         try:
@@ -219,7 +218,6 @@ def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, 
 
 
 def _target_url(destination: redirects.DestinationRead, urls: Mapping[str, str]) -> str | None:
-    """Return the target of a redirect as text, or None."""
     match destination.kind:
         case "site-section":
             return urls.get(destination.site_section_id or "")

@@ -349,7 +349,6 @@ def _move(
 def _undo_with(
     app: Shell, reverse: Operation[Any] | None, title: str, message: str
 ) -> Callable[[Any], DirectUndo] | None:
-    """Return a value for `make_undo`: the undo sends `reverse`. None without `reverse`."""
     if reverse is None:
         return None
     undo_write = partial(send_unchecked, app.session.live, reverse, f"Could not undo “{title}”")

@@ -339,7 +339,6 @@ class _PageReader:
         )
 
     async def _marked_page(self, page: Page, source: str) -> ConflictedPage:
-        """Return a page with the conflicts between its markers."""
         main = None
         if self.revisions is not None:
             main = await self._load_text(self.at.revision_ref(self.revisions.main), page.id)
@@ -362,7 +361,6 @@ class _PageReader:
         return raw.text if raw is not None else ""
 
     async def _load_texts_changed_on_main(self, except_page: str) -> dict[str, str]:
-        """Return the texts that main added or changed on other pages."""
         if self.loaded_revisions is None:
             return {}
         base, main, _ = self.loaded_revisions

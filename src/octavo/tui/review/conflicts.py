@@ -463,7 +463,6 @@ class ConflictsScreen(View):
             self.refresh_data()
 
     def _close_if_resolved(self, saved_pages: tuple[str, ...]) -> bool:
-        """Close the view and return True if no conflicts are left."""
         open_conflicts, resolved = self._open_conflicts, self._choices.saved_conflicts
         if open_conflicts is None or not is_whole(self) or self.app.screen is not self:
             return False

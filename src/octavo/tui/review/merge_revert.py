@@ -154,7 +154,6 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
 
 
 async def _find_or_create_draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:
-    """Return a draft with this subject, and an error message without one."""
     live, me = app.session.live, app.workspace.me
     filters = {"creator": me.id} if me is not None else {}
     drafts = await live.fetch(change_requests.List(at=space, status="draft", limit=100, **filters))
@@ -364,7 +363,6 @@ class _Planner:
                 yield FormerPosition(page, former, self._before.position_of(page_id))
 
     def _can_be_parent(self, page_id: str | None, restored_ids: Collection[str]) -> bool:
-        """Return True if the page exists after the revert, or is None."""
         return page_id is None or page_id in self._now.pages or page_id in restored_ids
 
     def _deletable_pages(self, page_ids: Iterable[str], moved_ids: set[str]) -> list[str]:

@@ -101,7 +101,6 @@ class WordChanges:
                 self._move(entry, anchors.new_key(thread))
 
     def _move(self, entry: OutboxEntry, key: str) -> None:
-        """Move a pending comment to the block `key`. Suggestions are not moved."""
         op = entry.op
         if not isinstance(op, comments.Create) or op.node == key or find_suggestions(op.body.markdown):
             return

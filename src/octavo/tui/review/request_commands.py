@@ -206,7 +206,6 @@ def _withdraw(app: Shell, target: RequestTarget, user_id: str, name: str) -> Non
 
 
 async def _load_members(live: Live, at: ChangeRequestRef, space: Space | None) -> list[tuple[User, str | None]]:
-    """Return the possible reviewers with their roles, if known. Raises ApiError."""
     try:
         access = await live.fetch(permissions.ListAggregate(at=at.space, limit=1000))
         return [(each.user, each.permission or None) for each in access.items]
@@ -451,7 +450,6 @@ def _subject_field(draft: DialogDraft) -> DialogField:
 
 
 def _space_for_new(view: Any) -> SpaceRef | None:
-    """Return the space of the selected change request, else the last opened space."""
     target: RequestTarget | None = view.request_target
     if target is not None and target.space is not None:
         return target.space

@@ -308,7 +308,6 @@ class RequestListScreen(ListView[ChangeRequest]):
 
     @property
     def _snapshot(self) -> Snapshot[ListPage[ChangeRequest]]:
-        """Loaded change requests of the current tab."""
         return self.subscriptions.snapshot(self.sections.current)
 
     @property
@@ -493,5 +492,4 @@ class RequestListScreen(ListView[ChangeRequest]):
 
 
 def _count(page: ListPage[ChangeRequest] | None) -> int | None:
-    """Return the number of change requests, or None."""
     return max(page.count or 0 if page.next else 0, len(page.items)) if page is not None else None

@@ -393,7 +393,6 @@ class StatusLoader:
         self._follow_threads(request_id)
 
     def _follow_threads(self, request_id: str) -> None:
-        """Load the open threads if their number is unknown without them."""
         change_request, facts = self._followed[request_id], self._facts.get(request_id)
         counts_threads = change_request.status not in UNDECIDED or any(
             each.comment is not None and each.comment.is_open for each in (facts and facts.reviews) or ()

@@ -260,7 +260,6 @@ DELETE_COMMANDS: Commands[Any] = (
 
 
 def _unsent_of_selection(view: ChangeRequestScreen) -> Sequence[UnsentText]:
-    """Return the unsent drafts on the selected block or page."""
     if view.focused is view.main_pane:
         return view.page_diff.drafts_in_selection
     return view.changed_tree.unsent_of(view.changed_tree.key)

@@ -189,7 +189,6 @@ def _suggestions_message(result: SendResult[object], ago: str) -> str:
 
 
 async def _name_of(session: Session, op: change_requests.Merge | change_requests.UpdateFromMain) -> str:
-    """Return a number such as `#7`, or “a change request”."""
     try:
         return f"#{(await session.live.cached_or_fetch(change_requests.Get(at=op.at))).number}"
     except ApiError:

@@ -150,7 +150,6 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
 
     @property
     def _selected_thread_id(self) -> str:
-        """ID of the selected thread, or of the first thread below the selected block."""
         selected, units = self.view.cursor.current(), self.view.contents.shown_diff.units
         if selected is None:
             return ""

@@ -384,7 +384,6 @@ class TermScreen(ListView[TermRow]):
             self.rows.state.fail("Could not load the pages of this change request", str(error))
 
     async def _current_revision(self) -> RevisionRef:
-        """Return the current revision, or the last known one."""
         try:
             request = await self.live.fetch(change_requests.Get(at=self.term_search.at))
         except ApiError:
@@ -478,7 +477,6 @@ def _context(row: TermRow, line_count: int) -> Content:
 
 
 def _partial_note(results: TermResults) -> str:
-    """Return a note such as `3 of 9 pages are searched`. May be empty."""
     searched = f"{results.searched} of {results.total} pages are searched"
     if not results.is_complete:
         return f"Searching… {searched}"

@@ -238,7 +238,6 @@ def _move_conflict(kind: str, page: Page, title: str, own_tree: PageTree, curren
 
 
 def _field_conflict(page: Page, title: str, fields: FieldValues) -> TreeConflict | None:
-    """Return the conflict about fields of a page, or None."""
     own_values = {name: value for name, (_, value) in fields.items()}
     if all(getattr(page, name) == value for name, value in own_values.items()):
         return None

@@ -96,7 +96,6 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
 async def _incoming_changes(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, main: str | None
 ) -> tuple[content.Change, ...]:
-    """Return the changes in main since the last update. Raises ApiError."""
     if not change_request.outdated or change_request.base is None or main is None:
         return ()
     revisions = [at.revision_ref(each) for each in (change_request.base, main)]
