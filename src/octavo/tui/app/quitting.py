@@ -218,8 +218,7 @@ def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
 
 
 def open_in_editor(app: Shell, file: UnsentFile) -> None:
-    """Open the file in the editor, and save the result as its draft. Without a draft key, copy the result to the
-    clipboard."""
+    """Open the file in the editor, and save the result as its draft. Without a draft key, copy the result."""
     draft_key = file.note.draft_key
 
     def save_text(text: str) -> str:

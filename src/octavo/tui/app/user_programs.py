@@ -294,8 +294,8 @@ def add_custom_commands(app: Shell) -> tuple[str, ...]:
 def usable_keys(
     settings: Settings, keys_of_user: Mapping[str, str], app: type[DOMNode]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the usable keys of each custom command by name, and an error message for each other key. `keys_of_user`
-    has keys by command ID."""
+    """Return the usable keys of each custom command, and an error message for each other key. `keys_of_user` has keys
+    by command ID."""
     accepted: dict[str, str] = {}
     problems: list[str] = []
     custom_keys: dict[str, str] = {}

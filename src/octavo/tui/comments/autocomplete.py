@@ -101,8 +101,7 @@ class Completions(ABC, Generic[T]):
 
     @abstractmethod
     def final_value(self, typed: str) -> T | str | None:
-        """Return the result that closes the list: a choice that was typed in full, or `typed` if nothing can match.
-        None to keep the list open."""
+        """Return the typed choice, or `typed` if nothing can match. None to keep the list open."""
 
 
 class Autocomplete(Chooser["T | str", T]):
@@ -194,8 +193,7 @@ class EmojiCompletions(Completions[NamedEmoji]):
         return [(Choice(each, emoji_label(each.character, each.name)), None) for each in self.matching(query)]
 
     def final_value(self, typed: str) -> NamedEmoji | str | None:
-        """Return the emoji for a complete name such as `tada:`. Return `typed` if no emoji can match. None to keep the
-        list open."""
+        """Return the emoji for `tada:`, or `typed` if no emoji can match. None to keep the list open."""
         name = typed.removesuffix(":")
         if not self._is_loaded:
             return None

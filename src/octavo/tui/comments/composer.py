@@ -100,8 +100,8 @@ class Composer(Dialog[str | None]):
         suggestion: str = "",
         replies: Sequence[str] = (),
     ) -> None:
-        """`quoted` is shown above the text. `added_text` is appended to the text of `draft`. `verb` names the action of
-        ctrl+s. `suggestion` is the Markdown that starts a suggested change. `replies` are quick replies."""
+        """`quoted` is shown above the text. `added_text` is appended to the draft. `verb` names the action of ctrl+s.
+        `suggestion` is the Markdown that starts a suggested change."""
         super().__init__()
         self._title, self._quoted, self._verb = title, quoted, verb
         self._draft = draft
@@ -434,9 +434,8 @@ def open_composer(
     verb: str = "send",
     is_recoverable: bool = True,
 ) -> None:
-    """Open a composer that quotes `excerpt`. The draft `draft_key` stores the text. A new draft begins with `start`.
-    `source` is the Markdown that starts a suggested change. `is_recoverable` is True if Octavo may restore the text of
-    an external editor after a crash."""
+    """Open a composer that quotes `excerpt`. A new draft begins with `start`. `source` is the Markdown that starts a
+    suggested change. `is_recoverable` allows to restore the text after a crash."""
 
     def on_closed(text: str | None) -> None:
         if text and composer.is_pending and add_to_review is not None:

@@ -164,7 +164,7 @@ class DiffThreads:
         moved_to: Callable[[Comment], str],
     ) -> dict[str, list[ThreadSummary]]:
         """Return the summaries of threads by block key (empty for no block). `moved_to` returns the new page title of
-        moved words, or an empty text."""
+        moved words."""
         return {
             key: [self._summary(thread, key, word_change(thread), moved_to(thread)) for thread in in_block]
             for key, in_block in threads_by_block.items()

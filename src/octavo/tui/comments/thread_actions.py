@@ -64,9 +64,8 @@ def start_thread(
     source: str = "",
     added_text: str = "",
 ) -> None:
-    """Open a composer for a comment on the block `node`, on `page`, or on the whole discussion. `title` and `excerpt`
-    show the target. `quotes_excerpt` starts the comment with a quote of `excerpt`, as a code block if `is_code`.
-    `source` is the Markdown for a suggested change."""
+    """Open a composer for a comment on the block `node`, on `page`, or on the whole discussion. With `quotes_excerpt`,
+    the comment begins with a quote. `source` is the Markdown for a suggested change."""
     if not _check_allowed(app, at, "comment"):
         return
 
@@ -358,8 +357,8 @@ def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
 def describe_pending(
     pending: tuple[OutboxEntry, ...], titles: Mapping[str, str], note: Callable[[OutboxEntry], str]
 ) -> list[str]:
-    """Return lines about the pending comments of a review. Empty if there are none. `note` returns a note about a
-    changed block, or an empty text."""
+    """Return lines about the pending comments of a review. `note` returns a note about a changed block, or an empty
+    text."""
     if not pending:
         return []
     lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]

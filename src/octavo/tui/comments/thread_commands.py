@@ -124,8 +124,7 @@ def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str
 
 
 def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
-    """Resolve open threads, or reopen resolved threads. All threads of `selection` have the same status. `on_queued` is
-    called after the writes are queued."""
+    """Resolve open threads, or reopen resolved threads. All threads of `selection` have the same status."""
     opens = not selection.threads[0].comment.is_open
     writes = [thread_actions.resolution_write(thread.at, thread.comment) for thread in selection.threads]
     status = f"{'Reopening' if opens else 'Resolving'} {plural(len(selection.threads), 'thread')}…"

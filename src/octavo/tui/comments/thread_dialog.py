@@ -54,8 +54,7 @@ class Placement(NamedTuple):
 
 
 def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
-    """Return where to place a thread: beside the text of `pane`, or over the lower half of `pane` or the screen.
-    `text_width` is in cells."""
+    """Return where to place a thread: beside the text of `pane`, or over the lower half of `pane` or the screen."""
     if not pane.area:
         height = max(screen.height // 2, min(8, screen.height))
         return Placement(Region(0, max(0, screen.height - BELOW_PANES - height), screen.width, height), 0)
@@ -91,8 +90,8 @@ class ThreadDialog(Dialog[None]):
         pane: Reader,
         select_block: Callable[[Comment], bool],
     ) -> None:
-        """`comment_id` is the first of `threads` to show. `pane` shows the page. `select_block` returns False if the
-        block of a thread is missing. `outdated_note` returns a note or an empty text."""
+        """`comment_id` is the first of `threads` to show. `pane` shows the page. `select_block` returns False if a
+        block is missing."""
         super().__init__()
         self._pane, self._select_block = pane, select_block
         self._placement: Placement | None = None

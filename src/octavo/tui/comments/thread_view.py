@@ -172,8 +172,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         is_page_visible: bool = False,
         outdated_note: str = _BLOCK_DELETED,
     ) -> None:
-        """Show a thread below `title`. If the page is not visible, the text of the block is quoted, and `outdated_note`
-        is shown for an outdated thread. A colon at the end of `title` always adds the quote."""
+        """Show a thread below `title`. If the page is not visible, or `title` ends with a colon, the text of the block
+        is quoted. `outdated_note` is only shown if the page is not visible."""
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
             self.scroll_to(y=0, animate=False)

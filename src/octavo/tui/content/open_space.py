@@ -249,8 +249,7 @@ class OpenSpace(SpacePanes):
         add_to_history: bool = True,
         position: ReadingPosition | None = None,
     ) -> None:
-        """Open a page of a space, at `anchor` or `position`. Without `page_id`, open the last read page, unless the
-        space is open already."""
+        """Open a page of a space. Without `page_id`, open the last read page, unless the space is open already."""
         space = self.shell.workspace.space(space_id)
         if space is None:
             return

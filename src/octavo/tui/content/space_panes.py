@@ -104,9 +104,8 @@ class SidePanel(Vertical):
         block_change: Callable[[Comment], str],
         drafts_in: Callable[[Comment], Sequence[UnsentText]],
     ) -> None:
-        """Show the outline, threads and facts of `page`. `threads` is None while loading. `is_complete` is True if the
-        whole document is loaded. `block_change` returns a key of `_BLOCK_CHANGES` or an empty text. `drafts_in` returns
-        your drafts in a thread."""
+        """Show the outline, threads and facts of `page`. `threads` is None while loading. `block_change` returns a key
+        of `_BLOCK_CHANGES` or an empty text. `drafts_in` returns your drafts in a thread."""
         self._block_change, self._drafts_in = block_change, drafts_in
         self.outline.state.empty = "No headings." if is_complete else "The page is still loading."
         is_other_page = page.id != self._page
@@ -132,8 +131,8 @@ class SidePanel(Vertical):
         self.query_one("#facts", Static).update(Content("\n".join(fact for fact in facts if fact)))
 
     def follow(self, anchor: str) -> None:
-        """Select the heading with this anchor in the outline, or the nearest shown heading above. Do nothing while the
-        outline has the focus."""
+        """Select the heading with this anchor in the outline, or the nearest shown heading above, unless the outline
+        has the focus."""
         if self.outline.has_focus:
             return
         if shown := self._visible_anchors.get(anchor):

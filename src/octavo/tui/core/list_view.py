@@ -52,8 +52,8 @@ class ActiveFilters(Generic[N]):
     def open_picker(
         self, title: str, available: Iterable[tuple[N, str]], save: Callable[[], None] | None = None
     ) -> None:
-        """Open a dialog that adds or removes a filter. `available` has pairs of a filter and the number of its matches.
-        `save` saves the filters as a tab."""
+        """Open a dialog that adds or removes a filter. Each of `available` comes with its number of matches. `save`
+        saves a tab."""
         current = self.filters
         choices: list[Choice[N | Callable[[], None]]] = [
             Choice(each, each.name, right="press enter to remove", group="CURRENT FILTER") for each in current

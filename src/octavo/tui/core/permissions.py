@@ -59,8 +59,8 @@ def why_not_in_space(app: Shell, space_id: str, permission: str) -> str | None:
 def why_not_in_change_request(
     app: Shell, change_request: ChangeRequest, space: SpaceRef | None, permission: str, *statuses: str
 ) -> str | None:
-    """Return the reason why an action on a change request is disabled, or None. The action needs `permission`, and one
-    of `statuses` unless empty."""
+    """Return why an action on a change request is disabled, or None. The action needs `permission`, and one of
+    `statuses` if given."""
     if space is None:
         return unknown_space_sentence(change_request)
     if statuses and change_request.status not in statuses:
@@ -76,8 +76,8 @@ def unknown_space_sentence(change_request: ChangeRequest) -> str:
 def why_not_in_discussion(
     app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> str | None:
-    """Return the reason why an action in a discussion is disabled, or None. `action` is a name such as `reply`.
-    `message` is by default the first of `thread`."""
+    """Return why an action such as `reply` is disabled in a discussion, or None. `message` is by default the first of
+    `thread`."""
     message = message or thread
     if message is not None and app.workspace.pending_entry(message.id) is not None:
         explanation = "Only you can see this pending comment. Press e to edit it, X to remove it, or H to list all pending comments."

@@ -82,8 +82,8 @@ class Session:
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
     """Yields the bytes at a download URL. Raises ApiError, for example for more bytes than the second argument."""
     upload: Callable[[str, AsyncIterable[bytes], int, str], Awaitable[None]]
-    """Sends bytes to an upload URL without the API key, and never retries. The arguments are the URL, the chunks, the
-    number of bytes and the MIME type. Raises ApiError."""
+    """Sends bytes to an upload URL without the API key. Never retries. The arguments are URL, chunks, number of bytes
+    and MIME type. Raises ApiError."""
     close_client: Callable[[], Awaitable[None]]
     """Closes the connections to the server, or the embedded platform."""
     offline: OfflineSpaces
@@ -184,8 +184,8 @@ class SignInMethods(NamedTuple):
     switch_account: Callable[[str], SignInState]
     """Switches to another account. The new session is None if the API key is missing."""
     sign_out: Callable[[ServerAccount], Awaitable[Callable[[], SignInState]]]
-    """Deletes an account and its API key. Call the returned function after the session: it deletes the cached pages,
-    and returns what to show next."""
+    """Deletes an account and its API key. Call the returned function after the end of the session: it deletes the
+    cached pages, and returns what to show next."""
 
 
 SignInState = tuple[SignInMethods, Session | None]

@@ -47,8 +47,8 @@ class Shell(HostApp[int]):
     note_page_shown: Callable[[Screen[Any]], None]
     """Takes the picture for the next start. Call this after the shown page or inbox has changed."""
     why_not_apply: Callable[[Discussion | None, Comment, Comment | Reply, bool], str | None]
-    """Returns the reason why the suggestion in a message cannot be applied, or None. The last argument is True to
-    resolve the thread too."""
+    """Returns why the suggestion in a message cannot be applied, or None. The last argument is True to resolve the
+    thread too."""
     apply_suggestion: Callable[[Discussion, Comment, Comment | Reply, bool], None]
     """Applies the suggestion in a message to its page. The last argument is True to resolve the thread too."""
 

@@ -288,8 +288,8 @@ class Workspace:
     def count_review_summaries(
         self, change_request_id: str, comments: ListPage[Comment], counted: int | None = None
     ) -> None:
-        """Store the number of review summaries among the open comments, if `comments` is complete. `counted` is the
-        server's number for a change request that is not listed here."""
+        """Store the number of review summaries among the open comments, if these are complete. `counted` is their
+        number on the server, if known."""
         if comments.next is not None:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]

@@ -169,7 +169,7 @@ class WriteQueue:
         is_visible: bool = False,
     ) -> None:
         """Send a write directly, and show its result. `is_visible` is True if the screen already shows the write.
-        `failure_hint` follows an error. `undo` shows `no_undo_reason` if there is no `make_undo`."""
+        `failure_hint` follows an error."""
         app, running = self._app, _RunningWrite(action)
         if is_visible:
             async with self._lock:

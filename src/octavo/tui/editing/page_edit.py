@@ -340,8 +340,7 @@ class PageEdit:
 
 
 def block_line(text: str, block: Block) -> int:
-    """Return the line (from 1) of a block with the same key, else of a similar block, else its old line. Slow for a
-    long text."""
+    """Return the line (from 1) of the same or a similar block in `text`, else its old line. Slow for a long text."""
     document = parse(text)
     match = document.find(block.key) if block.key else None
     if match is None and (similar_key := ThreadAnchors(document).most_similar_key(block.plain())):
@@ -386,8 +385,7 @@ def _why_not_in_request(app: Shell, at: ChangeRequestRef) -> str | None:
 def apply_to_page(
     app: Shell, at: Discussion, thread: Comment, message: Comment | Reply, *, resolve: bool = False
 ) -> None:
-    """Apply the suggestion in a message to its page. `resolve` also resolves the thread. If the block has changed,
-    change nothing and offer to resolve the conflict."""
+    """Apply the suggestion in a message to its page. If the block has changed, offer to resolve the conflict instead."""
     texts = suggested_texts(thread, message)
     if not isinstance(at, ChangeRequestRef) or not texts:
         return

@@ -49,8 +49,8 @@ def new_request_target(space: SpaceRef, subject: str) -> TargetRequest:
 async def choose_target(
     app: Shell, space: SpaceRef, subject: str, on_choice: Callable[[TargetRequest], Coroutine[Any, Any, None]]
 ) -> None:
-    """Ask for the change request that receives an edit, then call `on_choice`. Without an open change request of the
-    user, use a new one."""
+    """Ask for the change request that receives an edit, then call `on_choice`. Without open change requests of the
+    user, a new one is used."""
     new_target = new_request_target(space, subject)
     with show_progress(app, "Loading your change requests…"), explained("Could not load your change requests"):
         own, last = await asyncio.gather(_own_undecided_requests(app, space), _last_used(app, space))

@@ -145,8 +145,8 @@ def all_filters(rows: Sequence[InboxRow], unread: frozenset[str], space_title: C
 def tab_settings(
     filters: Sequence[RowFilter], query: str, reasons: Sequence[InboxReason], taken_names: Collection[str]
 ) -> tuple[str, list[str]]:
-    """Return a tab with these filters as TOML, or an empty text, and the names of unsupported filters. `reasons` are
-    used without a filter by reason. `query` is the filter text. `taken_names` are names of other tabs."""
+    """Return a tab with these filters as TOML, and the names of unsupported filters. The TOML may be empty. `reasons`
+    are used without a filter by reason."""
     filters_by_kind = {active.kind: active for active in filters}
     reason_names = [filters_by_kind["Reason"].value] if "Reason" in filters_by_kind else list(reasons)
     space = filters_by_kind["Space"].value if "Space" in filters_by_kind else ""

@@ -150,8 +150,8 @@ def fields_of(
 
 
 def constants_of(operation: type[BaseModel], name: str, texts: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
-    """Return the constants in a field by JSON path, such as `"url"` for `("source", "type")`. `texts` decides which
-    members of a union count."""
+    """Return the constants in a field by JSON path, such as `"url"` for `("source", "type")`. `texts` chooses members
+    of unions."""
     info = operation.model_fields[name]
     return dict(_constants((info.alias or camel(name),), name, _unwrap(info.annotation, info.metadata), texts))
 

@@ -125,8 +125,7 @@ def build_request(
     *,
     is_new: bool,
 ) -> FormResult:
-    """Return the operation for the texts of a form, or the errors. It contains required and changed fields. If
-    `is_new`, an empty form is an error."""
+    """Return the operation with the required and changed fields, or the errors. If `is_new`, an empty form is an error."""
     shown_fields = [field for field in fields if field.is_shown(texts)]
     shown_before = {field.name for field in fields if field.is_shown(initial)}
     changed = {

@@ -410,8 +410,7 @@ class ReferenceList:
     """Message that says which fields the user must fill in first."""
 
     def list_operation(self, texts: FieldTexts) -> Operation[Any] | None:
-        """Return the operation that lists the items. None if other fields must be filled in first. `texts` has the
-        texts of the form."""
+        """Return the operation that lists the items. None if other fields of the form must be filled in first."""
         return self.operation if isinstance(self.operation, Operation) else self.operation(texts)
 
     def loaded_choices(self, shell: Shell, texts: FieldTexts) -> Sequence[Choice[str]]:

@@ -67,8 +67,7 @@ class BrowserLevel:
     def create_target(
         self, on_created: Callable[[str], None] = lambda key: None, row: Any = None
     ) -> resource_commands.CreateTarget:
-        """Return the target for a new item. `row` is the row with the cursor. `on_created` is called with the key of
-        the item."""
+        """Return the target for a new item. `row` has the cursor. `on_created` is called with the key of the item."""
         return resource_commands.CreateTarget(self.resource, self.arguments, self.parent, on_created, row)
 
     def child_level(self, item: Any) -> BrowserLevel:

@@ -103,8 +103,8 @@ def _why_unavailable(app: Shell, operation: type[Operation[Any]], parent: Model)
 
 
 def frozen_feature_reason(site: Site, op: type[Operation[Any]]) -> str | None:
-    """Return a sentence such as “The plan of “Guide” no longer includes redirects.” None if the feature is not known to be
-    missing."""
+    """Return a sentence such as “The plan of “Guide” no longer includes redirects.” None if the feature is available or
+    unknown."""
     name = SPECS[op].name
     feature_id = _FEATURES.get(name) or _FEATURES.get(name.partition(".")[0])
     feature = next((each for each in site.features if each.id == feature_id and each.frozen), None)

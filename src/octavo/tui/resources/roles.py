@@ -68,8 +68,8 @@ def rank(role: str | None) -> int:
 
 
 def role_sources(person: Person, scopes: Sequence[RoleScope], organization: str) -> tuple[RoleSource, ...]:
-    """Return why a person has a role in a space or collection, highest role first. `scopes` has the space or
-    collection, then the collections around it. `organization` is a title."""
+    """Return why a person has a role, highest role first. `scopes` has the space or collection, then the collections
+    around it."""
     if person.disabled:
         return ()
     sources: list[RoleSource] = []

@@ -265,8 +265,8 @@ class RequestConflicts:
         merged_request: ChangeRequest | None = None,
         on_written: Callable[[ChangeRequest, tuple[str, ...]], None] = lambda change_request, pages: None,
     ) -> None:
-        """`merged_request` is the merged change request with the conflicts, or None if `load` must find it. When no
-        conflicts are left, `on_written` gets the change request and the IDs of its edited pages."""
+        """`merged_request` is the merged change request with the conflicts, or None if `load` must find it.
+        `on_written` is called when no conflicts are left."""
         self.app, self.change_request, self.space = app, change_request, space
         self.at: ChangeRequestRef = change_request.ref(space)
         self._merged_request, self._on_written = merged_request, on_written

@@ -242,8 +242,8 @@ async def find_conflicts(
     server_revisions: MergeRevisions | None = None,
     resolved_pages: Collection[str] = (),
 ) -> OpenConflicts:
-    """Return the conflicts in the `changed` pages and outside texts. The server reported conflicts for
-    `server_revisions`, which are used if `revisions` are not fully known. Raises ApiError."""
+    """Return the conflicts in the `changed` pages and outside texts. If `revisions` are not fully known,
+    `server_revisions` are used. Raises ApiError."""
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changed.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]

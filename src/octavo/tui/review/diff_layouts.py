@@ -260,8 +260,8 @@ class AllPagesLayout:
     # The page that commands act on
 
     def sync_with_tree(self) -> str | None:
-        """Move the cursor to the page selected in the tree, or select the page at the cursor. Return its key. None if
-        this layout is off or the tree is empty."""
+        """Select the same page in the tree and in the diff. Return its key. None if this layout is off or the tree is
+        empty."""
         tree, navigation = self._pages.widget, self.navigation
         if not self.is_on or not tree.keys:
             return None

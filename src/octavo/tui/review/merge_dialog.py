@@ -103,8 +103,7 @@ def pages_to_revert(changes: Sequence[Change]) -> str:
 
 
 async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
-    """Merge the checked revision and show the result. If the change request or main has changed, return the changes
-    instead. Else return an empty text."""
+    """Merge the checked revision and show the result. Return the changes since the checks instead, if there are any."""
     change_request = checked.change_request
     name = f"#{change_request.number}"
     with show_progress(app, f"Merging {name}…") as show:
@@ -274,8 +273,8 @@ async def merge_in_order(
     may_continue: Callable[[], bool],
     linters: Sequence[Linter] = (),
 ) -> BulkMergeResult:
-    """Check and merge the change requests in order. Stop at the first problem, or when `may_continue()` is False.
-    `show_fact` gets the index and new row of a change request."""
+    """Check and merge the change requests in order, until a problem or until `may_continue()` is False. `show_fact`
+    gets an index and a row."""
     merged: list[str] = []
     for number, (queued, shown) in enumerate(zip(queue, shown_checks, strict=True)):
         if not may_continue():

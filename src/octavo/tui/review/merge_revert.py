@@ -235,8 +235,8 @@ class RevertPlan:
 async def load_revisions(
     live: Live, space: SpaceRef, change_request: ChangeRequest, now: str | None
 ) -> RevertRevisions | None:
-    """Load the revisions before and after a merge, and the revision `now` (main if None). None if those of the merge
-    are unknown. Raises ApiError."""
+    """Load the revisions before and after a merge, and `now` (main if None). None if those of the merge are unknown.
+    Raises ApiError."""
     if change_request.revision_merged is None:
         return None
     merged = await live.cached_or_fetch(content.Get(at=space.revision_ref(change_request.revision_merged)))

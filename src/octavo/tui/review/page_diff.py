@@ -114,8 +114,7 @@ class WordChanges:
             await self._view.shell.session.outbox.move_pending_comment(entry_id, op)
 
     def change_sentence(self, thread: Comment, head: str | None) -> str:
-        """Return a sentence about the change of the words under a thread. May be empty. If it ends with a colon, the
-        old words follow."""
+        """Return a sentence about changed words under a thread, or empty. After a final colon, the old words follow."""
         node, page = thread.target.node, thread.target.page
         if node is None or page is None:
             return ""

@@ -224,8 +224,8 @@ def reviewer_choices(
     change_request: ChangeRequest,
     recent: Sequence[str],
 ) -> list[Choice[str]]:
-    """Return the people in the order of the dialog, which begins with requested reviewers. `requests` has the review
-    requests by user ID. `recent` has IDs of recent reviewers."""
+    """Return the people in the order of the dialog, requested reviewers first. `requests` has the review requests by
+    user ID."""
     reviews_by_id = {review.reviewer.id: review for review in reviews}
     people_ids = {user.id for user, _ in people}
     others = [

@@ -95,8 +95,7 @@ def needs_prediction(change_request: ChangeRequest) -> bool:
 
 
 def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Content:
-    """Return a line with the labels and the facts of the status. Facts are shortened first, then labels are omitted, to
-    fit in `width` cells."""
+    """Return a line with the labels and the facts of the status. To fit in `width` cells, facts are shortened first."""
     facts, labels = status_facts(status), [each for each in labels if each]
     levels = [0] * len(facts)
 
@@ -189,8 +188,8 @@ def status_signs(
     proposed: int,
     is_on_main: bool,
 ) -> list[tuple[str, str]]:
-    """Return the texts and styles of the signs in the first line. `conflicts` counts pages that may conflict with main,
-    `unresolved` those with conflict markers. `is_on_main` is True if main already has all changes."""
+    """Return the texts and styles of the signs in the first line. `conflicts` counts pages that may conflict with main.
+    `unresolved` counts pages with conflict markers."""
     signs: list[tuple[str, str]] = [(f" {change_request.status} ", "bold $foreground on $panel")]
     approved = [review for review in reviews if not review.outdated and review.status == "approved"]
     rejections = [review for review in reviews if not review.outdated and review.status != "approved"]

@@ -319,8 +319,8 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
         titles: Mapping[str, str],
         pending_note: Callable[[OutboxEntry], str],
     ) -> None:
-        """`name` names the change request. `titles` has page titles by page ID. `pending_note` returns a phrase about
-        changed words, or an empty text."""
+        """`name` names the change request. `titles` has page titles by ID. `pending_note` returns a phrase about
+        changed words, or empty."""
         super().__init__()
         self._at, self._request_name, self._titles, self._pending_note = at, name, titles, pending_note
         self._unobserve: Callable[[], None] = lambda: None

@@ -176,8 +176,7 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
 
 
 async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
-    """Update the change request and show the result. If the change request or main has changed, return the changes
-    instead. Else return an empty text."""
+    """Update the change request and show the result. Return the changes since the preview instead, if there are any."""
     change_request = preview.change_request
     # Stored first, because the update replaces the base.
     update_fact = {"base": change_request.base, "main": preview.basis.main, "mine": change_request.revision}
