@@ -96,7 +96,7 @@ RULES = {
     "link": Rule("error", "A link to a missing page, or a link without a valid target"),
     "anchor": Rule("error", "A link to a missing heading"),
     "file": Rule("error", "A link to a missing file"),
-    "image": Rule("error", "A missing image"),
+    "image": Rule("error", "A missing image, also as the cover of a page"),
     "include": Rule("error", "Missing reusable content"),
     "redirect-loop": Rule("error", "Redirects in .gitbook.yaml that lead back to their start"),
     "duplicate-path": Rule("error", "Two pages with the same path"),
