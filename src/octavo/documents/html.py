@@ -160,8 +160,7 @@ class Placeholders:
         self._closed: frozenset[str] | None = None
 
     def end_in_paragraph(self, text: str, position: int) -> int | None:
-        """Return the end of the placeholder at `position`, else None. In paragraphs, `<script>` is a placeholder
-        too."""
+        """Return the end of the placeholder at `position`, else None. An unpaired `<script>` counts in paragraphs."""
         if (match := _BARE_TAG.match(text, position)) is not None:
             name = match[2].lower()
             other = f"<{name}" if match[1] else f"</{name}"
