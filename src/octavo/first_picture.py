@@ -84,7 +84,7 @@ class FirstPicture:
         return self._path.exists()
 
     def save(self, rows: Sequence[str]) -> None:
-        """Save a picture for the next start: styled rows. If that fails, delete the old one."""
+        """Save styled rows as the picture for the next start. After an error, delete the old picture."""
         try:
             write_private(self._path, "\n".join([json.dumps(self._head()), *rows]))
         except OSError:

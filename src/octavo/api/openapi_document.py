@@ -259,7 +259,7 @@ def _require_sent_fields(paths: Json, described: Json) -> None:
 
 
 def _require_tags(value: Any, described: Json) -> None:
-    """Require the tag of each tagged union. It determines the type."""
+    """Require the tag of each tagged union, which determines the type."""
     for each in _objects_in(value):
         for reference in each.get("discriminator", {}).get("mapping", {}).values():
             shape, tag = described[reference.removeprefix(_SCHEMAS)], each["discriminator"]["propertyName"]

@@ -257,7 +257,7 @@ def outgoing_request(op: Operation[Any]) -> OutgoingRequest:
 
 
 def outgoing_json(method: str, target: str, content: bytes | None) -> OutgoingRequest:
-    """Return an HTTP request with the JSON body `content`, if any. It has no token."""
+    """Return an HTTP request without a token. `content` is JSON, or None for no body."""
     headers = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": exchange.USER_AGENT}
     if content is not None:
         headers["content-type"] = "application/json"

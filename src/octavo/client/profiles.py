@@ -218,7 +218,7 @@ class Profiles:
         return next((each for each in of_origin if each.name == self.current), of_origin[0] if of_origin else None)
 
     def with_current(self, profile: Profile) -> Profiles:
-        """Return a copy with `profile`, which is current. It replaces its old version."""
+        """Return a copy in which `profile` is current, and replaces its earlier version."""
         return replace(self, current=profile.name, entries={**self.entries, profile.name: profile})
 
     def without(self, name: str) -> Profiles:

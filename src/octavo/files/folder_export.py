@@ -73,7 +73,7 @@ def _page_change(
     if markdown is None:
         return Problem(path, "Skipped a page: the API does not return its text.")
     if not folder.has(path):
-        # An empty page needs no file: an entry without a file is one.
+        # An empty page needs no file, only an entry.
         new_text = layout.page_file_text(page.id, markdown)
         return ExportChange("A", path, new_text.encode()) if markdown.strip() else None
     text = source.text(Path(path))

@@ -286,7 +286,7 @@ class _ThreadLists:
         self._lists: dict[Discussion, tuple[datetime, dict[str, comments.Comment]]] = {}
 
     async def reader_for(self, entry: OutboxEntry) -> Send:
-        """Return the function that sends the reads of the check. It may take threads from a list. Raises ApiError."""
+        """Return the function that sends the reads of the check, or takes threads from a list. Raises ApiError."""
         if not _is_unsent_resolve(entry):
             return self._send
         now = self._entries.now()

@@ -134,7 +134,7 @@ class SendResult(Generic[T]):
 
     @property
     def write_error(self) -> ApiError | None:
-        """Error of the request for the write itself. None if it did not fail."""
+        """Error of the request for the write itself. None if this request did not fail."""
         return self.error if self.error is not None and not self.error.trace.is_read else None
 
 

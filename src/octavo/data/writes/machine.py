@@ -346,8 +346,7 @@ class OutboxEntry:
 
     @property
     def was_not_found(self) -> bool:
-        """True if the write creates an item that a search did not find. It is searched again before it is sent
-        again."""
+        """True if the write creates an item that a search did not find. Another search comes before another attempt."""
         return self.facts.creates and self.failed_searches > 0
 
     @cached_property

@@ -64,7 +64,7 @@ class SuggestionOutcome:
 
     results: tuple[tuple[SuggestedText, SuggestionResult], ...]
     texts: Mapping[str, WrittenText]
-    """Texts of each page before and after, by page id. They are equal if unchanged."""
+    """Old and new text of each page, by page id. Equal if the page is unchanged."""
     later_ids: tuple[str, ...] = ()
     """Ids of the outbox entries that resolve the threads."""
 
