@@ -63,8 +63,8 @@ class TypedText:
         self._is_lost = self._has_input = False
 
     def must_drop(self, event: Key | Paste, *, may_close: bool = False) -> bool:
-        """Return True for input that continues a text whose input is gone. Call this for each event. `may_close` is
-        True if the last event may have closed the input."""
+        """Return True for a key or paste whose input was closed while the user typed. Call this for each event.
+        `may_close` is True if the last event may close an input."""
         if isinstance(event, Key) and not (event.is_printable or event.key in _TYPING_KEYS):
             self._reset()
             return False

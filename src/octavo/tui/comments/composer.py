@@ -435,7 +435,7 @@ def open_composer(
     is_recoverable: bool = True,
 ) -> None:
     """Open a composer that quotes `excerpt`. A new draft begins with `start`. `source` is the Markdown that starts a
-    suggested change. `is_recoverable` allows to restore the text after a crash."""
+    suggested change. `is_recoverable` is True if a crash must not lose the text."""
 
     def on_closed(text: str | None) -> None:
         if text and composer.is_pending and add_to_review is not None:

@@ -64,8 +64,8 @@ def start_thread(
     source: str = "",
     added_text: str = "",
 ) -> None:
-    """Open a composer for a comment on the block `node`, on `page`, or on the whole discussion. With `quotes_excerpt`,
-    the comment begins with a quote. `source` is the Markdown for a suggested change."""
+    """Open a composer for a comment on the block `node`, on `page`, or on the whole discussion. `quotes_excerpt` starts
+    the comment with a quote. `source` is the Markdown for a suggested change."""
     if not _check_allowed(app, at, "comment"):
         return
 

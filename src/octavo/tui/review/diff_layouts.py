@@ -260,8 +260,7 @@ class AllPagesLayout:
     # The page that commands act on
 
     def sync_with_tree(self) -> str | None:
-        """Select the same page in the tree and in the diff. Return its key. None if this layout is off or the tree is
-        empty."""
+        """Select the same page in the tree and in the diff. Return its key, or None if this layout is off or empty."""
         tree, navigation = self._pages.widget, self.navigation
         if not self.is_on or not tree.keys:
             return None

@@ -65,9 +65,9 @@ class Comparison:
         on_new_base: Callable[[], None],
         opens_at_review: bool,
     ) -> None:
-        """`on_change` is called when the changed pages or `error_text` change, `on_diff` with each compared page,
-        `on_reviews` when reviews or predicted conflicts change. `on_new_base` is called after another old revision was
-        compared. `opens_at_review` prefers your last reviewed revision."""
+        """`on_change` is called when the changed pages or `error_text` change. `on_diff` is called with each compared
+        page. `on_reviews` is called when reviews or predicted conflicts change. `on_new_base` is called after another
+        old revision was compared. `opens_at_review` prefers your last reviewed revision."""
         self._view, self._on_change, self._on_diff = view, on_change, on_diff
         self._on_reviews, self._on_new_base = on_reviews, on_new_base
         self.change_request = change_request.with_space(space)
