@@ -54,7 +54,7 @@ class FindBar(PanePart):
         self._typed_text: str | None = None
         """Text in the find bar. None if the bar has no focus."""
         self._spans: dict[int, tuple[list[Line], list[MatchSpan]]] = {}
-        """Visible matches by unit index, after the lines in which they were found."""
+        """Lines and visible matches of each unit, by unit index."""
         self._text_finder: BlockTextFinder | None = None
         self._top_before = START
         """Top of the pane when the find bar was opened."""

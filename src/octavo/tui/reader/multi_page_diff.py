@@ -134,7 +134,7 @@ class SectionBuilder(DiffBuilder):
         show_units: Callable[[DiffUnits, LaidUnits | None], None],
         keep_selected: Callable[[BlockSpan, int], None],
     ) -> None:
-        """`keep_selected` selects the block again in its row after the lines were replaced."""
+        """`keep_selected` selects the block again in its row after lines are replaced."""
         super().__init__(pane, contents, show_units)
         self._keep_selected = keep_selected
         self._builds: dict[str, DiffUnits] = {}

@@ -25,7 +25,7 @@ from octavo.tui.terminal.polite_thread import Work, background_thread, expect_fr
 FIRST_BLOCKS = 24
 """Minimum number of blocks on the first screen of a long page."""
 FIRST_SCREEN_WAIT = 0.06
-"""Maximum seconds to wait for the block to scroll to. The previous frame stays visible for as long."""
+"""Maximum seconds to wait for the block to scroll to. The previous frame stays until then."""
 _FREED_PER_STEP = 4
 
 
@@ -67,7 +67,7 @@ class PageParse:
         """Set when the first screen or the whole page is ready."""
 
     def steps(self) -> Iterator[None]:
-        """Parse and render the page. Yields after each block, and after each unit that was split or rendered."""
+        """Parse and render the page. Yields after each block or unit."""
         parse = IncrementalParse(self.markdown)
         until = time.perf_counter() + FIRST_SCREEN_WAIT
         first_count = FIRST_BLOCKS

@@ -216,7 +216,7 @@ def scrolled_top(
 
 
 def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingPosition | None:
-    """Return the reading position for `top` at `width` cells, without the selected block. None without lines."""
+    """Return the reading position for `top`, without the selected block. None without lines."""
     if not len(lines) or not width:
         return None
     unit, line = position_after(lines, top, 0)

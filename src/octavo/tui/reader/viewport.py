@@ -387,7 +387,7 @@ class Viewport:
         self.continue_work()
 
     def raise_later(self, error: Exception) -> None:
-        """Crash the app after an error in the background thread, which calls this."""
+        """Crash the app after an error. Called in the background thread."""
         self.widget.call_later(crash, self.widget.app, error)
 
     # Scrolling
@@ -501,7 +501,7 @@ class BackgroundLayout:
         )
 
     def lines_for(self, units: Sequence[Any]) -> LaidUnits | None:
-        """Return the known heights and lines of those `units` that are shown. None before the first layout."""
+        """Return the known heights and lines of shown `units`. None before the first layout."""
         if self._layout is None:
             return None
         shown_units = {id(unit): (height, lines) for unit, height, lines in self.viewport.virtual_lines.laid_out()}
@@ -580,7 +580,7 @@ class BackgroundLayout:
         return render_and_record
 
     def request_deferred(self) -> None:
-        """Start loading the deferred content that visible units lack, such as link titles."""
+        """Start loading the deferred content of visible units, such as link titles."""
         viewport = self.viewport
         if not self._missing or self._layout is None or self._layout.deferred is None or not viewport.widget.is_running:
             return

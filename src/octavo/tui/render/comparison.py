@@ -84,8 +84,7 @@ class PageComparison:
 
     @property
     def kind_counts(self) -> Counter[ChangeKind]:
-        """Number of changes of each kind, including changed page settings. Each change counts for its most important
-        kind."""
+        """Number of changes of each kind, including page settings. Each change counts for its most important kind."""
         counts = Counter(self.kinds.counts)
         counts["setting"] += len(self.diff.metadata)
         return +counts
@@ -119,7 +118,7 @@ _MOST_TABLE_ROWS = 60
 _LINE_COST = 90
 _entry_slices_cache: RecentResults[ChangedBlock | MovedBlock, list[Entry]] = RecentResults()
 CONTEXT_LINES = 3
-"""Number of unchanged lines of code before and after a change that are shown."""
+"""Number of unchanged lines shown before and after a change in code."""
 
 
 def split_unit(unit: DiffUnit) -> Iterator[DiffUnit]:
@@ -362,7 +361,7 @@ class PlacedUnit(NamedTuple):
 
 
 class UnchangedRange(NamedTuple):
-    """Consecutive unchanged blocks. A page may have tens of thousands of blocks, so only visible ones become units."""
+    """Consecutive unchanged blocks. Only visible ones become units: there may be tens of thousands."""
 
     old_blocks: Sequence[Block]
     new_blocks: Sequence[Block]

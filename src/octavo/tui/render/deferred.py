@@ -129,7 +129,7 @@ class AsyncCache(Generic[K, V]):
         self._requested.clear()
 
     async def load_requested(self) -> bool:
-        """Load queued keys. Return True if this call or another call has loaded new results meanwhile."""
+        """Load queued keys. Return True if there are new results since the call began."""
         count = self._loaded_count
         async with self._lock:
             started = time.monotonic()
@@ -302,8 +302,7 @@ class DeferredContent:
     details: AsyncCache[OperationLayout, list[Line]] | None = None
     """Rendered details of operations that are expanded."""
     specification_key: tuple[str, int] | None = None
-    """Space id and `Live.specification_version` for which `specifications` was created. If either changes,
-    `specifications` is replaced."""
+    """Space id and `Live.specification_version` for which `specifications` was created."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
     """Titles of link targets that are not in the page tree."""
     targets: LinkTargets | None = None
@@ -379,7 +378,7 @@ class LinkTitle(NamedTuple):
     title: str = ""
     emoji: str = ""
     location: str = ""
-    """Path or space of the target, or type and size of a file. Distinguishes targets with equal titles."""
+    """Path or space of the target, or type and size of a file."""
     problem: str = ""
     """Sentence that says why the link is broken. Empty if the link works."""
 

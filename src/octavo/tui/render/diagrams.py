@@ -243,7 +243,7 @@ class _SequenceDiagram:
     def __init__(self) -> None:
         self.title = ""
         self._declared_names: set[str] = set()
-        """Ids of the participants that were declared so far, as `_id` returns them."""
+        """Ids of the participants declared so far, as `_id` returns them."""
         self._frames: list[bool] = []
         """For each open frame, True if it is drawn."""
 

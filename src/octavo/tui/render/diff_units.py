@@ -40,7 +40,7 @@ class PageHeading:
     path: str = ""
     """Titles of the parent pages."""
     facts: tuple[tuple[str, str], ...] = ()
-    """Counts and states of the page. Each comes with the name of a style in `Styles`."""
+    """Counts and states of the page, each with the name of a style in `Styles`."""
     is_folded: bool = False
     """True if only this row of the page is shown."""
 
@@ -210,7 +210,7 @@ DiffGroup = Entry | Replacement | JointMove
 
 
 def has_inner_changes(entry: DiffGroup) -> bool:
-    """Return True if an entry contains other changes, which have their own units."""
+    """Return True if an entry contains changes with their own units."""
     match entry:
         case AddedBlock(entries=inner) | RemovedBlock(entries=inner) | RestructuredBlocks(entries=inner):
             return bool(inner)
@@ -222,7 +222,7 @@ def has_inner_changes(entry: DiffGroup) -> bool:
 
 
 def join_moves(entries: Iterable[Entry | Replacement]) -> Iterator[Entry | Replacement | JointMove]:
-    """Yield the entries. Consecutive blocks that moved together are joined to a `JointMove`."""
+    """Yield the entries. Blocks that moved together become a `JointMove`."""
     moves: list[MovedBlock] = []
     for entry in entries:
         is_move = isinstance(entry, MovedBlock) and not (entry.is_arrival and isinstance(entry.parts, ContainerChange))

@@ -281,7 +281,7 @@ _CLOSES = {"end": 0, "right": 1, ")": 2, "]": 3, "}": 4}
 LONGEST = 2000
 """Maximum number of characters of a formula. `pylatexenc` parses them in 20 ms."""
 DEEPEST = 40
-"""Maximum number of nested levels of a formula. `pylatexenc` calls itself for each level."""
+"""Maximum nesting of a formula. `pylatexenc` calls itself for each level."""
 
 
 class LatexCommand(NamedTuple):

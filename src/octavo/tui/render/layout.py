@@ -407,7 +407,7 @@ _MOST_HIGHLIGHTED = 40
 
 
 def deferred_content(*, diagrams: bool = True) -> DeferredContent:
-    """Return the caches of a pane, which load operations and, with `diagrams`, diagrams."""
+    """Return the caches of a pane for operations, and for diagrams if `diagrams`."""
     return DeferredContent(
         diagrams=AsyncCache(_draw_diagram) if diagrams else None,
         operations=AsyncCache(load_operation),

@@ -310,7 +310,7 @@ class Folds:
 
     @property
     def state(self) -> tuple[dict[str, bool], dict[str, int], dict[str, int]]:
-        """A copy of the expanded blocks, selected tabs and scroll offsets. Equal values mean equal lines."""
+        """A copy of the expanded blocks, selected tabs and offsets. Equal values mean equal lines."""
         return self.opened.copy(), self.tabs.copy(), self.pan_offsets.copy()
 
     def copy(self) -> Folds:

@@ -180,7 +180,7 @@ def _loaded_specification(deferred: DeferredContent | None, block: Block) -> tup
 def _summary_parts(
     block: Block, operation: Operation | None, styles: Styles, clickable: Clickable | None
 ) -> tuple[list[Piece], Piece, str]:
-    """Return the method or type, the path or name, and the summary of a block."""
+    """Return method or type, path or name, and summary of a block."""
     attrs = block.attrs
     variant = str(attrs.get("variant") or "operation")
     if variant in ("schemas", "file"):

@@ -456,7 +456,7 @@ _LETTER = re.compile(r"[^\W_]")
 _MOST_SIGNS = 3
 """Maximum number of signs that stay on the line of their URL."""
 _LOOKAHEAD = 3
-"""Number of characters after a possible break that decide whether it is one."""
+"""Number of characters after a possible break that decide about it."""
 _NO_BREAK = re.compile(r"(?!)")
 _OPAQUE_ID = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
 """An identifier of letters and digits. It may be broken anywhere."""

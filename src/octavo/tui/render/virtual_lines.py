@@ -20,7 +20,7 @@ U = TypeVar("U")
 KEPT_UNITS = 600
 """Maximum number of units whose lines are kept."""
 KEPT_LINES = 2500
-"""Maximum number of lines that are kept. The unit that was rendered last is always kept."""
+"""Maximum number of kept lines. The last rendered unit is always kept."""
 
 
 class VirtualLines(Generic[U]):
@@ -153,7 +153,7 @@ class UnitLayout(NamedTuple):
     estimate_height: Callable[[Any], int]
     """Function that returns the approximate number of lines of a unit."""
     make_renderer: Callable[[DeferredContent | None], Callable[[Any], list[Line]]]
-    """Function that takes deferred content and returns a function that renders a unit. Each thread needs its own."""
+    """Takes deferred content, and returns a function that renders a unit. Each thread needs its own."""
     margin: int
     line_width: int
     deferred: DeferredContent | None = None

@@ -217,7 +217,7 @@ def drop_rendered_lines(widget: Widget, regions: Iterable[Region]) -> None:
 
 
 def painted_rows(screen: Screen[Any]) -> list[Strip]:
-    """Return the rows of the terminal, as the current `screen` would paint them now."""
+    """Return the rows that the current `screen` would paint now."""
     return screen._compositor.render_strips(screen.size)
 
 

@@ -268,7 +268,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.choose()
 
     def choose_after_typing(self) -> None:
-        """Call `choose` after Textual has processed the letters that were typed before enter."""
+        """Call `choose` after the letters typed before enter are processed."""
         self.query_one(FilterInput).call_later(self.choose)
 
     def choose(self) -> None:
@@ -319,7 +319,7 @@ def match_choice(query: str, choice: Choice[Any]) -> FuzzyMatch | None:
 
 
 NARROWEST_ROW = 64
-"""Width in cells for title and explanation of a choice on the narrowest screen."""
+"""Cells for title and explanation of a choice on the narrowest screen."""
 SEARCH_DELAY = 0.3
 """Seconds between the last key press and the call of `find_more`."""
 
@@ -408,7 +408,7 @@ class ThemePicker:
         """`save` saves the name of a chosen theme."""
         self._app, self._save = app, save
         self.chosen = app.theme
-        """Name of the chosen theme, which the app has when no theme is previewed."""
+        """Name of the chosen theme, used when no theme is previewed."""
 
     @property
     def names(self) -> list[str]:

@@ -128,7 +128,7 @@ class Commands(Generic[T]):
     """Returns the target for the owner of the commands. None while there is no target."""
 
     def for_target(self, find: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
-        """Return a group whose target is found by `find`. `changes` replace other attributes of the group."""
+        """Return a group whose target `find` finds. `changes` replace other attributes of the group."""
         return replace(self, find=find, **changes)
 
     def only(self, *names: str) -> Commands[T]:

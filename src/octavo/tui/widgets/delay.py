@@ -13,7 +13,7 @@ class Delay:
     """A call that is made after a delay. A new call replaces a waiting call."""
 
     def __init__(self, pump: MessagePump) -> None:
-        """`pump` is the widget, screen or app that makes the call. Its removal cancels the call."""
+        """`pump` is the widget, screen or app for the call. Its removal cancels the call."""
         self._pump = pump
         self._timer: Timer | None = None
 

@@ -77,7 +77,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     body: Callable[[], Iterable[Widget]]
     """Returns the widgets of the dialog. Subclasses define this method."""
     _late_result: tuple[ScreenResultType | None, ...] = ()
-    """Result of a dialog that was dismissed while another screen covered the dialog. Empty otherwise."""
+    """Result of a dialog that was dismissed while covered by another screen. Empty otherwise."""
 
     async def on_event(self, event: Event) -> None:
         if prepare_screen(self, event):

@@ -188,7 +188,7 @@ class WrappedRows:
         self._update_line_counts()
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
-        """Wrap the changed rows. The arguments are not used, because `LongText.changes` has the edits."""
+        """Wrap the changed rows. The arguments are ignored: `LongText.changes` has the edits."""
         first, last, added_rows = self.document.line_count, 0, 0
         for first_row, old_count, new_count in self.document.changes:
             first, last, added_rows = (

@@ -23,7 +23,7 @@ _ITEMS_PER_STEP = 25
 
 
 class SearchTexts(Generic[T]):
-    """Cached texts of list items in which the filter searches, folded with `fold`."""
+    """Cached and folded texts of list items, in which the filter searches."""
 
     def __init__(self, text_of: Callable[[T], str]) -> None:
         self._text_of = text_of
@@ -504,7 +504,7 @@ class RowList(LineList, Generic[T]):
 def _lay_out_headings(
     items: Sequence[T], groups: Callable[[T], Sequence[RowHeading]], height: int
 ) -> tuple[list[int], dict[int, tuple[Content, Content]], int]:
-    """Return `first_lines`, `extra_lines` and `line_count` of a `LineList` whose items have `height` lines."""
+    """Return `first_lines`, `extra_lines` and `line_count` for a `LineList`."""
     first_lines: list[int] = []
     extra_lines: dict[int, tuple[Content, Content]] = {}
     old_headings: Sequence[RowHeading] = ()

@@ -32,7 +32,7 @@ from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import ChangingText, ScrollWidget
 
 MAX_INPUT_LENGTH = 20_000
-"""Maximum number of characters in a one-line input. Servers accept fewer characters in every field."""
+"""Maximum number of characters in a one-line input. Servers accept fewer."""
 MAX_BRACKET_SEARCH = 20_000
 """Maximum length in characters of a text in which matching brackets are searched."""
 
@@ -103,7 +103,7 @@ class TextEditor(TextArea):
         self.virtual_size = Size(0, rows.height)
 
     def load_text(self, text: str) -> None:
-        """Replace the whole text and clear the undo history. The method of Textual would also replace the `LongText`."""
+        """Replace the whole text and clear the undo history. The `LongText` stays."""
         self.replace(text, self.document.start, self.document.end, maintain_selection_offset=False)
         self.move_cursor((0, 0))
         self.history.clear()

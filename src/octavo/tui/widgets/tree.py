@@ -84,7 +84,7 @@ class FlatTree:
     def visible_nodes(
         self, is_collapsed: Callable[[int, TreeNode], bool]
     ) -> tuple[list[tuple[int, TreeNode]], list[Hashable]]:
-        """Return the nodes that have no collapsed ancestor, with their depths. Also return their keys."""
+        """Return the nodes without collapsed ancestors, with their depths. Also return their keys."""
         rows, keys = self._rows, self._keys
         visible: list[tuple[int, TreeNode]] = []
         visible_keys: list[Hashable] = []
@@ -132,7 +132,7 @@ class FlatTree:
         return indexes
 
     def with_ancestors(self, indexes: Sequence[int]) -> tuple[list[tuple[int, TreeNode]], list[Hashable]]:
-        """Return the nodes at these indexes and all their ancestors, with their depths. Also return their keys."""
+        """Return these nodes and all their ancestors, with their depths. Also return their keys."""
         parents, is_included = self._parents, bytearray(len(self._rows))
         for index in indexes:
             while index >= 0 and not is_included[index]:

@@ -13,7 +13,7 @@ import termaid
 SPACINGS = ((3, 2, None), (1, 1, None), (1, 1, 14), (1, 1, 9))
 """Spacings, widest first: cells between boxes, around labels, and the label maximum or None."""
 NARROW_WIDTH = 48
-"""Width in cells. If a drawing is not wider, no more drawings are made."""
+"""If a drawing has at most this width in cells, no more drawings are made."""
 
 
 def main() -> None:
