@@ -61,7 +61,7 @@ _LONGEST_WORD = 3000
 """In ASCII prose, a word with fewer characters is never split."""
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _CELL_GROUP_SIZE = 6
-"""Slices have a multiple of this number of cells. Divisible by 2 and 3, so that rows are whole."""
+"""Slices have a multiple of this number of cards or images, so that rows are whole."""
 _LINE_BREAK = re.compile(r"\\\\(?:\[[^\]]*\])?")
 LONGEST_DIAGRAM = 6000
 """Maximum number of characters of a diagram source that is drawn."""

@@ -264,7 +264,7 @@ def run_editor(
     suffix: str = ".md",
 ) -> Edited | NotEdited:
     """Run an editor on a new private file, and return the saved text. If the edit fails after a change, the file is
-    kept with `note`. `save_text` is called before deletion, and returns an error or an empty text."""
+    kept with `note`. `save_text` is called before the file is deleted. It returns an error or an empty text."""
     program = list(command) or _editor(environment)
     if isinstance(program, NotEdited):
         return program

@@ -77,7 +77,7 @@ def run_limited(
     timeout_hint: str = "",
     max_output: int = MAX_OUTPUT_BYTES,
 ) -> ProgramOutput:
-    """Return the output of a program. `deadline` is a time of `monotonic`. Raises ProgramFailed at a limit or if
+    """Run a program, and return its output. `deadline` is a time of `monotonic`. Raises ProgramFailed at a limit or if
     `cancelled`. Raises OSError if it cannot start."""
     child = Popen(
         command,
@@ -260,7 +260,7 @@ class BoundedOutput:
 
 
 async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int, max_bytes: int) -> BoundedOutput:
-    """Return the output of a program of `bounded/`, run without environment. It is killed after `seconds` or
+    """Run a program of `bounded/` without environment, and return its output. It is killed after `seconds` or
     `max_bytes`. `memory` is limited if the system supports this. Raises OSError if it cannot start."""
     # The program limits its processor time too, for the case that Octavo is killed.
     limits = str(memory), str(int(seconds) + 1)

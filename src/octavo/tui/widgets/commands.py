@@ -69,8 +69,7 @@ _NO_KEY = "palette."
 
 
 class StillLoading(str):
-    """Reason why a command cannot run: data is loading. Typed keys still work then. Never use it where a held key could
-    confirm a write."""
+    """Reason why a command cannot run: data is loading. Never use it where a held key could confirm a write."""
 
     __slots__ = ()
 

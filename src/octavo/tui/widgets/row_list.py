@@ -423,7 +423,7 @@ class RowList(LineList, Generic[T]):
         self.refresh()
 
     def show(self, items: Sequence[T], *, total: int | None = None, partial_note: str = "") -> None:
-        """Replace the items. `total` is the number of available items. If it is None, `partial_note` says what is
+        """Replace the items. `total` is the number of available items. If it is unknown, `partial_note` says what is
         loaded."""
         self.state.clear_messages()
         self._all, self.counts.total, self.counts.partial_note = items, total, partial_note
