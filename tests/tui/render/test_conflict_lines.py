@@ -83,7 +83,9 @@ def test_conflicts_with_one_choice_show_their_own_texts() -> None:
     setting = LayoutContext(Styles(), Folds(), render_block, available_width=80)
     decided = ConflictDecision(None, ("main", "this change request"))
     for view in views:
-        assert "one choice for 2 places" in render_conflict(setting, view, decided, (1, 2), 80)[0].text
+        lines = render_conflict(setting, view, decided, (1, 2), 80)
+        assert "one choice for 2 places" in lines[0].text
+        assert not any(key in line.text for line in lines for key in ("b both", "e edit"))
 
 
 def test_text_that_main_moved_names_the_page() -> None:

@@ -54,6 +54,8 @@ class ConflictView:
     """Title of the page to which main moved the text. Empty if there is none."""
     place_count: int = 1
     """Number of places on the page that the choice resolves."""
+    is_limited_to_sides: bool = False
+    """True if only the text of main or of the change request can be chosen."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +113,13 @@ def prepare_conflicts(
         own_choice = (choices or {}).get(stored_name(name))
         if own_choice is not None and own_choice.kind == "own":
             offered.append(own_choice)
+        kind = (conflict.deciding_conflict or conflict).kind
+        # With both texts of several conflicts, a block could be on the page twice. A text of the user replaces only one.
+        is_limited = kind == FIELDS or sum(None not in (each.main, each.request) for each in places) > 1
         view = ConflictView(
             stored_name(name),
             f"{stored_name(name)} {seen[name]}",
-            (conflict.deciding_conflict or conflict).kind,
+            kind,
             parse_safely(base_text) if base_text is not None else None,
             compare(main_text if base_text is None else base_text, main_text),
             compare(request_text if base_text is None else base_text, request_text),
@@ -124,6 +129,7 @@ def prepare_conflicts(
             conflict.is_merged_by_default,
             titles.get(conflict.base_text_page or "", ""),
             len(places),
+            is_limited,
         )
         located_views.append((line, view))
     return tuple(_conflicts_and_text(comparison, located_views))
@@ -438,7 +444,7 @@ def _result_lines(context: LayoutContext, conflict: ConflictView, decision: Conf
     """Return the text to save with its changes, or the keys to choose with."""
     styles, choice = context.styles, decision.choice
     lines: list[Line] = []
-    edit = [("e", "edit")] if conflict.kind != FIELDS else []
+    edit = [("e", "edit")] if not conflict.is_limited_to_sides else []
     if choice is None and conflict.is_merged_by_default:
         keys = [*decision.side_keys(), *edit, ("w", "accept")]
         lines, choice = (
@@ -446,7 +452,7 @@ def _result_lines(context: LayoutContext, conflict: ConflictView, decision: Conf
             MergeChoice("words"),
         )
     if choice is None:
-        both = [("b", "both")] if conflict.kind not in NEVER_BOTH | {FIELDS} else []
+        both = [("b", "both")] if edit and conflict.kind not in NEVER_BOTH else []
         words = [("w", "merged word by word")] if "words" in conflict.outcomes else []
         return _not_resolved(styles, decision, [*both, *words, *edit], width)
     comparison = conflict.outcomes.get(choice.kind)

@@ -41,7 +41,6 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.conflict_lines import (
-    FIELDS,
     ConflictView,
     PageConflict,
     UnconflictedText,
@@ -350,7 +349,7 @@ class ConflictsScreen(View):
             return self._why_page_loading() or "No conflict is selected."
         if isinstance(conflict, PageConflict) and not all(conflict.effects):
             return "This conflict has no versions to choose from."
-        if (isinstance(conflict, PageConflict) or conflict.kind == FIELDS) and kind not in SIDES:
+        if (isinstance(conflict, PageConflict) or conflict.is_limited_to_sides) and kind not in SIDES:
             return "You can keep only one version here. Press m or t to choose a version."
         if conflict.kind == "moved" and kind == "both":
             return "The text can be in only one place. Press m or t to choose the place."
