@@ -31,7 +31,7 @@ class InviteLink(Model):
     space: IdOrObject = None
     collection: IdOrObject = None
     redundant: bool = False
-    """Whether another link gives the same access, or the target is gone."""
+    """Whether another link gives at least the same access, or the target is gone."""
 
 
 class Invitation(Model):

@@ -82,7 +82,7 @@ def load(
     on_progress: Callable[[int, int], object] | None = None,
 ) -> LoadedFolder:
     """Load a folder into `space_id`, its earlier space or a new one. `on_progress` gets read and total pages. With it,
-    call `page_texts.finish_reindexing` later."""
+    call `page_texts.finish_reindexing` later. Raises OSError."""
     world = world.for_user(author)
     folder_read = read_folder(folder)
     space = _find_space(world, folder_read, space_id)
@@ -112,7 +112,8 @@ def read_content(world: World, folder: Path) -> Json:
 
 
 def loaded_space_id(world: World, folder: Path) -> str | None:
-    """Return the ID of the space into which a folder was loaded, or None."""
+    """Return the ID of the space into which a folder was loaded. None if there is none, or if it was deleted. Raises
+    OSError."""
     space = _find_space(world, read_folder(folder), None)
     return str(space["id"]) if space is not None else None
 
