@@ -43,7 +43,7 @@ class TargetNode(Model):
 
 
 class TargetPage(Model):
-    """The page of a comment. Newer servers send only the id."""
+    """The page of a comment. Newer servers send only the ID."""
 
     id: Id
     title: SafeLine | None = None

@@ -85,11 +85,11 @@ class PageTree(Model):
             yield from page.walk()
 
     def find(self, page_id: str) -> Page | None:
-        """Return the page with an id. None if there is no such page."""
+        """Return the page with an ID. None if there is no such page."""
         return next((page for page in self.walk() if page.id == page_id), None)
 
     def find_by_name(self, name: str) -> Page | None:
-        """Return the page whose id or path is `name`. None if there is no such page."""
+        """Return the page whose ID or path is `name`. None if there is no such page."""
         return next((page for page in self.walk() if name.strip("/") in (page.id, page.path)), None)
 
     def path_to(self, page_id: str) -> tuple[Page, ...]:
@@ -106,12 +106,12 @@ class PageTree(Model):
         return path_below(self.pages)
 
     def parent_of(self, page_id: str) -> Page | None:
-        """Return the parent of the page with an id. None for a page at the root."""
+        """Return the parent of the page with an ID. None for a page at the root."""
         trail = self.path_to(page_id)
         return trail[-2] if len(trail) > 1 else None
 
     def parent_id(self, page_id: str) -> str | None:
-        """Return the id of the parent of a page. None at the root."""
+        """Return the ID of the parent of a page. None at the root."""
         parent = self.parent_of(page_id)
         return parent.id if parent is not None else None
 

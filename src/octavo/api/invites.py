@@ -13,7 +13,7 @@ class Invited(Model):
     """The result of inviting people to an organization."""
 
     users: tuple[SafeLine, ...] = ()
-    """The ids of all invited users, including those who were already members."""
+    """The IDs of all invited users, including those who were already members."""
     invited: Number = 0
     """Number of users who became members."""
     failed_sso_emails: tuple[SafeLine, ...] = Field((), alias="failedSSOEmails")

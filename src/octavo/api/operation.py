@@ -337,7 +337,7 @@ class SpaceRef(Ref, path="/spaces/{space_id}", content="/content"):
 
 
 class ChangeRequestRef(Ref, path="/spaces/{space_id}/change-requests/{change_request_id}", content="/content"):
-    """A reference to a change request, by its id or number. Its content is the proposed content."""
+    """A reference to a change request, by its ID or number. Its content is the proposed content."""
 
     space_id: Id
     change_request_id: Id
@@ -402,13 +402,13 @@ MAX_CURSOR_LENGTH = 4096
 
 
 def own_id(item: Any) -> str | None:
-    """Return the id of an item. None if items of this type have no id."""
+    """Return the ID of an item. None if items of this type have no ID."""
     own = item.get("id") if isinstance(item, dict) else getattr(item, "id", None)
     return own if isinstance(own, str) else None
 
 
 def identity(item: Any) -> str:
-    """Return the id of an item, else the whole item as JSON."""
+    """Return the ID of an item, else the whole item as JSON."""
     return own_id(item) or to_json(item).decode()
 
 

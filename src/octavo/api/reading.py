@@ -1,7 +1,7 @@
 """Reads responses that do not match the documentation. Unreadable parts are left out and counted, at any depth.
 
 Parts are removed from the JSON value until the remaining value is valid. A part is a field of an object or an item of a
-list. An object without a required field, such as the id, is removed from its parent.
+list. An object without a required field, such as the ID, is removed from its parent.
 """
 
 import re
@@ -90,7 +90,7 @@ class _PartialValue:
         self.value = value
         self.count = 0
         self._removed_from: defaultdict[int, int] = defaultdict(int)
-        """Number of parts removed from each object or list, by its id."""
+        """Number of parts removed from each object or list, by its ID."""
 
     def remove(self, error: ValidationError) -> None:
         """Remove the unreadable parts. Raises `error` if the whole value is unreadable."""

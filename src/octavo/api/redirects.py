@@ -45,7 +45,7 @@ Destination = Annotated[ToSection | ToSpace | ToPage, Field(discriminator="kind"
 
 
 class DestinationRead(Model):
-    """The target of a redirect in a response. The kind determines which ids are set."""
+    """The target of a redirect in a response. The kind determines which IDs are set."""
 
     kind: Annotated[SafeLine, KnownValues("site-section", "site-space", "site-page", "external")] = ""
     site_section_id: Id | None = None

@@ -27,7 +27,7 @@ class Review(Model):
 
 
 class TeamReference(Model):
-    """A reference to a team, by its id."""
+    """A reference to a team, by its ID."""
 
     id: Id
 

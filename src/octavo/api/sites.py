@@ -115,7 +115,7 @@ class PublishedSite(Model):
 
 
 class Origin(Model):
-    """The source of a role: the organization, or a space of the site, by id."""
+    """The source of a role: the organization, or a space of the site, by ID."""
 
     type: Annotated[SafeLine, KnownValues("space", "organization")] = ""
     space: IdOrObject = None

@@ -9,7 +9,7 @@ from octavo.api.text import IdOrObject, KnownValues, SafeLine, SubdomainName
 
 
 class Target(Model):
-    """The target of a subdomain: an organization, by id."""
+    """The target of a subdomain: an organization, by ID."""
 
     type: Annotated[SafeLine, KnownValues("organization")] = ""
     organization: IdOrObject = None

@@ -25,7 +25,7 @@ class Permissions(Model):
 
 
 class Team(Model):
-    """A team. Only the id is always present."""
+    """A team. Only the ID is always present."""
 
     object: Literal["team"] = "team"
     id: Id

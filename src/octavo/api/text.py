@@ -92,16 +92,16 @@ Id = Annotated[
         max_length=_MAX_ID_LENGTH,
     ),
 ]
-"""An id. In a path, it is percent-encoded."""
+"""An ID. In a path, it is percent-encoded."""
 
 
 def is_id(text: str) -> bool:
-    """Return whether a text is valid as an id."""
+    """Return whether a text is valid as an ID."""
     return len(text) <= _MAX_ID_LENGTH and re.fullmatch(_ID, text) is not None
 
 
 IdOrObject = Annotated[Id | None, BeforeValidator(lambda value: value.get("id") if isinstance(value, dict) else value)]
-"""The id of a resource that the server may send as a whole object."""
+"""The ID of a resource that the server may send as a whole object."""
 
 Email = Annotated[
     str, string_form(r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$", "an email address, for example ada@example.com", max_length=320)

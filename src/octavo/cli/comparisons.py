@@ -69,7 +69,7 @@ class PageTexts:
 
 
 async def find_versions(live: Live, target: Target, against: str) -> ComparedVersions:
-    """Return the versions to compare. `against` is `base`, `main`, `my-review` or a revision id. Raises ApiError or
+    """Return the versions to compare. `against` is `base`, `main`, `my-review` or a revision ID. Raises ApiError or
     Failure."""
     space, change_request = target.space, target.change_request
     if change_request is None:
@@ -118,7 +118,7 @@ async def changed_items(live: Live, target: Target, versions: ComparedVersions) 
     changes = changed_pages(await asyncio.to_thread(changes_between, before, after))
     if has_document_ids(after) or target.change_request is None:
         return changes
-    # Without document ids, revisions do not show edited texts. The server lists these.
+    # Without document IDs, revisions do not show edited texts. The server lists these.
     keys = {each.key for each in changes}
     return (*changes, *(each for each in await _changes_from_server(live, target.at) if each.key not in keys))
 

@@ -1,5 +1,5 @@
 """Converts change requests, pages, spaces, users and threads to the rows that commands print. Also finds the thread that a
-REF or an id names."""
+REF or an ID names."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ class FoundThread:
 
 
 async def find_thread(references: References, text: str) -> FoundThread:
-    """Return the thread that `text` names, such as SPACE/NUMBER@ID or an id. Raises ApiError, or Failure if there is
+    """Return the thread that `text` names, such as SPACE/NUMBER@ID or an ID. Raises ApiError, or Failure if there is
     none."""
     if "://" not in text:
         ref = parse_ref(text)
@@ -237,12 +237,12 @@ async def find_thread(references: References, text: str) -> FoundThread:
 
 
 async def find_named(references: References, text: str) -> Target | FoundThread:
-    """Return what a REF, a URL or the id of a thread names. Raises ApiError or Failure."""
+    """Return what a REF, a URL or the ID of a thread names. Raises ApiError or Failure."""
     try:
         target = await references.target(text)
     except Failure as failure:
         ref = parse_ref(text) if "://" not in text else None
-        # Only a word may be the id of a thread: the search takes many requests.
+        # Only a word may be the ID of a thread: the search takes many requests.
         is_word = ref is not None and bool(ref.space) and ref.without_page == str(ref) and ref.number is None
         if failure.code != NOT_FOUND or "Did you mean" in str(failure) or not is_word:
             raise
@@ -267,7 +267,7 @@ async def thread_at(references: References, target: Target, thread_id: str) -> F
 
 
 async def _find_by_id(references: References, thread_id: str) -> FoundThread:
-    """Return the thread with an id. Raises Failure or ApiError."""
+    """Return the thread with an ID. Raises Failure or ApiError."""
     live, discussions = references.live, await _find_discussions(references) if is_id(thread_id) else {}
     for at in discussions:
         cached = live.cache.get(open_threads_of(at))

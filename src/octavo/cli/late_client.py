@@ -86,7 +86,7 @@ class LazyClient:
         """`platform` replaces the server. `read_only` is the message for refused writes, or empty.
 
         `read_key` and `record_user` run in a thread. The argument of `read_key` takes a sentence that says why it
-        waits. `record_user` gets the id of the user.
+        waits. `record_user` gets the ID of the user.
         """
         self.read_only = read_only
         self._record_user = record_user

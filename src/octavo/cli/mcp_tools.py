@@ -85,7 +85,7 @@ class Toolbox:
     """The tools of `octavo mcp`, for one session."""
 
     def __init__(self, session: Session, spaces: tuple[str, ...], clock: Callable[[], float] = time.monotonic) -> None:
-        """`spaces` are the ids of the readable spaces. Empty for all spaces of the user."""
+        """`spaces` are the IDs of the readable spaces. Empty for all spaces of the user."""
         self.session, self._spaces, self._clock = session, spaces, clock
         self.caller_name = "unknown"
         """Name of the calling program, from the MCP handshake. Arguments of a call must not change it."""
@@ -155,7 +155,7 @@ class Toolbox:
         return not self._spaces or space_id in self._spaces
 
     async def chosen_spaces(self, name: str) -> tuple[str, ...]:
-        """Return the id of the space `name`. Without a name, return the readable spaces; empty means all. Raises
+        """Return the ID of the space `name`. Without a name, return the readable spaces; empty means all. Raises
         ToolError."""
         if not name:
             return self._spaces

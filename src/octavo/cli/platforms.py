@@ -79,7 +79,7 @@ def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[in
 
 
 def space_id_of_folder(folder: PlatformFolder, pages: Path) -> str | None:
-    """Return the id of the space of a folder. None if the folder is not loaded. Raises OSError."""
+    """Return the ID of the space of a folder. None if the folder is not loaded. Raises OSError."""
     with closing(Store(folder.database_file)) as store:
         space: str | None = _loaded_space_id(World(store), pages)
     return space

@@ -68,13 +68,13 @@ class Ref:
     """The parts of a REF. `str` returns its shortest form, which can be parsed again."""
 
     space: str = ""
-    """Title, short name or id of a space, or another id. Empty for the default space."""
+    """Title, short name or ID of a space, or another ID. Empty for the default space."""
     number: int | None = None
     """Number of a change request. None for a REF of a space."""
     page: str = ""
-    """Path or id of a page. Empty if the REF names no page."""
+    """Path or ID of a page. Empty if the REF names no page."""
     block: str = ""
-    """Key of a block, or the id of a thread. Empty if the REF names neither."""
+    """Key of a block, or the ID of a thread. Empty if the REF names neither."""
 
     @property
     def without_page(self) -> str:
@@ -110,7 +110,7 @@ class Target:
 
 
 def revision_id(text: str) -> str:
-    """Check the id of a revision, and return it. Raises ArgumentTypeError."""
+    """Check the ID of a revision, and return it. Raises ArgumentTypeError."""
     if not is_id(text):
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is no id of a revision. Use an id that the server has sent.")
     return text
@@ -173,13 +173,13 @@ class References:
         return self._spaces
 
     async def name_of(self, space_id: str) -> str:
-        """Return the short name of a space, or its id if the space is unknown. Raises ApiError."""
+        """Return the short name of a space, or its ID if the space is unknown. Raises ApiError."""
         spaces = await self.spaces()
         space = next((each for each in spaces if each.id == space_id), None)
         return short_name(space, spaces) if space is not None else space_id
 
     async def space(self, name: str) -> Space:
-        """Return the space with a title, short name or id. Raises ApiError, or Failure for none or several."""
+        """Return the space with a title, short name or ID. Raises ApiError, or Failure for none or several."""
         for fresh in (False, True):
             spaces = await self.spaces(fresh=fresh)
             matches = _find_spaces(name, spaces)
@@ -254,7 +254,7 @@ class References:
         raise Failure(f"Could not find change request {name} in {space.title}. {hint}", NOT_FOUND)
 
     async def page(self, target: Target, name: str) -> Page:
-        """Return the page whose path, id or title is `name`, without its text. Raises ApiError or Failure."""
+        """Return the page whose path, ID or title is `name`, without its text. Raises ApiError or Failure."""
         tree = await self.page_tree(target)
         wanted = name.strip("/")
         page = tree.find_by_name(wanted)
@@ -310,7 +310,7 @@ class References:
         return Target(content.space, ref, change.with_space(content.space.ref) if change else None, page)
 
     async def user(self, name: str) -> User:
-        """Return the user with an id, name or email, or `@me`. Raises ApiError, or Failure for none or several."""
+        """Return the user with an ID, name or email, or `@me`. Raises ApiError, or Failure for none or several."""
         if name == "@me":
             return await self.live.cached_or_fetch(Me())
         wanted = fold(name.removeprefix("@"))

@@ -188,7 +188,7 @@ class ExportOptions:
     """Options that choose the content of an export."""
 
     page: str = ""
-    """Path, id or title of the only page. Empty for all pages."""
+    """Path, ID or title of the only page. Empty for all pages."""
     changed_only: bool = False
     """True to leave out unchanged blocks."""
     against: str = "base"
@@ -245,13 +245,13 @@ def change_request_ref(target: Target) -> ChangeRequestRef:
 
 
 async def page_paths(live: Live, at: ChangeRequestRef) -> dict[str, str]:
-    """Return the paths of the pages of a change request by their ids. Raises ApiError."""
+    """Return the paths of the pages of a change request by their IDs. Raises ApiError."""
     tree = await live.cached_or_fetch(ListPages(at=at))
     return {page.id: page.path or page.id for page in tree.walk()}
 
 
 def proposed_row(note: ProposedNote, paths: Mapping[str, str]) -> dict[str, Any]:
-    """Return a proposed note as it is exported. `paths` are the paths of the pages by id."""
+    """Return a proposed note as it is exported. `paths` are the paths of the pages by ID."""
     return {
         "id": note.id,
         "page": paths.get(note.page, note.page),
@@ -318,7 +318,7 @@ class _PlacedThreads:
     def __init__(self, pages: Sequence[_ParsedPage], threads: Sequence[tuple[FoundThread, Sequence[Reply]]]) -> None:
         self.thread_ids_by_block: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         self._places: dict[str, tuple[str | None, str]] = {}
-        """Block key and `Placed` by thread id. `(None, "page")` without a block."""
+        """Block key and `Placed` by thread ID. `(None, "page")` without a block."""
         by_page = {each.id: BlockFinder(each.before, each.after, each.texts.path) for each in pages}
         for thread, _ in threads:
             page, node = thread.comment.target.page, thread.comment.target.node

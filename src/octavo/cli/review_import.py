@@ -86,7 +86,7 @@ class NoteImport:
         self._tree: PageTree | None = None
         self._finders_by_page: dict[str, BlockFinder] = {}
         self._read_versions: dict[tuple[str, str], Document | None] = {}
-        """The page versions that programs read, by page id and revision."""
+        """The page versions that programs read, by page ID and revision."""
 
     async def place(self, notes: Sequence[Note]) -> tuple[PlacedNote, ...]:
         """Return the notes with their places. Raises ApiError or Failure."""
@@ -210,7 +210,7 @@ class Note:
     line: int
     """Line number in the JSONL file, from 1. 0 for a finding of a linter."""
     page: str
-    """Path, id or title of the page."""
+    """Path, ID or title of the page."""
     source: str
     block: str = ""
     quote: str = ""

@@ -70,7 +70,7 @@ class RawRequest:
 
     sent: OutgoingRequest
     route: str
-    """Path with names instead of ids, for logs and errors."""
+    """Path with names instead of IDs, for logs and errors."""
 
     def for_page(self, cursor: str) -> RawRequest:
         """Return the request for another page of the same list."""

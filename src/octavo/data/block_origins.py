@@ -63,7 +63,7 @@ class PageBlame:
         self._compared: tuple[ContentVersion, bool] | None = None
         """Last compared version. True if its moved blocks must still be searched."""
         self.titles: dict[str, str] = {}
-        """Titles of the pages from which blocks were moved, by page id."""
+        """Titles of the pages from which blocks were moved, by page ID."""
         self.known_since: datetime | None = None
         """Date of the oldest checked version. None if no checked version has a date."""
         self.has_no_access = False
@@ -242,7 +242,7 @@ async def load_summary(live: Live, at: RevisionRef) -> RevisionSummary:
 
 
 async def load_current_revision(live: Live, at: SpaceRef) -> str:
-    """Load the id of a space's current revision. Without a connection, return the cached id. Raises ApiError."""
+    """Load the ID of a space's current revision. Without a connection, return the cached ID. Raises ApiError."""
     op = spaces.Get(at=at)
     try:
         space = await live.fetch(op)
@@ -251,7 +251,7 @@ async def load_current_revision(live: Live, at: SpaceRef) -> str:
         if cached is None or cached.revision is None:
             raise
         return cached.revision
-    # Some servers send the id only with the content, which is larger.
+    # Some servers send the ID only with the content, which is larger.
     return space.revision or (await live.send(content.Get(at=at, metadata=False, computed=False))).id
 
 

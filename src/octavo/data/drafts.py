@@ -406,7 +406,7 @@ class UnsentIndex:
         return tuple(each for each in self._all if each.draft_key == draft_key)
 
     def of_thread(self, at: Discussion, thread: str) -> tuple[UnsentText, ...]:
-        """Return the unsent texts of the thread whose first comment has the id `thread`."""
+        """Return the unsent texts of the thread whose first comment has the ID `thread`."""
         return tuple(each for each in self._all if (each.at, each.thread) == (at, thread))
 
     def of_discussion(self, at: Discussion) -> tuple[UnsentText, ...]:
@@ -418,7 +418,7 @@ class UnsentIndex:
         return tuple(each for each in self.of_discussion(at) if each.kind in CHANGE_REQUEST_KINDS or each.entry_id)
 
     def by_page(self, at: Discussion, threads: Iterable[Comment]) -> dict[str, list[UnsentText]]:
-        """Return unsent texts by page id, or under "" without a page. Texts about a whole change request are left out.
+        """Return unsent texts by page ID, or under "" without a page. Texts about a whole change request are left out.
         A space includes the page edits of its change requests. `threads` are the threads of `at`."""
         texts = list(self.of_discussion(at))
         if isinstance(at, SpaceRef):

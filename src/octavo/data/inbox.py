@@ -163,7 +163,7 @@ class InboxFacts:
     requested_reviewers: Mapping[ChangeRequestRef, Sequence[RequestedReviewer]] = field(default_factory=dict)
     threads: Mapping[Discussion, Sequence[Comment]] = field(default_factory=dict)
     replies: Mapping[Discussion, Mapping[str, Sequence[MessageFacts]]] = field(default_factory=dict)
-    """Replies by space or change request, then by thread id. A thread without replies is missing."""
+    """Replies by space or change request, then by thread ID. A thread without replies is missing."""
     entries: Sequence[OutboxEntry] = ()
     """Writes that the responses may lack: the finished, then the others, each oldest first."""
     drafts: Sequence[Draft] = ()
@@ -253,7 +253,7 @@ def ref_of(change_request: ChangeRequest) -> ChangeRequestRef:
 
 
 def is_mine(change_request: ChangeRequest, me: str) -> bool:
-    """Return whether the user with the id `me` created a change request."""
+    """Return whether the user with the ID `me` created a change request."""
     return change_request.author_id == me != ""
 
 

@@ -119,7 +119,7 @@ class LiveResponse:
         return self.checked_at if self.value is not None and not self.is_final else None
 
     def contains_item(self, item_id: str) -> bool:
-        """Return whether the response is a list that contains an item with this id."""
+        """Return whether the response is a list that contains an item with this ID."""
         return isinstance(self.value, ListPage) and any(
             getattr(item, "id", None) == item_id for item in self.value.items
         )

@@ -123,7 +123,7 @@ class OfflineSpaces:
         self._unlock: Callable[[], None] | None = None
         """Releases the lock. None while this process does not have the lock."""
         self._stamps: dict[str, str] = {}
-        """Stamp of each space at its last pass, by space id."""
+        """Stamp of each space at its last pass, by space ID."""
         self._due: dict[str, bool] = {}
         """Ids of spaces that need a pass. True to repeat refused requests."""
         self.changed: Observers[[]] = Observers()
@@ -413,7 +413,7 @@ def _to_json(space: OfflineSpace) -> dict[str, Any]:
 
 
 def _stored_spaces(facts: object) -> Iterator[OfflineSpace]:
-    """Yield the stored spaces. Unreadable spaces keep only their id and title."""
+    """Yield the stored spaces. Unreadable spaces keep only their ID and title."""
     for fact in facts if isinstance(facts, list) else ():
         if isinstance(fact, dict) and isinstance(fact.get("id"), str):
             try:

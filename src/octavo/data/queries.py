@@ -75,5 +75,5 @@ def all_threads_of(at: Discussion) -> comments.List:
 
 
 def replies_of(at: Discussion, thread: str) -> comments.ListReplies:
-    """Return the operation that lists the replies of a thread. `thread` is the id of its first comment."""
+    """Return the operation that lists the replies of a thread. `thread` is the ID of its first comment."""
     return comments.ListReplies(at=at, comment_id=thread, format="markdown", limit=PAGE_LIMIT)

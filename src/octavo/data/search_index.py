@@ -178,7 +178,7 @@ class IndexedPages:
     """The indexed pages of a space, and the pages that match a search."""
 
     updated_at: dict[str, float] = field(default_factory=dict)
-    """Last change of each completely indexed page, by page id. Pages without a time are missing."""
+    """Last change of each completely indexed page, by page ID. Pages without a time are missing."""
     found: frozenset[str] = frozenset()
     """Ids of the pages that contain all words of a query."""
 
@@ -352,7 +352,7 @@ class SearchIndex:
         return await asyncio.to_thread(self._read, work, IndexedPages())
 
     async def replies(self) -> Mapping[tuple[Discussion, str], tuple[str, ...]]:
-        """Return the texts of all indexed replies, by space or change request and thread id."""
+        """Return the texts of all indexed replies, by space or change request and thread ID."""
         return await asyncio.to_thread(self._read, _replies, {})
 
     # The file

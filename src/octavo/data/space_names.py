@@ -20,7 +20,7 @@ _MAX_LISTS = 200
 
 def space_name(space_id: str, titles: Mapping[str, str]) -> str:
     """Return a short unique name of a space, such as `docs` or `tide-tables`. `titles` are the titles of all spaces by
-    id."""
+    ID."""
     if _READABLE_ID.fullmatch(space_id):
         return space_id
     own = slug(titles[space_id])
@@ -34,14 +34,14 @@ def slug(title: str) -> str:
 
 
 def cached_space_titles(folder: Path, namespace: str) -> dict[str, str]:
-    """Return the titles of all cached spaces, by id. Empty if no cache is readable."""
+    """Return the titles of all cached spaces, by ID. Empty if no cache is readable."""
     spaces = _cached_list_items(folder, namespace, "/v1/orgs/*/spaces[?]*")
     names = ((space.get("id"), space.get("title")) for space in spaces)
     return {space_id: title for space_id, title in names if isinstance(space_id, str) and isinstance(title, str)}
 
 
 def cached_change_requests(folder: Path, namespace: str) -> list[tuple[str, int]]:
-    """Return the space id and the number of each cached change request."""
+    """Return the space ID and the number of each cached change request."""
     found = _cached_list_items(folder, namespace, "/v1/orgs/*/change-requests[?]*")
     numbers = ((each.get("space"), each.get("number")) for each in found)
     return list(dict.fromkeys((space, n) for space, n in numbers if isinstance(space, str) and isinstance(n, int)))

@@ -58,7 +58,7 @@ class TermResults:
 async def search_term(
     live: Live, index: SearchIndex, at: RevisionRef, change: TermChange, changed: Collection[str] = ()
 ) -> AsyncIterator[TermResults]:
-    """Search a revision for `change.old`. Yield the results so far. `changed` are the ids of pages whose text
+    """Search a revision for `change.old`. Yield the results so far. `changed` are the IDs of pages whose text
     differs from main. Raises ApiError."""
     tree = await live.cached_or_fetch(ListPages(at=at))
     documents = [page for page in tree.walk() if page.type == "document"]

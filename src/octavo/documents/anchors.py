@@ -119,7 +119,7 @@ def is_missing(anchor: str, parts: Iterable[PageAnchors]) -> bool:
 
 
 def _html_ids(document: Document) -> Iterator[tuple[str, Block]]:
-    """Yield each HTML id outside code, with the block it leads to."""
+    """Yield each HTML ID outside code, with the block it leads to."""
     matches = list(_HTML_ID.finditer(document.source))
     if not matches:
         return

@@ -48,7 +48,7 @@ class Blame(Generic[V]):
     """The origins of the blocks of a page, found by comparing older versions."""
 
     def __init__(self, page: str, document: Document) -> None:
-        """`document` is the newest version of the page with the id `page`."""
+        """`document` is the newest version of the page with the ID `page`."""
         self.blocks = tuple(blocks_with_words(document))
         """The blocks of the page that have words, in the order of the page."""
         self.origins: dict[str, Origin[V]] = {}
@@ -60,11 +60,11 @@ class Blame(Generic[V]):
 
     @property
     def page_ids(self) -> frozenset[str]:
-        """The ids of the pages to compare in the next older version. Empty if all origins are known."""
+        """The IDs of the pages to compare in the next older version. Empty if all origins are known."""
         return frozenset(trail.page for trail in self._trails.values())
 
     def compare(self, version: V, older: Mapping[str, Document | None]) -> bool:
-        """Find the blocks that `version` wrote. `older` has the previous pages by id. Return True if blocks may come
+        """Find the blocks that `version` wrote. `older` has the previous pages by ID. Return True if blocks may come
         from other pages."""
         self._added_blocks = {}
         for page, document in older.items():

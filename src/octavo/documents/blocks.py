@@ -8,7 +8,7 @@ The text of `runs` is as displayed, with escapes resolved. `text` is exactly as 
 | kind          | attrs                                                   | runs, text, children                       |
 |---------------|---------------------------------------------------------|--------------------------------------------|
 | document      |                                                         | children: any block                        |
-| heading       | level 1-6, id (anchor), align                           | runs                                       |
+| heading       | level 1-6, ID (anchor), align                           | runs                                       |
 | paragraph     | align, dir                                              | runs                                       |
 | list          | ordered, start, tight                                   | children: item, task                       |
 | item          |                                                         | children: any block                        |
@@ -153,7 +153,7 @@ class TableColumn(NamedTuple):
     """The purpose of a hidden column of cards: target, cover or cover-dark."""
     max: int = 5
     options: Mapping[str, str] = NO_ATTRS
-    """Labels of the options of a select, by option id."""
+    """Labels of the options of a select, by option ID."""
 
 
 class Block(NamedTuple):
@@ -167,7 +167,7 @@ class Block(NamedTuple):
     lines: tuple[int, int] = (0, 0)
     """First line in the source, counted from 0, and the line after the last. (0, 1) without source."""
     key: str = ""
-    """Unique id of the block on its page: the key in JSON, or a hash for Markdown."""
+    """Unique ID of the block on its page: the key in JSON, or a hash for Markdown."""
     text_line: int = 0
     """Source line of the start of `text`, counted from 0. It may be after `lines[0]`."""
 

@@ -68,7 +68,7 @@ class _OpenElement:
 
 
 class RunBuilder:
-    """Collects runs, and tracks the current format. `anchors` has the ids of elements found so far."""
+    """Collects runs, and tracks the current format. `anchors` has the IDs of elements found so far."""
 
     def __init__(self) -> None:
         self.runs: list[Run] = []

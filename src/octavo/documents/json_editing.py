@@ -72,7 +72,7 @@ def _meaning(node: dict[str, Any], depth: int = 0, *, is_code: bool = False) -> 
         name: value for name, value in as_object(node.get("data")).items() if not _is_default(name, value)
     }
     if str(node.get("type")).startswith("heading-"):
-        fields["data"].pop("id", None)  # The id usually follows from the text of the heading.
+        fields["data"].pop("id", None)  # The ID usually follows from the text of the heading.
     fields["nodes"] = _children(nodes_in(node.get("nodes")), depth + 1, is_code=is_code)
     fields["fragments"] = [_meaning(each, depth + 1) for each in nodes_in(node.get("fragments"))]
     return {name: value for name, value in fields.items() if not _is_default(name, value)}

@@ -48,13 +48,13 @@ INDEX_NAME = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class SpaceIndex:
-    """The possible targets of links in a space: pages by path, and files by name, path or id."""
+    """The possible targets of links in a space: pages by path, and files by name, path or ID."""
 
     pages: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
-    """Page ids by path, such as `guides/setup`."""
+    """Page IDs by path, such as `guides/setup`."""
     page_ids: Collection[str] = frozenset()
     files: Mapping[str, str] | None = field(default_factory=lambda: _EMPTY)
-    """File ids by name, path and id. None if the files are unknown."""
+    """File IDs by name, path and ID. None if the files are unknown."""
     space: str | None = None
     origins: Collection[str] = ()
     """Origins of the platform's app in addition to `APP_HOSTS`, such as `https://docs.example`."""
@@ -62,11 +62,11 @@ class SpaceIndex:
     """Ids by folded path or name. Filled at the first inexact lookup."""
 
     def page_id(self, path: str) -> str | None:
-        """Return the id of the page at `path`, else None. Case may differ."""
+        """Return the ID of the page at `path`, else None. Case may differ."""
         return self.pages.get(path) or self._find_folded("pages", self.pages, path)
 
     def file_id(self, name: str) -> str | None:
-        """Return the id of the file with a name, path or id, else None. Case may differ."""
+        """Return the ID of the file with a name, path or ID, else None. Case may differ."""
         files = self.files or _EMPTY
         return files.get(name) or self._find_folded("files", files, name)
 
@@ -78,7 +78,7 @@ class SpaceIndex:
 
 @dataclass(frozen=True, slots=True)
 class PageLink:
-    """A link to a page of the same space, by the id of the page."""
+    """A link to a page of the same space, by the ID of the page."""
 
     page: str
     anchor: str | None = None
@@ -97,7 +97,7 @@ class SpaceLink:
 
     space: str
     page: str | None = None
-    """Path or id of the page. None for the home page of the space."""
+    """Path or ID of the page. None for the home page of the space."""
     anchor: str | None = None
 
 
@@ -129,14 +129,14 @@ class ReusableContentLink:
 
 @dataclass(frozen=True, slots=True)
 class CollectionLink:
-    """A link to a collection of spaces, by its id."""
+    """A link to a collection of spaces, by its ID."""
 
     collection: str
 
 
 @dataclass(frozen=True, slots=True)
 class SiteLink:
-    """A link to a site, by its id."""
+    """A link to a site, by its ID."""
 
     site: str
     organization: str | None = None
@@ -144,7 +144,7 @@ class SiteLink:
 
 @dataclass(frozen=True, slots=True)
 class UserLink:
-    """A link to a user, by the id of the user."""
+    """A link to a user, by the ID of the user."""
 
     user: str
 
@@ -195,7 +195,7 @@ Target = (
 
 
 def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str, str]:
-    """Return page ids by every path that a link can use. `pages` are (id, path, file path)."""
+    """Return page IDs by every path that a link can use. `pages` are (ID, path, file path)."""
     ids: dict[str, str] = {}
     folders: dict[str, str] = {}
     for page, *paths in pages:
@@ -216,7 +216,7 @@ def space_index(
     space: str,
     origins: Collection[str] = (),
 ) -> SpaceIndex:
-    """Return the index of the space `space`. `pages` is as in `ids_by_path`. `files` are (id, Git path, name)."""
+    """Return the index of the space `space`. `pages` is as in `ids_by_path`. `files` are (ID, Git path, name)."""
     names: dict[str, str] = {}
     for file, path, name in files:
         for each in (file, path, name if path is None or ASSETS in path else None):
@@ -406,7 +406,7 @@ def _folders(page_path: str) -> list[str]:
 
 
 def _page_id(path: str, targets: SpaceIndex) -> str | None:
-    """Return the id of the page or index page at `path`."""
+    """Return the ID of the page or index page at `path`."""
     stem = path.strip("/").removesuffix(".md")
     folder = INDEX_NAME.sub("", stem)
     found = targets.page_id(path) or targets.page_id(stem) or targets.page_id(folder)

@@ -387,7 +387,7 @@ def _optional_reference(url: str | None) -> Json | None:
 
 
 def link_reference(url: str) -> Json:
-    """Return the JSON reference for a URL, with ids if possible."""
+    """Return the JSON reference for a URL, with IDs if possible."""
     target, _, anchor = url.partition("#")
     for prefix, kind in (("/pages/", "page"), ("/files/", "file")):
         if url.endswith("#"):

@@ -68,7 +68,7 @@ _UNHIDE = {_PRIVATE_USE + code: code for code in range(0x21, 0x7F)}
 
 
 def document_id(page: Json) -> str | None:
-    """Return an id of the text of a page or reusable content. None for empty text."""
+    """Return an ID of the text of a page or reusable content. None for empty text."""
     if page.get("document"):
         return str(page["document"])
     return page["text"][:20] if page.get("text") else None
@@ -84,7 +84,7 @@ def walk(pages: Pages) -> Iterator[Json]:
 
 
 def find_page(pages: Pages, page_id: str) -> Json | None:
-    """Return the page with an id. None if there is none."""
+    """Return the page with an ID. None if there is none."""
     return next((page for page in walk(pages) if page["id"] == page_id), None)
 
 
@@ -143,7 +143,7 @@ def path_to(pages: Pages, page_id: str) -> Pages:
 
 
 def parent_ids(pages: Pages) -> dict[str, str | None]:
-    """Return the id of the parent of each page, in tree order. None for pages at the root."""
+    """Return the ID of the parent of each page, in tree order. None for pages at the root."""
     above: dict[str, str | None] = dict.fromkeys((page["id"] for page in pages), None)
     result: dict[str, str | None] = {}
     for page in walk(pages):
@@ -153,14 +153,14 @@ def parent_ids(pages: Pages) -> dict[str, str | None]:
 
 
 def position_of(pages: Pages, page_id: str) -> tuple[str | None, int]:
-    """Return the parent id of a page, and its index among siblings. None stands for the root."""
+    """Return the parent ID of a page, and its index among siblings. None stands for the root."""
     above = parent_ids(pages)[page_id]
     siblings = next(page["pages"] for page in walk(pages) if page["id"] == above) if above else pages
     return above, [page["id"] for page in siblings].index(page_id)
 
 
 def remove_pages(pages: Pages, page_ids: Collection[str]) -> Pages:
-    """Return the tree without the pages with these ids and their children."""
+    """Return the tree without the pages with these IDs and their children."""
     return [
         _with_changed_children(page, lambda children: remove_pages(children, page_ids))
         for page in pages
@@ -169,7 +169,7 @@ def remove_pages(pages: Pages, page_ids: Collection[str]) -> Pages:
 
 
 def replace_page(pages: Pages, page: Json) -> Pages:
-    """Return the tree with `page` in place of the page with the same id."""
+    """Return the tree with `page` in place of the page with the same ID."""
     return [
         page
         if each["id"] == page["id"]
@@ -193,7 +193,7 @@ def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | No
 
 
 def with_missing_pages(pages: Pages, known: Pages, missing: Collection[str]) -> Pages:
-    """Return `pages` and the pages of `known` whose ids are in `missing`, at their positions in `known`."""
+    """Return `pages` and the pages of `known` whose IDs are in `missing`, at their positions in `known`."""
     above, present = parent_ids(known), parent_ids(pages)
     nodes = {page["id"]: page for page in walk(known)}
     for name in above:
@@ -352,7 +352,7 @@ _REUSABLE_ATTRIBUTES = ("title", "document")
 
 
 def changes_between(before: Revision, after: Revision) -> tuple[Change, ...]:
-    """Return the changes from `before` to `after`. Texts are compared by their document ids."""
+    """Return the changes from `before` to `after`. Texts are compared by their document IDs."""
     found = revision_differences(
         revision_content(before), revision_content(after), lambda file: str(file.get("downloadURL", ""))
     )
@@ -360,7 +360,7 @@ def changes_between(before: Revision, after: Revision) -> tuple[Change, ...]:
 
 
 def has_document_ids(revision: Revision) -> bool:
-    """Return whether the pages of a revision have document ids. Without them, edited pages cannot be recognized."""
+    """Return whether the pages of a revision have document IDs. Without them, edited pages cannot be recognized."""
     return any(page.document_id for root in revision.pages for page in root.walk())
 
 
@@ -470,7 +470,7 @@ def revision_content(
     revision: Revision, text_field: Literal["document", "text"] = "document", texts: Mapping[str, str] = NO_ATTRS
 ) -> Json:
     """Return a revision as the embedded server stores it. The field `text_field` has a text of `texts`, or the document
-    id."""
+    ID."""
     variables = revision.variables
     return {
         "pages": page_nodes(revision.pages, text_field, texts),

@@ -223,7 +223,7 @@ class ThreadAnchors:
         self.is_searching = False
         """True while `search` runs in a background thread."""
         self._exact_keys: dict[tuple[str, str], str] = {}
-        """Keys found for threads, by id and preview of their node."""
+        """Keys found for threads, by ID and preview of their node."""
         self._similar_keys: dict[str, str] = {}
 
     def for_document(self, document: Document, *, is_complete: bool) -> ThreadAnchors:

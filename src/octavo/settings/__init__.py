@@ -72,7 +72,7 @@ class Settings:
     inbox_filters: tuple[InboxFilter, ...] = ()
     """Tabs of the inbox, in the order of the file."""
     keys: Mapping[str, str] = field(default_factory=dict)
-    """Keys by command id, in the notation of Textual, separated by commas."""
+    """Keys by command ID, in the notation of Textual, separated by commas."""
     linters: tuple[Linter, ...] = ()
     """Programs that check pages, in the order of the file."""
     hooks: tuple[Hook, ...] = ()

@@ -139,7 +139,7 @@ class CustomCommand:
 
     @property
     def id(self) -> str:
-        """The name in lower case with hyphens, for the id of the command."""
+        """The name in lower case with hyphens, for the ID of the command."""
         return _id_of(self.name)
 
 
@@ -210,7 +210,7 @@ class Linter:
     mask: tuple[str, ...] = ()
     """Names in `MASKS` of parts of a page that the linter must not read."""
     spaces: tuple[str, ...] = ()
-    """Titles or ids of the spaces whose pages are checked. Empty: all spaces."""
+    """Titles or IDs of the spaces whose pages are checked. Empty: all spaces."""
     is_automatic: bool = False
     """True if the linter runs when a change request is opened."""
     environment: tuple[str, ...] = ()

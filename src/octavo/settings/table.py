@@ -69,7 +69,7 @@ class InboxFilter(NamedTuple):
     reasons: tuple[str, ...] = ()
     """The row must have one of these reasons. Empty: all rows match."""
     space: str = ""
-    """Title or id of the space, not case-sensitive. Empty: all rows match."""
+    """Title or ID of the space, not case-sensitive. Empty: all rows match."""
     words: str = ""
     """Words that the row must contain. Empty: all rows match."""
 
@@ -97,7 +97,7 @@ class Setting(Generic[V]):
 
 
 def command_ids() -> list[str]:
-    """Return the ids of all commands, from the help topic `keys`."""
+    """Return the IDs of all commands, from the help topic `keys`."""
     return list(dict.fromkeys(_ROW_OF_KEYS.findall(text_of("keys"))))
 
 
@@ -224,7 +224,7 @@ def _filter_problems(section: object) -> Iterator[tuple[str, str]]:
 
 
 _FORMER_COMMAND_IDS = {"diff.next_hit": "diff.next_change", "diff.prev_hit": "diff.prev_change"}
-"""Current ids of renamed commands by their former ids."""
+"""Current IDs of renamed commands by their former IDs."""
 
 
 def _keys(value: Any, report_ignored: ReportIgnored) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ most important functions of a `WriteKind` are `check`, which compares the target
 the server for the result after a lost response, and `undo`, which returns the opposite write.
 
 Terms
-    Baseline    The ids that the server had before the first attempt. An item with another id may be the lost write
+    Baseline    The IDs that the server had before the first attempt. An item with another ID may be the lost write
     Place       A space or a change request. The writes to a place are sent in order
     Search      Requests to the server for the result of a lost write
 
@@ -19,9 +19,9 @@ How a comment is sent:
 3. The undo delay ends: `OutboxWorker` makes the entry `queued`. Of all Octavo processes, only the process with the file
    lock `outbox` does steps 3 to 6 (worker.py).
 4. `OutboxDelivery.deliver` calls `check`, which reads the newest threads, or the replies of the thread
-   (comment_kinds.py). Their ids are the baseline.
+   (comment_kinds.py). Their IDs are the baseline.
 5. `machine.start` stores the state `sending` and the baseline. Then the request is sent.
-6. The response arrives: one transaction stores the id of the comment, and moves the entry from the table `outbox` to
+6. The response arrives: one transaction stores the ID of the comment, and moves the entry from the table `outbox` to
    the table `sent` (`machine.confirm`).
 
 What happens after a kill:

@@ -103,10 +103,10 @@ class SavedTexts:
     revision: str | None
     """Head of the change request. None if the server does not send it."""
     texts: Mapping[str, WrittenText] = field(default_factory=dict)
-    """Saved texts by page id, without pages in `conflicts`. For merged texts, `before` is the text of the other
+    """Saved texts by page ID, without pages in `conflicts`. For merged texts, `before` is the text of the other
     user."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
-    """Text of the other user by page id, where merging failed."""
+    """Text of the other user by page ID, where merging failed."""
     restored: bool = True
     """True if pages in `conflicts` have the text of the other user. False for the text of the edit."""
     warning: str = ""
@@ -119,7 +119,7 @@ async def save_on_newest_head(
     edited_texts: Callable[[RevisionRef], Awaitable[Mapping[str, WrittenText]]],
     later_writes: Sequence[NewWrite] = (),
 ) -> SendResult[SavedTexts]:
-    """Save texts by page id. `edited_texts` returns the texts for the head of a change request, and may raise ApiError.
+    """Save texts by page ID. `edited_texts` returns the texts for the head of a change request, and may raise ApiError.
     If the head changes, try again, up to 3 times. If another user saves at the same moment, merge both texts.
 
     Without texts, the result is `done`. After the edit, `later_writes` are added to the outbox.

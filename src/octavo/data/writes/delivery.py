@@ -68,7 +68,7 @@ class Account:
         return self.user or self.remembered_user
 
     async def load_user_id(self) -> str | None:
-        """Return the id of the user. None if the server does not name the user. Raises ApiError."""
+        """Return the ID of the user. None if the server does not name the user. Raises ApiError."""
         if self.user is None and not self._has_requested_user:
             try:
                 self.user = await self._send(users.Me())
@@ -270,7 +270,7 @@ class OutboxDelivery:
         return f"{unsent} not sent. Send or discard {them} first, then submit the review again."
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
-        """Return the server's thread id. None before posting, empty without temporary id."""
+        """Return the server's thread ID. None before posting, empty without temporary ID."""
         thread = entry.facts.thread
         if not thread.startswith("pending-"):
             return ""

@@ -119,7 +119,7 @@ class Attempt(Generic[W]):
     op: W
     basis: Basis = Basis()
     baseline: tuple[str, ...] | None = None
-    """What the check found before the first request: existing ids or `_signs_of_change` (comment_kinds.py). Empty for
+    """What the check found before the first request: existing IDs or `_signs_of_change` (comment_kinds.py). Empty for
     other writes. None without a check."""
     newest_at: datetime | None = None
     """Time of the newest item in the baseline, by the clock of the server. None if unknown."""
@@ -303,7 +303,7 @@ class OutboxEntry:
     newest_at: datetime | None = None
     basis: Basis = field(default_factory=Basis)
     remote_id: str = ""
-    """The server's id of the created item. Empty if the write is not done or creates no item."""
+    """The server's ID of the created item. Empty if the write is not done or creates no item."""
     review: str = ""
     """Id of a submitted review, for its entry and those of its comments. Empty for other writes."""
     changed_by_others: bool = False
@@ -421,7 +421,7 @@ def wait_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:
 
 
 def set_thread(entry: OutboxEntry, thread: str) -> OutboxEntry:
-    """Return the entry with the server's id of its thread."""
+    """Return the entry with the server's ID of its thread."""
     return replace(
         entry, op=entry.op.model_copy(update={"comment_id": thread}), facts=replace(entry.facts, thread=thread)
     )
@@ -435,7 +435,7 @@ def start(
     baseline: tuple[str, ...] = (),
     newest_at: datetime | None = None,
 ) -> OutboxEntry:
-    """Return a queued entry as sending. `thread` replaces a temporary thread id."""
+    """Return a queued entry as sending. `thread` replaces a temporary thread ID."""
     entry = _require_state(entry, "queued")
     if thread:
         entry = set_thread(entry, thread)

@@ -1,6 +1,6 @@
 """Shows writes of comments and replies in cached responses before the server confirms the writes. Does no I/O.
 
-A new item has the id `pending-ENTRY` until the server gives it an id.
+A new item has the ID `pending-ENTRY` until the server gives it an ID.
 """
 
 from __future__ import annotations

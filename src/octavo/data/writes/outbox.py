@@ -139,7 +139,7 @@ class Outbox:
         return tuple(filter(self._account.may_send, self.entries))
 
     def entry_creating(self, message_id: str) -> OutboxEntry | None:
-        """Return the entry that creates the message with a temporary id. None if there is none."""
+        """Return the entry that creates the message with a temporary ID. None if there is none."""
         return self._entries.by_created_id.get(message_id)
 
     @property

@@ -51,7 +51,7 @@ MAX_SENT_ROWS = 500
 """Maximum number of writes in state.db that are done."""
 
 StoredEntry = tuple[int, str, str, str]
-"""Position, id, state and record of a stored entry."""
+"""Position, ID, state and record of a stored entry."""
 EntryStep: TypeAlias = Callable[[OutboxEntry], OutboxEntry]
 """Function that changes an entry by a step of machine.py. Raises WrongState."""
 EntryCallback: TypeAlias = Callable[[sqlite3.Connection, OutboxEntry], None]
@@ -81,7 +81,7 @@ _PENDING = "gathered"
 
 
 def entry_records(db: sqlite3.Connection, namespace: str) -> list[tuple[str, str]]:
-    """Return the ids and records of all entries, the oldest first."""
+    """Return the IDs and records of all entries, the oldest first."""
     return db.execute("SELECT id, record FROM outbox WHERE namespace = ? ORDER BY position", (namespace,)).fetchall()
 
 
@@ -123,7 +123,7 @@ def restore_entry(db: sqlite3.Connection, namespace: str, stored: StoredEntry) -
 
 
 def find_done_entry(state: StateDb, entry_id: str) -> OutboxEntry | None:
-    """Return the done entry with this id. None if there is none, or if it is unreadable."""
+    """Return the done entry with this ID. None if there is none, or if it is unreadable."""
     rows = state.rows("SELECT record FROM sent WHERE id = ?", entry_id)
     try:
         return decode_entry(rows[0][0]) if rows else None
@@ -132,7 +132,7 @@ def find_done_entry(state: StateDb, entry_id: str) -> OutboxEntry | None:
 
 
 def created_ids(state: StateDb) -> frozenset[str]:
-    """Return the ids of all items that done writes of this profile have created."""
+    """Return the IDs of all items that done writes of this profile have created."""
     rows = state.rows("SELECT remote FROM sent WHERE namespace = ? AND remote IS NOT NULL", state.namespace)
     return frozenset(str(row[0]) for row in rows)
 
@@ -199,7 +199,7 @@ def _find_entry(db: sqlite3.Connection, entry_id: str) -> OutboxEntry | None:
 
 
 def once_group(fact: Any, now: datetime) -> str | None:
-    """Return the id of the writes of a `--once` command. None if `fact` is too old or invalid."""
+    """Return the ID of the writes of a `--once` command. None if `fact` is too old or invalid."""
     try:
         return str(fact["group"]) if now - datetime.fromisoformat(str(fact["at"])) < ONCE_LIFETIME else None
     except (KeyError, TypeError, ValueError):
@@ -211,7 +211,7 @@ def _is_once_key_used(db: sqlite3.Connection, namespace: str, key: str, now: dat
 
 
 def _remember_once(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, key: str = "") -> None:
-    """Store the id and time of writes of a command with `--once`."""
+    """Store the ID and time of writes of a command with `--once`."""
     key = key or entry.draft_key
     if key.startswith(ONCE_PREFIX):
         fact = {"at": entry.requested_at.isoformat(), "group": entry.review or entry.group}
@@ -233,7 +233,7 @@ def _insert_entry(db: sqlite3.Connection, namespace: str, entry: OutboxEntry) ->
 def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: datetime) -> None:
     insert, record = "INSERT OR IGNORE INTO sent VALUES (?, ?, ?, ?, ?)", _encode(entry)
     if not db.execute(insert, (entry.id, namespace, entry.remote_id or None, now.timestamp(), record)).rowcount:
-        # a remote id must be unique, and another write already has it
+        # a remote ID must be unique, and another write already has it
         db.execute(insert, (entry.id, namespace, None, now.timestamp(), record))
     db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
     horizon = (now - timedelta(days=MAX_SENT_DAYS)).timestamp()
@@ -376,7 +376,7 @@ class OutboxEntries:
         if after == before:
             return
         self.all = after
-        # reversed: of several entries with the same created id, the oldest is used
+        # reversed: of several entries with the same created ID, the oldest is used
         self.by_created_id = {entry.created_id: entry for entry in reversed(after)}
         ids = {entry.id for entry in after}
         for entry in before:

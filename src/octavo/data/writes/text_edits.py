@@ -64,7 +64,7 @@ class SuggestionOutcome:
 
     results: tuple[tuple[SuggestedText, SuggestionResult], ...]
     texts: Mapping[str, WrittenText]
-    """Old and new text of each page, by page id. Equal if the page is unchanged."""
+    """Old and new text of each page, by page ID. Equal if the page is unchanged."""
     later_ids: tuple[str, ...] = ()
     """Ids of the outbox entries that resolve the threads."""
 
@@ -190,11 +190,11 @@ class PageReplacement:
 
 @dataclass(frozen=True)
 class TermOutcome:
-    """Result of an edit of several pages. The keys are page ids."""
+    """Result of an edit of several pages. The keys are page IDs."""
 
     written: Mapping[str, WrittenText] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Why pages were not changed, such as `was edited in the meantime`, by page id."""
+    """Why pages were not changed, such as `was edited in the meantime`, by page ID."""
     titles: Mapping[str, str] = field(default_factory=dict)
 
 

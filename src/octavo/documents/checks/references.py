@@ -69,7 +69,7 @@ class ReferenceCheck:
 
     index: SpaceIndex
     pages: Mapping[str, CheckedPage]
-    """The pages whose anchors are known, by their id in `index`."""
+    """The pages whose anchors are known, by their ID in `index`."""
     includes: Mapping[str, CheckedPage] | None = None
     """Reusable content by path. None if it is unknown: then no include counts as missing."""
     paths_outside_root: Collection[str] = frozenset()
@@ -101,7 +101,7 @@ class ReferenceCheck:
                 )
 
     def linked_pages(self, page: CheckedPage) -> Iterator[str]:
-        """Yield the ids of the pages that a page links to with an anchor."""
+        """Yield the IDs of the pages that a page links to with an anchor."""
         for reference in page.references:
             target = resolve(reference.target, page.base, self.index) if reference.kind == "url" else None
             if isinstance(target, PageLink) and target.anchor:
@@ -285,7 +285,7 @@ def to_added_findings(findings: Iterable[Finding], document: Document, text: str
 
 
 def pages_linked_from_added_lines(page: CheckedPage, check: ReferenceCheck, added: AddedRanges) -> frozenset[str]:
-    """Return the ids of the pages that the added lines of a page link to with an anchor."""
+    """Return the IDs of the pages that the added lines of a page link to with an anchor."""
     lines = {number - 1 for number in added.lines}
     touched = [each for each in page.references if lines.intersection(range(*each.lines))]
     return frozenset(check.linked_pages(replace(page, references=tuple(touched))))

@@ -202,7 +202,7 @@ def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
     """Return the entries of a table of contents. Headings of level 2 or more start groups."""
     top_entries: list[Entry] = []
     current_entries = top_entries
-    # Only a written id is a slug: other headings get their id from the title.
+    # Only a written ID is a slug: other headings get their ID from the title.
     written_slugs = set(_WRITTEN_SLUG.findall(text))
     for document in map(parse, _pieces_of_lines(text)):
         if any(block.attrs.get("source") for block in document.walk()):

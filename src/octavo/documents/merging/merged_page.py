@@ -53,7 +53,7 @@ class Conflict:
     """True if `merged_text` is used until the user resolves the conflict."""
     context: Context = NO_CONTEXT
     base_text_page: str | None = None
-    """The id of the page to which main moved the base text, or None."""
+    """The ID of the page to which main moved the base text, or None."""
     deciding_conflict: Conflict | None = None
     """The conflict whose choice applies here. None if this conflict has its own choice."""
     moved_blocks: frozenset[SourceBlock] = frozenset()

@@ -24,7 +24,7 @@ from octavo.documents.sequences import unmoved_items
 
 @dataclass(frozen=True)
 class TreeVersion:
-    """A page tree, with its pages and their parents by id."""
+    """A page tree, with its pages and their parents by ID."""
 
     pages: Pages
     nodes: dict[str, Json]
@@ -35,7 +35,7 @@ class TreeVersion:
         return cls(pages, {page["id"]: page for page in page_trees.walk(pages)}, page_trees.parent_ids(pages))
 
     def children(self, kept: Container[str]) -> dict[str | None, list[str]]:
-        """Return the ids of the pages in `kept` by parent: the nearest ancestor in `kept`, or None."""
+        """Return the IDs of the pages in `kept` by parent: the nearest ancestor in `kept`, or None."""
         result: defaultdict[str | None, list[str]] = defaultdict(list)
 
         def visit(pages: Pages, parent: str | None) -> None:
@@ -50,11 +50,11 @@ class TreeVersion:
 
 @dataclass
 class PageOrder:
-    """The ids of the children of each page, in order. None stands for the root."""
+    """The IDs of the children of each page, in order. None stands for the root."""
 
     children: dict[str | None, list[str]] = field(default_factory=dict)
     conflicts: list[tuple[str, str]] = field(default_factory=list)
-    """Pairs of the kind (deleted, moved or order) and the page id."""
+    """Pairs of the kind (deleted, moved or order) and the page ID."""
 
 
 def merge_page_order(
@@ -189,7 +189,7 @@ class RevisionConflict:
 
     kind: str
     id: str
-    """The id of the page, file or reusable content, or the name of the variable."""
+    """The ID of the page, file or reusable content, or the name of the variable."""
 
 
 @dataclass(frozen=True)
@@ -381,7 +381,7 @@ class MergePrediction:
 
 
 def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) -> list[str]:
-    """Return the ids of the pages whose texts a prediction needs. `touched` limits the pages without document ids."""
+    """Return the IDs of the pages whose texts a prediction needs. `touched` limits the pages without document IDs."""
     base, main, request = ({page.id: page for page in revision.walk()} for revision in revisions)
     found = []
     for page_id in dict.fromkeys([*request, *main]):

@@ -225,7 +225,7 @@ def save_file(app: Shell, file: File) -> None:
 
 
 def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[str, str] | None) -> None:
-    """Ask for the scope and the format of an export. `page` is the id and title of the current page."""
+    """Ask for the scope and the format of an export. `page` is the ID and title of the current page."""
     scope = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
     exports: dict[str, Export] = {}
     if page is not None:

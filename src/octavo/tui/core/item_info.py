@@ -219,7 +219,7 @@ class InfoScreen(Chooser[str | None, str]):
         *,
         has_links: bool = True,
     ) -> None:
-        """`offline_space` returns the offline copy of a space by its id. Without `has_links`, links are omitted."""
+        """`offline_space` returns the offline copy of a space by its ID. Without `has_links`, links are omitted."""
         super().__init__("Info", empty="No details to show. Select an item first.")
         self._offline_space = offline_space
         self._items, self._screen_below, self._omitted = items, screen_below, () if has_links else LINK_NAMES

@@ -191,7 +191,7 @@ def adjacent_page(tree: PageTree, page: Page | None, step: int) -> Page | None:
 
 
 def open_thread_counts(threads: Iterable[Comment]) -> Mapping[str, int]:
-    """Return the number of open threads on each page, by page id."""
+    """Return the number of open threads on each page, by page ID."""
     return Counter(each.target.page.id for each in threads if each.is_open_thread and each.target.page is not None)
 
 

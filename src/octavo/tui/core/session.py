@@ -286,7 +286,7 @@ class InboxFeed:
     """Loads the inbox of the current organization."""
 
     def __init__(self, app: HostApp[Any], on_comments_read: Callable[[str, ListPage[Comment]], None]) -> None:
-        """`on_comments_read` is called with the id of a change request and its open comments when these are read."""
+        """`on_comments_read` is called with the ID of a change request and its open comments when these are read."""
         self._on_comments_read = on_comments_read
         self._reported_comments: dict[ChangeRequestRef, tuple[Comment, ...]] = {}
         """Comments of each change request in the last call of `on_comments_read`."""

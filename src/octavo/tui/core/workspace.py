@@ -196,7 +196,7 @@ class Workspace:
         self._unsubscribe: dict[str, Callable[[], None]] = {}
         self._undecided_by_status: dict[str, tuple[ChangeRequest, ...]] = {}
         self._summary_counts: dict[str, int] = {}
-        """Number of review summaries among open comments, by change request id."""
+        """Number of review summaries among open comments, by change request ID."""
         self._first_download_ids: set[str] = set()
         self._counted_organization: Organization | None = None
         """Organization for which `follow_comment_counts` has run."""
@@ -327,7 +327,7 @@ class Workspace:
         return (*account, spaces_of(self.organization.id), *_undecided_lists(self.organization).values())
 
     def space(self, space_id: str) -> Space | None:
-        """Return a space of the current organization by its id, or None."""
+        """Return a space of the current organization by its ID, or None."""
         items = self.spaces.value.items if self.spaces.value else ()
         return next((space for space in items if space.id == space_id), None)
 
@@ -352,7 +352,7 @@ class Workspace:
 
     @property
     def space_titles(self) -> dict[str, str]:
-        """Titles of the spaces of the current organization by id, as far as they are loaded."""
+        """Titles of the spaces of the current organization by ID, as far as they are loaded."""
         return {each.id: each.title for each in self.spaces.value.items} if self.spaces.value else {}
 
     @property
@@ -368,7 +368,7 @@ class Workspace:
         return counts
 
     def pending_entry(self, message_id: str) -> OutboxEntry | None:
-        """Return the outbox entry of a pending comment by the id of the comment, or None."""
+        """Return the outbox entry of a pending comment by the ID of the comment, or None."""
         entry = self._entry_creating(message_id)
         return entry if entry is not None and entry.state == "pending" else None
 
@@ -381,7 +381,7 @@ class Workspace:
 
     @property
     def failure_reasons(self) -> dict[str, str]:
-        """Reasons why the last write to a thread failed, by id of the first comment of the thread."""
+        """Reasons why the last write to a thread failed, by ID of the first comment of the thread."""
         if self._session is None:
             return {}
         last_entries = {entry.facts.thread: entry for entry in self._session.outbox.own_entries if entry.facts.thread}

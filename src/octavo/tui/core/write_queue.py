@@ -97,7 +97,7 @@ class WriteQueue:
         """The undo history, newest step last. None until the history is used."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._view_of_entry: dict[str, str] = {}
-        """The Textual mode of the view in which each outbox entry was created, by entry id."""
+        """The Textual mode of the view in which each outbox entry was created, by entry ID."""
 
     async def flush(self, max_seconds: float = 2.0) -> None:
         """Send all writes that wait for their undo delay. Running tasks get `max_seconds` seconds to finish."""

@@ -32,7 +32,7 @@ _page_source = lazy("octavo.data.writes.content_writes:page_source")
 _with_line_ends_of = lazy("octavo.tui.terminal.external_editor:with_line_ends_of")
 
 _NO_CHANGE_REQUEST = "-"
-"""Stored as the id of a change request that does not exist."""
+"""Stored as the ID of a change request that does not exist."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ def _page_digest(session: Session, space: str, page: str) -> str:
 
 
 def is_other_process(process: int) -> bool:
-    """Return True if another process has this id. That process may have the file open in an editor."""
+    """Return True if another process has this ID. That process may have the file open in an editor."""
     if process in (0, os.getpid()):
         return False
     try:

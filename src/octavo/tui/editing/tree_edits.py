@@ -58,7 +58,7 @@ class TreeEdit:
     change_request: ChangeRequest | None = None
     """Change request that receives the edit. None if the user must choose one."""
     on_saved: Callable[[ChangeRequest, str], None] | None = None
-    """Called with the change request and the id of the edited page after the edit was saved."""
+    """Called with the change request and the ID of the edited page after the edit was saved."""
 
     def show_menu(self) -> None:
         """Open a menu with the edits of the page."""

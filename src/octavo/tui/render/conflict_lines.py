@@ -94,7 +94,7 @@ def prepare_conflicts(
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[ConflictView | UnconflictedText, ...]:
     """Return the conflicts of a page and the text between them. Slow: call it in a thread. `stored_name` converts the
-    name of a conflict to its key in `choices`. `titles` has page titles by id."""
+    name of a conflict to its key in `choices`. `titles` has page titles by ID."""
     text_with_main, lines = _text_with_main(page)
     comparison = compare(safe_text(text_with_main if main is None else main), safe_text(text_with_main))
     headings = [(block.lines[0], plain_text(block.runs)) for block in comparison.new.blocks if block.kind == "heading"]

@@ -302,7 +302,7 @@ class DeferredContent:
     details: AsyncCache[OperationLayout, list[Line]] | None = None
     """Rendered details of operations that are expanded."""
     specification_key: tuple[str, int] | None = None
-    """Space id and `Live.specification_version` for which `specifications` was created."""
+    """Space ID and `Live.specification_version` for which `specifications` was created."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
     """Titles of link targets that are not in the page tree."""
     targets: LinkTargets | None = None
@@ -408,7 +408,7 @@ class LinkContext:
 
     @cached_property
     def pages(self) -> dict[str, Page]:
-        """Pages of the tree by id."""
+        """Pages of the tree by ID."""
         return {page.id: page for page in self.tree.walk()}
 
     @cached_property

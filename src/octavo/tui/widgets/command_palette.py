@@ -186,7 +186,7 @@ SYNONYMS = {
     "sites Publish": "go live make public",
     "sites Unpublish": "take down offline private",
 }
-"""Synonyms by command id. Destinations have names such as `sites conditions` (a table) or `sites Publish` (an action)."""
+"""Synonyms by command ID. Destinations have names such as `sites conditions` (a table) or `sites Publish` (an action)."""
 
 
 _KEY_COLUMN_WIDTH = 13

@@ -14,7 +14,7 @@ read these bindings. A widget, screen or app with commands may also define:
 - `CONTEXT`: its name in the help, such as "page tree";
 - `HELP`: one or two sentences about its use;
 - `more_help`: a sentence about its current content;
-- `KEYBAR`: ids of the commands that its key bar shows first;
+- `KEYBAR`: IDs of the commands that its key bar shows first;
 - `typing_keys`: pairs of a key and a label, for the keys that run commands while all letters are typed as text.
 """
 
@@ -79,7 +79,7 @@ class Command(Generic[T]):
     """An action of the user on one kind of target. Its functions get the app and the target."""
 
     name: str
-    """Last part of the id, after the name of the group: `resolve` in `comments.resolve`."""
+    """Last part of the ID, after the name of the group: `resolve` in `comments.resolve`."""
     keys: str
     """Keys separated by commas. Empty if the command is only in the command palette."""
     title: str
@@ -109,7 +109,7 @@ class Command(Generic[T]):
     takes_text: bool = False
     """True if the command opens an input. If it cannot run, the next letters are ignored."""
     id: str = ""
-    """The complete id. Empty if the id is `GROUP.NAME`."""
+    """The complete ID. Empty if the ID is `GROUP.NAME`."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Commands(Generic[T]):
     """The commands for one kind of target. A view includes them with `for_target`."""
 
     name: str
-    """First part of the ids of the commands."""
+    """First part of the IDs of the commands."""
     commands: tuple[Command[T], ...]
     context: str = ""
     """Heading in the help topic “keys”. If empty, the name of the widget, screen or app is used."""
@@ -152,7 +152,7 @@ class Commands(Generic[T]):
         return self.commands
 
     def id_of(self, command: Command[T]) -> str:
-        """Return the id of a command, such as `comments.resolve`. Users assign keys to ids in the settings."""
+        """Return the ID of a command, such as `comments.resolve`. Users assign keys to IDs in the settings."""
         return command.id or f"{self.name}.{command.name}"
 
     def bindings(self) -> Iterator[Binding]:
@@ -258,7 +258,7 @@ class HostApp(HasCommands, App[R]):
         """Signals of the app, which exist longer than their subscribers."""
         self.tasks = Tasks("A background task", self.report_error)
         self.keys_of_user: Mapping[str, str] = {}
-        """Keys that the user assigned to commands in the settings, by command id."""
+        """Keys that the user assigned to commands in the settings, by command ID."""
 
     def exit(self, result: R | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
         self.is_ending = True
@@ -308,7 +308,7 @@ class HostApp(HasCommands, App[R]):
         """Ignore keys until the user pauses: after a failed key, they may be text."""
 
     def before_command(self, id: str) -> None:
-        """Called before each command runs, with the id of the command."""
+        """Called before each command runs, with the ID of the command."""
 
     def undo(self) -> None:
         """Undo the last change."""
@@ -522,7 +522,7 @@ def own_bindings(node: type[DOMNode]) -> Iterator[Binding]:
 def accepted_keys(
     keymap: Mapping[str, str], classes: Iterable[type[DOMNode]]
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return the usable keys in `keymap` by command id. Also return pairs of another id and the reason, such as `cannot use
+    """Return the usable keys in `keymap` by command ID. Also return pairs of another ID and the reason, such as `cannot use
     j: …`."""
     ignored: list[tuple[str, str]] = []
     bindings_by_context: dict[str, list[Binding]] = {}
@@ -541,7 +541,7 @@ def accepted_keys(
 def _first_conflict(
     keymap: Mapping[str, str], contexts: Iterable[Sequence[Binding]]
 ) -> tuple[str, str, str | None] | None:
-    """Return a conflict as command id, key and the other command id, or None."""
+    """Return a conflict as command ID, key and the other command ID, or None."""
     for bindings in contexts:
         taken_keys = {
             key: binding.id for binding in bindings if binding.id not in keymap for key in normal_keys(binding.key)

@@ -152,7 +152,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
                 yield TextButton(self.verb, id="yes", classes="-primary")
 
     def field_widgets(self, name: str, field: DialogField) -> ComposeResult:
-        """Yield the label and the input of a field. The id of the input widget is `name`."""
+        """Yield the label and the input of a field. The ID of the input widget is `name`."""
         yield Static(safe(field.label), classes="confirm--label")
         if field.height > 1:
             editor = TextEditor(field.value, placeholder=field.placeholder, id=name)
