@@ -147,7 +147,8 @@ class _PageVersion:
                 yield from inner if inner and not is_row else (block,)
 
     def most_similar(self, quote: str) -> Block | None:
-        """Return the block most similar to the quote. None if none is similar, or if two are."""
+        """Return the block most similar to the quote. None if none is similar, or if two are
+        about equally similar."""
         words = _normalize(quote)
         if len(words) < _MIN_SIMILAR_QUOTE_LENGTH or len(self._leaves) > _MAX_BLOCKS:
             return None

@@ -116,7 +116,7 @@ def demo_client(
 
 
 def _build_large_demo(folder: PlatformFolder) -> None:
-    """Build a new large demo. This must not slow the running app."""
+    """Build the large demo if it is missing. Call this before the app opens, because the build would slow the app."""
     if not _is_built(folder):
         tell("Preparing the large demo. The first time, this takes about half a minute.")
         platform: Platform = _open_demo_platform(folder, large=True)

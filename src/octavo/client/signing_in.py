@@ -179,8 +179,8 @@ async def login(
 
 
 def logout(profile_store: ProfileStore, name: str | None = None) -> SignedOut:
-    """Remove a profile, by default the current one, and delete its token. Raises ValueError without such a profile, and
-    OSError if the profiles cannot be written."""
+    """Remove a profile, by default the current one, and delete its token. If the token stays, `deletion_problem` says
+    why. Raises ValueError without such a profile, and OSError if the profiles cannot be written."""
     saved = profile_store.read()
     profile = _existing_profile(saved, name or saved.current)
     deletion_problem = _delete_token(profile_store, profile)

@@ -349,7 +349,7 @@ class OfflineSpaces:
         return True
 
     def _store(self, space_id: str, *, is_new: bool = False) -> None:
-        """Store a space, or delete it if it is not in memory."""
+        """Store a space, or delete it if it is not in memory. Only `is_new` adds a space that is not on disk."""
         self._store_count += 1
         space = self._spaces.get(space_id)
 

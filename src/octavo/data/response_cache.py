@@ -339,7 +339,7 @@ class ResponseCache:
             self._evict(db)
 
     def _evict(self, db: sqlite3.Connection) -> None:
-        """Delete old responses, then the oldest beyond `max_bytes`. Pinned responses stay."""
+        """Delete old responses that may change, then the oldest beyond `max_bytes`. Pinned responses stay."""
         horizon = ((self._now() - MAX_AGE).timestamp(),)
         db.execute(
             f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}", horizon

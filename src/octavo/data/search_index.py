@@ -590,7 +590,7 @@ def _parts(text: str) -> str:
 
 
 def _storable_text(text: str) -> str:
-    """Replace lone surrogates and NUL, which SQLite cannot store."""
+    """Replace lone surrogates, which SQLite cannot store, and NUL, which ends texts in SQL functions."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 

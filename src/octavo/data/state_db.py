@@ -243,7 +243,7 @@ class StateDb:
             raise self._record_failure(error, path) from error
 
     def flush(self) -> None:
-        """Wait until all submitted work is on disk."""
+        """Wait until all submitted work is on disk. Nothing can be written afterward."""
         self._writer.close()
 
     def close(self) -> None:

@@ -316,7 +316,7 @@ _INLINE_ELEMENTS = re.compile(
     "a|abbr|acronym|b|bdi|bdo|big|br|button|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|map|mark|object|q|s|"
     "samp|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
-"""HTML elements within a line. Tags of other elements stand alone."""
+"""HTML elements within a line. Tags of unknown elements stand alone."""
 _MAX_COMMENT_LINES = 4000
 
 

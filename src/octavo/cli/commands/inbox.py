@@ -183,7 +183,7 @@ class InboxList:
         }
 
     async def _ref_or_entry_id(self, row: InboxRow, at: Discussion | None, request: ChangeRequest | None) -> str:
-        """Return the REF of a row, else an outbox ID, else nothing."""
+        """Return the outbox ID of an unsent write, else the REF of the row. Empty if the row has no space."""
         if isinstance(row.target, WriteRef):
             return row.target.entry_id
         if at is None:

@@ -293,7 +293,7 @@ async def finish_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[An
     """Search for the result of a write that Octavo did not finish. Nothing is sent. If the write is done, its later
     writes are added to the outbox.
 
-    For `unknown`, the message is the error of the search, which the next start repeats. None if another process has
+    If the search fails, the message is its error, and the next start searches again. None if another process has
     finished the write. Raises NotSaved.
     """
     assert write.attempt is not None, "the write must have an attempt"

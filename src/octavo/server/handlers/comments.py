@@ -187,8 +187,8 @@ def create_comment(
     cell: comments.TableCell | None = None,
     review: str | None = None,
 ) -> Json:
-    """Create and return a comment on a space, page, block (`node`), table cell or review. Raises Refusal for an empty
-    text or missing page."""
+    """Create and return a comment on a space, page, block (`node`) or table cell. `review` is the ID of its review.
+    Raises Refusal for an empty text or missing page."""
     threads = Threads(world, at)
     target: Json = {"revision": threads.revision["id"]}
     if node and not page:

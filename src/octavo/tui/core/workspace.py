@@ -262,7 +262,7 @@ class Workspace:
             action(organization)
 
     def follow_comment_counts(self) -> None:
-        """Follow the change requests of the organization after the first paint, to count their open threads."""
+        """Follow the change requests of the organization, to count open threads. Call this after the first paint."""
         self._counts_comments = True
         session, organization = self._session, self.organization
         if session is None or organization is None or organization == self._counted_organization:

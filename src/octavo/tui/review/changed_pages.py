@@ -285,7 +285,7 @@ class DiffCache:
         """Number of calls of `compare` that are running."""
         self._shown: DiffKey | None = None
         self._is_hidden = False
-        """True while another view hides the diffs. Then no diff is cached."""
+        """True while another view hides the diffs. Then background comparisons are not cached."""
         self._compared_keys: dict[str, DiffKey] = {}
         """Keys of the diffs from which `sizes` and `kind_counts` come, by page key."""
         self.sizes: dict[str, ChangeSize] = {}

@@ -43,7 +43,7 @@ _TITLE_BONUS = 100.0
 _SYNONYM_BONUS = 90.0
 """Added to the score of a match in the synonyms."""
 _WHOLE_WORD_SCORE = 50.0
-"""Score of a text that contains a word. Scattered letters have lower scores."""
+"""Minimum score of a text that contains the typed word. Scattered letters have lower scores."""
 _MIN_QUERY_LENGTH = 2
 """Minimum length of a query outside titles: most texts contain every letter."""
 _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")

@@ -97,7 +97,7 @@ class FlatTree:
         return (visible + rows[next_index:], visible_keys + keys[next_index:]) if next_index else (rows, keys)
 
     def branches(self, key: Hashable) -> list[TreeNode]:
-        """Return the node with this key and its descendants that have children."""
+        """Return the node with this key and its descendants that have children. Empty if the node has none."""
         index = self._keys.index(key)
         first = bisect_left(self._branches, index)
         if first == len(self._branches) or self._branches[first] != index:
