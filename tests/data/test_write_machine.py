@@ -145,7 +145,7 @@ def test_oldest_due_entry_comes_first() -> None:
     elsewhere = comments.Create(at=SpaceRef(space_id="other"), body=OP.body)
     early, late = entry("queued"), with_op(entry("queued"), id="e2", op=elsewhere)
     assert next_due((early, late), START) == early
-    assert next_due((early, late), START, busy_places={early.ordering_key}) == late
+    assert next_due((early, late), START, busy_keys={early.ordering_key}) == late
     assert next_due((replace(early, due_at=LATER), late), START) == late
     assert next_due((replace(early, due_at=LATER), late), START, is_paused=True) is None
 
@@ -213,7 +213,7 @@ def test_failing_entry_blocks_only_its_thread() -> None:
 def test_lost_entry_is_looked_up_before_an_earlier_queued_entry() -> None:
     before, lost = entry("queued", due_at=LATER), replace(entry("unknown"), id="e2", due_at=START)
     assert next_due((before, lost), START) == lost
-    assert next_due((before, lost), START, busy_places={lost.ordering_key}) is None
+    assert next_due((before, lost), START, busy_keys={lost.ordering_key}) is None
 
 
 def test_resolve_and_reopen_before_sending_become_one_write() -> None:

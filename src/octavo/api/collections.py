@@ -57,7 +57,8 @@ class Update(InCollection, Operation[Collection], patch="", nullable=("default_l
     title: Annotated[str, Field(max_length=50)] | None = None
     description: Annotated[str, Field(max_length=100)] | None = None
     default_level: DefaultLevel | None = Field(None, title="Default access")
-    """The highest role that members inherit from the organization here. Roles that are given here are not limited."""
+    """Highest role that members inherit from the organization, such as `read`. It does not limit roles given in the
+    collection itself."""
 
 
 class Delete(InCollection, Operation[None], delete=""):

@@ -116,7 +116,7 @@ class PageTree(Model):
         return parent.id if parent is not None else None
 
     def siblings(self, page_id: str) -> tuple[Page, ...]:
-        """Return all pages with the same parent, including the page itself."""
+        """Return all pages with the same parent as the page `page_id`, in order, including this page."""
         above = self.parent_of(page_id)
         return above.pages if above else self.pages
 

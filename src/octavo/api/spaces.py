@@ -142,7 +142,8 @@ class Update(InSpace, Operation[Space], patch="", nullable=("default_level", "em
     edit_mode: Literal["live", "locked"] | None = None
     """Whether pages can be edited directly, or only through change requests."""
     default_level: DefaultLevel | None = Field(None, title="Default access")
-    """The highest role that members inherit from the organization here. Roles that are given here are not limited."""
+    """Highest role that members inherit from the organization, such as `read`. It does not limit roles given in the
+    space itself."""
     language: Language | None = None
     """The language that the space is written in."""
     merge_rules: RawJson | None = Field(None, examples=[MERGE_RULES_EXAMPLE])

@@ -306,7 +306,7 @@ def write_bundle(path: Path, checks: Sequence[Check], settings: Settings) -> Non
 
 
 def failed_check(name: str, message: str, fix: str = "", *, status: Status = "error") -> Check:
-    """Return a check for an error message. Without `fix`, the last sentence of the message is the fix."""
+    """Return a check with an error message. If `fix` is empty, the last sentence of the message becomes the fix."""
     message = message.strip().rstrip(".")
     if not fix and ". " in message:
         message, _, fix = message.rpartition(". ")

@@ -143,7 +143,8 @@ class Toolbox:
         return target
 
     async def change_request(self, text: str) -> tuple[Target, ChangeRequestRef]:
-        """Return the target of a REF, and its change request. Raises ToolError, or Failure without a change request."""
+        """Return the target of a REF such as `handbook/7`, and its change request. Raises Failure if the REF names no
+        change request, and ToolError if it names nothing that the program may read."""
         target = await self.target(text)
         return target, change_request_ref(target)
 

@@ -93,7 +93,7 @@ class NoteImport:
         return tuple([await self._place(each) for each in notes])
 
     async def propose(self, placed: tuple[PlacedNote, ...]) -> ImportResult:
-        """Store the notes that have a place. Raises NotSaved."""
+        """Store the notes that have a place in a page as proposed notes. Return the counts. Raises NotSaved."""
         new = [
             _new_note(each.note, each.page, each.place)
             for each in placed
@@ -343,8 +343,7 @@ async def notes_of_reports(
 
 
 def page_of_file(path: str, tree: PageTree) -> Page | None:
-    """Return the page of a file. `path` may begin with other folders, as in `build/docs/page`. None for another
-    file."""
+    """Return the page with the file `path`, or None. Extra folders may come first, as in `build/docs/guide.md`."""
     parts = path.replace("\\", "/").strip("/").split("/")
     documents = [page for page in tree.walk() if page.type == "document"]
     pages = {name: page for page in documents for name in (page_path(page), page.path) if name}

@@ -60,9 +60,9 @@ _is_built = lazy("octavo.cli.platforms:is_built")
 STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
 SENT_TO_SERVER_ONLY = "Octavo does not send the API key to any other server."
 SETTLE_SECONDS_LOCAL = 2.0
-"""Seconds after which a lost request to this machine has no more effects."""
+"""Seconds after which a request to this machine whose response was lost can no longer change anything."""
 SETTLE_SECONDS_REMOTE = 30.0
-"""Seconds after which a lost request to another machine has no more effects."""
+"""Seconds after which a request to another machine whose response was lost can no longer change anything."""
 
 
 def embedded_client(folder: PlatformFolder, platform: LazyPlatform, *, read_only: str = "") -> LazyClient:

@@ -165,7 +165,7 @@ class PageBlame:
     async def _search_moved_blocks(
         self, blame: Blame[ContentVersion], changes: Changes, at: RevisionRef | ChangeRequestRef, previous: RevisionRef
     ) -> None:
-        """Search other pages for blocks that a version moved to this page."""
+        """Search the other pages that a version changed for blocks that it moved to this page."""
         changes_of_others = {
             change.page.id: change
             for change in changes.changes

@@ -126,7 +126,7 @@ class Drafts:
         return draft.text
 
     def all(self) -> tuple[Draft, ...]:
-        """Return the drafts, the newest first. The version of this process has priority."""
+        """Return all drafts, the newest first. Versions that this process has edited replace the stored versions."""
         return self._newest(self._stored_versions())
 
     def with_prefix(self, prefix: str) -> tuple[Draft, ...]:
@@ -321,7 +321,7 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
 CHANGE_REQUEST_KINDS = frozenset({"review", "remark", "subject", "description"})
 """Kinds of drafts that belong to a change request itself, not to a page or thread."""
 _PENDING_EDIT_PREFIX = "held "
-"""Prefix of the draft key of an edited pending comment."""
+"""Prefix of the draft key for an edit of a pending comment. The ID of the comment's outbox entry follows."""
 
 
 @dataclass(frozen=True, slots=True)

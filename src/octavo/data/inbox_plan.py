@@ -164,7 +164,8 @@ class InboxUpdate(NamedTuple):
 
     name: str
     lists: Literal["in memory", "requested", "again"] = "in memory"
-    """Use the lists `in memory`, wait for `requested` lists, or fetch them `again`."""
+    """How to get the lists of spaces and change requests: use the lists `in memory`, wait until the `requested` lists
+    are loaded, or fetch all lists `again`."""
     fetches_written: bool = False
     """True to fetch the responses that the user's finished writes have changed."""
     rechecks: bool = False
@@ -180,7 +181,7 @@ class InboxUpdate(NamedTuple):
 LISTS_CHANGED = InboxUpdate("lists changed", is_quiet=True)
 """The update after a list of the organization has changed."""
 POLL = InboxUpdate("poll", fetches_written=True, rechecks=True, is_quiet=True)
-"""The update at the end of each poll."""
+"""The update that `Poller.run` starts after it has fetched the responses of views."""
 REFRESH = InboxUpdate("refresh", "again", fetches_written=True, rechecks=True, retries_refused=True)
 """The update when the user refreshes the inbox."""
 START = InboxUpdate("start", "requested", fetches_written=True, updates_teams=True)

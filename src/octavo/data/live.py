@@ -75,7 +75,7 @@ class _FetchedResponse(NamedTuple):
     value: Any
     """The decoded body. For a list, all fetched pages joined."""
     to_cache: Any
-    """The value, the first page of an incomplete list, or None."""
+    """Value to store on disk. For a list with more pages, its first page. None leaves the cache unchanged."""
     pages: int
     writes_included: int
     """Number of writes that were confirmed before the request. The value contains these writes."""
@@ -417,7 +417,8 @@ class Live:
         fetched_pages: ListPage[Any] | None = None,
         min_items: int = 0,
     ) -> tuple[ListPage[Any], ListPage[Any], int]:
-        """Return first page, joined pages, and number of pages with items."""
+        """Fetch pages of a list. Return the first page, all pages joined, and the number of pages with items, which is
+        at least 1."""
         first = joined = fetched_pages
         pages = response.pages if response is not None and fetched_pages is not None else 0
         async with aclosing(read_pages(send, op, after=fetched_pages)) as pages_to_come:

@@ -171,7 +171,7 @@ def wants_of_tree(at: SpaceRef, tree: PageTree, revision: str, owner: str) -> It
 
 
 def wants_of_threads(at: Discussion, threads: Iterable[Comment], owner: str) -> Iterator[Want]:
-    """Yield the wants for the replies of threads."""
+    """Yield a want for the replies of each thread."""
     for thread in threads:
         label = f"the replies to {thread.posted_by.name or 'an unknown author'}"
         yield _want(owner, replies_of(at, thread.id), inbox_plan.replies_stamp(thread), label)

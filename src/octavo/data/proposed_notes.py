@@ -223,7 +223,7 @@ def _decode(at: ChangeRequestRef, note_id: str, record: str) -> ProposedNote | N
 
 
 def _write(note: ProposedNote, used_draft_key: str) -> NewWrite:
-    """Return the write that creates the pending comment of a note."""
+    """Return the write that creates a pending comment from a note. The write uses up the draft `used_draft_key`."""
     node = {"node": note.block} if note.block else {}
     op = Create(at=note.at, body=Markdown(markdown=note.body), page=note.page, **node)
     key = f"comment {note.at.space_id} {note.at.change_request_id} {note.page} {note.block}"

@@ -461,7 +461,8 @@ class SearchIndex:
             self.changed()
 
     def _read(self, function: Callable[[sqlite3.Connection], R], default: R) -> R:
-        """Return the result or `default`. Blocks, so call this in a thread."""
+        """Call `function` with a connection to the index. Return `default` if the index cannot be read. Blocks, so call
+        this in a thread."""
         if self.notice or self._closing:
             return default
         try:

@@ -335,7 +335,8 @@ def read_fact(db: sqlite3.Connection, namespace: str, name: str) -> Any:
 
 
 def write_fact(db: sqlite3.Connection, namespace: str, name: str, value: Any) -> None:
-    """Store a fact in another transaction. `StateDb.get_fact` may still return the old value."""
+    """Store a fact in the transaction of the caller. `StateDb.get_fact` does not notice, and may return the old
+    value."""
     db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (namespace, name, json.dumps(value)))
 
 

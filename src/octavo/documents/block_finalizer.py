@@ -246,7 +246,7 @@ class BlockFinalizer:
         self._anchors = AnchorAssigner()
 
     def finalize(self, drafts: Iterable[DraftBlock]) -> list[Block]:
-        """Return the blocks of top-level drafts that are complete."""
+        """Return the finished blocks of a page for its draft blocks at the top level."""
         top = _rewrite_children(DraftBlock("document", children=list(drafts)))
         return [self._finalize(draft)[0] for draft in top.children]
 

@@ -11,7 +11,7 @@ from typing import Literal
 from octavo.documents.blocks import Block, Run, TableColumn
 
 _REWRITTEN_SHARE = 0.75
-_MIN_WORDS = 40
+_MIN_REWRITTEN_WORDS = 40
 """A page with fewer words never counts as rewritten."""
 
 Op = Literal["equal", "insert", "delete", "format", "link"]
@@ -225,7 +225,7 @@ class ChangeSize:
         """Return whether most words were removed and most words are new. False for a short page."""
         is_removed = self.removed > _REWRITTEN_SHARE * self.words_before
         is_added = self.added > _REWRITTEN_SHARE * self.words_after
-        return is_removed and is_added and min(self.words_before, self.words_after) >= _MIN_WORDS
+        return is_removed and is_added and min(self.words_before, self.words_after) >= _MIN_REWRITTEN_WORDS
 
 
 @dataclass(frozen=True, slots=True)

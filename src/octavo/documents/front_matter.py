@@ -15,7 +15,8 @@ _ENCLOSED = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"|'[^']*+(?:''[^']*+)*+'|\[[^\]]*\
 """A quoted text or a list, and the comment after it."""
 _LIST_ITEM = re.compile(r"""\s*+(?:"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+')\s*+(?=,|\Z)|[^,]+""")
 _CONTINUED_LINE = re.compile(r"(?<!\\)((?:\\\\)*+)\\\n[ \t]*")
-"""A backslash that joins a line in quotes to the next."""
+"""A backslash, line break and indentation inside double quotes, after which the YAML text continues. Group 1 is the
+backslashes to keep."""
 _MAX_LENGTH = 65_536
 """Maximum number of characters of front matter, with both lines of dashes."""
 MAX_DEPTH = 60

@@ -196,8 +196,8 @@ class TextFinder:
         return found
 
     def element_end(self, name: str, start: int) -> tuple[int, int]:
-        """Return the ends of an element's content and closing tag. Both are the length of the source if it is not
-        closed."""
+        """Return where an element's content ends and where its closing tag ends. Both are the length of the source if
+        the element is not closed."""
         end = self.find_after(f"</{name}", start)
         if name == "table":
             inner = start - 1

@@ -44,8 +44,8 @@ _URL_OR_EMOJI = re.compile(
     r"|:(?P<emoji>[a-z0-9+-][\w+-]{0,80}):(?::skin-tone-(?P<tone>[2-6]):)?"
 )
 """A URL or the name of an emoji."""
-_ESCAPED_EMOJI = re.compile(r":(?=((?:[a-z0-9+-]|\\_)(?:[\w+-]|\\_){0,80}):)")
-"""First colon of an emoji name. Group 1 is the name, perhaps escaped."""
+_POSSIBLE_EMOJI = re.compile(r":(?=((?:[a-z0-9+-]|\\_)(?:[\w+-]|\\_){0,80}):)")
+r"""The first colon of a possible emoji name, such as `:rocket:`. Group 1 is the name, in which `\_` may replace `_`."""
 _MIN_NAME_LENGTH, _FLAG_LENGTH = 6, 4
 _MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+")
 _INLINE_PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECASE)
@@ -329,7 +329,7 @@ def escape_emoji_names(markdown: str) -> str:
         is_emoji = is_emoji and not _is_part_of_list(markdown, match.start(), match.end(1) + 1)
         return "\\:" if is_emoji else ":"
 
-    return _ESCAPED_EMOJI.sub(escape, markdown) if ":" in markdown else markdown
+    return _POSSIBLE_EMOJI.sub(escape, markdown) if ":" in markdown else markdown
 
 
 def trim_runs(runs: list[Run]) -> tuple[Run, ...]:

@@ -43,7 +43,7 @@ _RESOURCE_NAMES = {
     "reusable-content": "reusable content",
 }
 INDEX_NAME = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
-"""End of the path of an index page, without suffix."""
+"""The name `README` or `index` at the end of a path without suffix, such as `guides/README`."""
 
 
 @dataclass(frozen=True, slots=True)

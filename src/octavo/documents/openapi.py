@@ -164,7 +164,8 @@ class Specification:
         return Response(as_line(status), reader.read_description(raw.get("description")), tuple(bodies))
 
     def _media(self, raw: Mapping[str, Any], name: str, default: str) -> str:
-        """Return the first media type in `name`, such as `consumes`, else `default`."""
+        """Return the first media type under `name`, such as `consumes`, in `raw` or else in the whole specification.
+        `default` if there is none."""
         media = next((as_line(each) for each in as_list(raw.get(name) or self.spec.get(name))), "")
         return media or default
 

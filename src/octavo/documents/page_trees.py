@@ -313,7 +313,8 @@ class DuplicatePage:
 
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
-    """Return the pages of `after` with a sibling's title or slug. Pairs that `main` has are left out."""
+    """Return the pages of `after` with the same title or slug as an earlier sibling. Pairs that already exist in `main`
+    are left out."""
     new_nodes, before = page_nodes(after), page_nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(before)}
     parents_before = parent_ids(before)

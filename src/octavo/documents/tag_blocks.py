@@ -221,12 +221,13 @@ def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
 
 
 def _texts(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return set arguments by the attributes in `names`."""
+    """Return the arguments that a tag has and that are not empty. `names` gives the argument for each attribute."""
     return {attribute: tag.arguments[argument] for attribute, argument in names.items() if tag.arguments.get(argument)}
 
 
 def _flags(tag: Tag, **names: str) -> dict[str, Any]:
-    """Return set boolean arguments by the attributes in `names`."""
+    """Return the boolean arguments that a tag has, such as `{"required": True}`. `names` gives the argument for each
+    attribute."""
     return {
         attribute: tag.arguments.get(argument, "true").lower() not in ("false", "0", "no")
         for attribute, argument in names.items()

@@ -300,7 +300,8 @@ _HEADING = re.compile(r"[ \t>]{0,20}#{1,6}[ \t]")
 
 
 class VisibleText(NamedTuple):
-    """Text that readers see. The character at an index comes from `source[starts[index]:ends[index]]`."""
+    """The text that readers see, and its ranges in the source. The character `text[i]` comes from
+    `source[starts[i]:ends[i]]`."""
 
     text: str
     starts: list[int]

@@ -68,7 +68,7 @@ class ClosedTags:
         return id(tag) in self._closed
 
     def add(self, tokens: Sequence[Token]) -> None:
-        """Record the tags in the next tokens of the source."""
+        """Match the opening and closing tags in `tokens`, which follow the tokens of the previous call."""
         for index, token in enumerate(tokens, self._count):
             for child in token.children or () if token.type == "inline" else (token,):
                 if child.type == "platform_tag":

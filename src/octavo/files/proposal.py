@@ -143,7 +143,7 @@ class Proposal:
         if self._is_request_stored:
             ids_by_path = {path: stored["id"] for path, stored in self.folder.proposal.get("pages", {}).items()}
             if not self.folder.proposal.get("isComplete"):
-                ids_by_path |= self._find_by_title(base)
+                ids_by_path |= self._find_added_pages(base)
         pulled_ids = {file.id for file in self.folder.files.values()}
         new_ids = {
             f"{NEW_PAGE_PREFIX}{path}": name
@@ -153,8 +153,9 @@ class Proposal:
         for entry in walk_entries(self.local.entries):
             entry.id = new_ids.get(entry.id, entry.id)
 
-    def _find_by_title(self, base: Revision) -> dict[str, str]:
-        """Return IDs of added pages by path. Their titles must match."""
+    def _find_added_pages(self, base: Revision) -> dict[str, str]:
+        """Return the server's IDs of added pages by the path of their local file. A page and its file have the same
+        title."""
         assert self._head is not None
         old = {page.id for page in base.walk()}
         added_pages: dict[str, list[str]] = {}

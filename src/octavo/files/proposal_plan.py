@@ -489,7 +489,8 @@ def _merge_field(change: PageChange, name: str, before: Any, local: Any, server:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return one safe line for comparisons, and None for empty values."""
+    """Return a text as one line without control characters, to compare it with other values. None for an empty
+    value."""
     return (" ".join(safe_line(value).split()) if isinstance(value, str) else value) or None
 
 

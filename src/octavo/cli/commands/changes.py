@@ -237,7 +237,8 @@ def _run_merge(options: argparse.Namespace) -> int:
 
 
 async def merge_one(session: Session, options: argparse.Namespace, target: Target) -> dict[str, Any]:
-    """Check a change request. Without `--check`, also merge it. Return its row. Raises ApiError or Failure."""
+    """Check whether a change request can be merged, and merge it unless `--check` is given. Return its row of the
+    output. Raises ApiError or Failure."""
     change_request = target.change_request
     if change_request is None:
         raise Failure(f"Could not merge {target.ref}: it is not a change request.", USAGE)

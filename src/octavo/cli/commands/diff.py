@@ -178,7 +178,7 @@ def _size(page: PageTexts) -> str:
 
 
 def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
-    """Return the changes of a page, in a pipe as `[-removed-]{+added+}`."""
+    """Return the changes of a page as text. Outside a terminal, changed words are marked as `[-removed-]{+added+}`."""
     style = Style(options)
     sign, color = _SIGNS[page.change]
     head = f"{style.color(f'{sign} {page.path}', color)}  {style.color(page.item.title, 'bold')}  {_size(page)}\n"

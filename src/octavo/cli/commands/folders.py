@@ -195,7 +195,7 @@ def _run_restore(options: argparse.Namespace) -> int:
         for file in chosen:
             if file.is_text:
                 text, now = folder.base_text(file.base_sha256), folder.data(file.path) or b""
-                _restore(folder, file, encode_like(text, now))
+                _restore_file(folder, file, encode_like(text, now))
         downloaded = [file for file in chosen if not file.is_text and local.is_changed(file)]
         return _restore_from_server(options, folder, downloaded) if downloaded else 0
 
@@ -208,8 +208,9 @@ def _find_tracked_file(folder: PulledFolder, local: LocalFiles, path: str) -> Tr
     raise Failure(f"Could not restore {path}: it was not in the last pull.{hint}", NOT_FOUND)
 
 
-def _restore(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
-    """Write a file as it was at the last pull. Copy yours."""
+def _restore_file(folder: PulledFolder, file: TrackedFile, data: bytes) -> None:
+    """Write `data`, the content of a file at the last pull. If you have changed the file, keep a copy of your
+    version."""
     mine = folder.data(file.path)
     if mine is not None and file.has_content(mine):
         write_out(f"{file.path} has no changes.\n")
@@ -232,7 +233,7 @@ def _restore_from_server(options: argparse.Namespace, folder: PulledFolder, file
             if data is None:
                 raise Failure(f"Could not restore {file.path}: the server sent no link to it.")
             with file_failures("restore"):
-                _restore(folder, file, data)
+                _restore_file(folder, file, data)
 
     return run_connected(options, use_session, action="restore")
 

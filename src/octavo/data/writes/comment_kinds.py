@@ -120,7 +120,8 @@ def _undo_edit(op: _Edit, basis: Basis) -> Operation[Any] | str:
 
 
 def _signs_of_change(op: _Edit, current: Comment | Reply) -> tuple[str, ...]:
-    """Return texts that change if others change the comment and back."""
+    """Return the edit time, number of replies or resolve time of a comment. If it differs later, someone changed the
+    comment, even if the text is the same again."""
     signs = []
     if op.body is not None:
         signs.append(f"edited {current.edited_at}")

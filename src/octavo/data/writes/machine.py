@@ -122,7 +122,8 @@ class Attempt(Generic[W]):
     """What the check found before the first request: existing IDs or `_signs_of_change` (comment_kinds.py). Empty for
     other writes. None without a check."""
     newest_at: datetime | None = None
-    """Time of the newest item in the baseline, by the clock of the server. None if unknown."""
+    """Time of the newest existing item, such as a comment, that the check found. It is by the server's clock. None if
+    unknown."""
     me: str | None = None
     """Id of the signed-in user. None if unknown."""
     other_created_ids: frozenset[str] = frozenset()
@@ -523,17 +524,17 @@ def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 
 
 def next_due(
-    entries: tuple[OutboxEntry, ...], now: datetime, *, is_paused: bool = False, busy_places: Collection[str] = ()
+    entries: tuple[OutboxEntry, ...], now: datetime, *, is_paused: bool = False, busy_keys: Collection[str] = ()
 ) -> OutboxEntry | None:
-    """Return the entry whose next step is due, or None. During a pause, only undo delays end. `busy_places` are the
-    ordering keys of running steps."""
+    """Return the entry whose next step is due, or None. During a pause, only undo delays end. `busy_keys` are the
+    ordering keys of entries whose steps are running."""
     # Undo delays end first, so that a group changes on screen at once.
     for entry in entries:
         if entry.state == "held" and entry.held_until and not timedelta() < entry.held_until - now <= _MAX_UNDO:
             return entry  # An end that is too late is due: the clock was set back.
     for entry, blocker in () if is_paused else _with_blockers(entries):
         is_ready = entry.state == "unknown" or (entry.state == "queued" and blocker is None)
-        if is_ready and entry.due_at is not None and entry.due_at <= now and entry.ordering_key not in busy_places:
+        if is_ready and entry.due_at is not None and entry.due_at <= now and entry.ordering_key not in busy_keys:
             return entry
     return None
 

@@ -27,8 +27,8 @@ _UNKNOWN_USER = User(id="pending", display_name="You")
 
 
 def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry], me: User | None) -> tuple[Any, int]:
-    """Return `value` with `entries` applied, and how many of these are not done. Refused writes are left out, except
-    new comments."""
+    """Return `value` with the writes of `entries` applied, and the number of applied writes that are not confirmed. A
+    refused write is applied only if it creates a comment or reply."""
     apply = _OVERLAYS.get(type(op))
     if apply is None or value is None:
         return value, 0

@@ -528,7 +528,7 @@ def _opposite(entry: OutboxEntry) -> tuple[_EntryUndo, list[NewWrite]]:
 
 
 def _undo_message(results: Sequence[_EntryUndo]) -> str:
-    """Return a sentence for each action, such as `Undone: reply, both.`"""
+    """Return a sentence for each action, such as `Undone: reply, both.` if both of two replies were undone."""
     actions = dict.fromkeys(result.entry.action for result in results)
     sentences = (
         _undo_sentence(action, [each for each in results if each.entry.action == action]) for action in actions

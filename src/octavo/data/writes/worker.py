@@ -105,7 +105,7 @@ class OutboxWorker:
         if late := [entry.id for entry in self._entries.all if entry.requested_at > now and entry.due_at is not None]:
             await self._entries.step_all(late, partial(machine.move_to_past, now=now))
         sendable = tuple(filter(self._account.may_send, self._entries.all))
-        entry = next_due(sendable, now, is_paused=self._connection.is_paused, busy_places=self._running_steps)
+        entry = next_due(sendable, now, is_paused=self._connection.is_paused, busy_keys=self._running_steps)
         if entry is not None:
             return entry, 0.0
         times = (next_wake(sendable, now), self._connection.paused_until)

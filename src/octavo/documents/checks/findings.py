@@ -238,7 +238,8 @@ class SourcePlaces:
 
 
 def _column_in_file(text: str, column: int, *, is_end: bool) -> int:
-    """Convert a column of the sanitized source to a column of `text`, the same line with invisible characters."""
+    """Convert a column of a sanitized line to a column of `text`, the line in the file, which may contain invisible
+    characters. `is_end` means that the column ends a range."""
     if sanitize(text) == text:
         return column
     find = bisect_left if is_end else bisect_right

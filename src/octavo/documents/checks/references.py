@@ -335,7 +335,8 @@ class CheckedFolder:
     unlisted_pages: Collection[str] = ()
     """Paths of the pages that are not in the table of contents."""
     tree_paths: Mapping[str, str] = field(default_factory=dict)
-    """Path of a page's file by path in the page tree. A group has its own path."""
+    """Paths of files by path in the table of contents, such as `guides/setup`. A group has no file, so its own path is
+    the value."""
     pages_with_same_path: tuple[tuple[str, str], ...] = ()
     """Pairs of files whose pages have the same path."""
     files: Collection[str] = ()

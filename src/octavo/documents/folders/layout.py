@@ -462,7 +462,7 @@ def _preferred_paths(revision: Revision) -> Iterator[tuple[str, str, str, bool]]
 
 
 def page_path(page: Page) -> str:
-    """Return the path of a page's file. Without Git, for example `guide.md`, or `guide/README.md` if it has
+    """Return the path of a page's file: its path in Git, else for example `guide.md`, or `guide/README.md` if it has
     subpages."""
     if page.git is not None and page.git.path and is_page_path(page.git.path):
         return page.git.path

@@ -259,8 +259,8 @@ def _belong_together(
 _NEVER_MOVED = frozenset({"line", "page", "front", "field"})
 _MIN_LETTERS = 3
 """Minimum number of letters of a block that counts as moved. It does not apply to headings."""
-_MIN_WORDS = 4
-"""Minimum number of words of a block that counts as moved and edited."""
+_MIN_MOVED_WORDS = 4
+"""A block with fewer words never counts as both moved and edited."""
 MIN_ADDED_WORDS = 5
 """Minimum number of words to recognize a block in another place."""
 _MIN_MOVED_LIKENESS = 0.6
@@ -276,7 +276,7 @@ _Changes: TypeAlias = dict[SourceBlock, list[SourceBlock]]
 
 class _Addition(NamedTuple):
     siblings: Sequence[SourceBlock]
-    """The children of the base block to which the blocks were added."""
+    """Blocks of the base next to which the new blocks were added. All have the same parent."""
     position: int
     """The index in `siblings` before which the blocks were added."""
     blocks: Sequence[SourceBlock]
@@ -296,7 +296,8 @@ class _Counterparts:
         self._rewritten: set[SourceBlock] = set()
         """Blocks of both versions that were rewritten in place, and so were not moved."""
         self._dissimilar_pairs: list[tuple[SourceBlock, SourceBlock]] = []
-        """Pairs of blocks in the same place with few equal words. They are counterparts if neither was moved."""
+        """Base blocks, each with the block that is now in its place and has few equal words. They are counterparts only
+        if neither was moved."""
         self._side = side
         in_base, in_side = (Counter(each.key for each in tree.walk()) for tree in (base, side))
         self._unique_keys = {key for key, count in in_base.items() if count == in_side[key] == 1}
@@ -406,7 +407,7 @@ class _Counterparts:
         return any(each in self._arrived for block in addition.blocks for each in block.walk())
 
     def _may_be_moved_and_edited(self, block: SourceBlock) -> bool:
-        return len(block.words) >= _MIN_WORDS and block not in self._rewritten and block.kind not in _NEVER_MOVED
+        return len(block.words) >= _MIN_MOVED_WORDS and block not in self._rewritten and block.kind not in _NEVER_MOVED
 
     def _may_move(self, old: SourceBlock, new: SourceBlock) -> bool:
         """Return whether `new` may be the moved `old`. Rows can move only within their table."""

@@ -76,7 +76,7 @@ from octavo.documents.source_blocks import (
 
 T = TypeVar("T")
 _IsJoined: TypeAlias = Callable[[Versions[Blocks]], bool]
-"""A function that returns whether a region becomes part of one large conflict."""
+"""A function that returns True for a changed region that must be part of one large conflict."""
 _CRLF = "\r\n"
 _ITEM_LIKENESS = 0.75
 """Two new items are versions of one item if they have at least this share of equal words."""
@@ -229,7 +229,7 @@ class _PageMerge:
 
     def _pieces_of_additions(self, blocks: Blocks, side: int) -> list[MergedChild]:
         pieces: list[MergedChild] = []
-        for group in _group_deleted(blocks):
+        for group in _group_moved_and_deleted(blocks):
             region: Versions[Blocks] = Versions((), *_main_and_request(group, [], side))
             pieces += self._as_moved_place(self._pieces_of_side(group, side), region, NO_CONTEXT)
         return pieces
@@ -237,7 +237,7 @@ class _PageMerge:
     def _pieces_of_side(self, blocks: Blocks, side: int) -> list[MergedChild]:
         """Return one side's pieces, with the other side's edits of moved blocks."""
         found = []
-        for group in _group_deleted(blocks):
+        for group in _group_moved_and_deleted(blocks):
             content = self._merge_moves_in(group[0], side) if len(group) == 1 else _conflict_of_deletion(group, side)
             found.append(MergedChild(content, gap_after(group[-1])))
         return found
@@ -437,8 +437,9 @@ def _indent_lines(text: str, by: int) -> str:
     return "\n".join(" " * by + line if line.strip() else line for line in kept)
 
 
-def _group_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
-    """Yield adjacent moved blocks that the other side deleted together, others alone."""
+def _group_moved_and_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
+    """Yield groups of blocks. Adjacent moved blocks that the other side deleted form a group. Each other block is a
+    group of its own."""
     for is_deleted, blocks_of_kind in groupby(blocks, lambda each: each.move is not None and not each.move.other):
         group = list(blocks_of_kind)
         yield from [group] if is_deleted else [[each] for each in group]

@@ -484,7 +484,7 @@ class EventHooks:
         self._reported: set[str] = set()
 
     def follow(self) -> None:
-        """Start over for a new session. Rows of its first complete inbox run no hooks."""
+        """Forget the inbox of the previous session. The first complete inbox of the new session runs no hooks."""
         self._detector = InboxEventDetector()
 
     def on_inbox_changed(self, _: object) -> None:

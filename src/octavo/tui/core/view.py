@@ -337,7 +337,7 @@ class View(HasCommands, Screen[None]):
     """First sentences of the help text of this view."""
 
     MODE: str = ""
-    """Mode of the tab that is highlighted in the top bar."""
+    """Tab of the top bar that is highlighted while this view is open, such as `changes`."""
 
     IN_HISTORY: ClassVar[bool] = True
     """True if the navigation history can return to this view."""

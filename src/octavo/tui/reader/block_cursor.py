@@ -347,7 +347,8 @@ def _free_cells(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
 
 
 def place_label(free: Sequence[bool], start: int, end: int, label: str) -> tuple[int, str]:
-    """Return the column and the text of a link's label. It is before the first word, or covers its beginning."""
+    """Return the start column and the text of a link's label. The label covers blank cells before the link, else the
+    first letters of the link. `free` is True for blank cells."""
     size = len(label)
     first = next((cell for cell in range(start, min(end, len(free))) if not free[cell]), start)
     found = (room for room in range(size + 3) if first - room < 1 or not free[first - room - 1])

@@ -192,7 +192,7 @@ class DiffView(Reader):
         _unless_empty(PAN_COMMANDS),
         _unless_empty(_BLOCK_COMMANDS.only("yank")),
     )
-    MOVES: ClassVar[frozenset[str]] = Reader.MOVES | {"next_change", "prev_change"}
+    DELAYED_COMMANDS: ClassVar[frozenset[str]] = Reader.DELAYED_COMMANDS | {"next_change", "prev_change"}
     contents: DiffContents
 
     @dataclass

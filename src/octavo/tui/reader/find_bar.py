@@ -408,7 +408,8 @@ class SelectionCollector:
         return "\n".join(self._texts)
 
     def collect(self, margin_of: Callable[[int], int], seconds: float) -> bool:
-        """Collect text for about `seconds`. Return True at the end, or at the size limit of the clipboard."""
+        """Collect selected text for about `seconds`. Return True when all text is collected or the clipboard limit is
+        reached. `margin_of` returns the left margin of a unit."""
         until, virtual_lines = time.perf_counter() + seconds, self.virtual_lines
         while self._next < len(virtual_lines) and self._next <= self._last and self._size <= MAX_COPIED_BYTES:
             unit, self._next = self._next, self._next + 1

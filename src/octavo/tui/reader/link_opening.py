@@ -319,7 +319,8 @@ class PageTarget(NamedTuple):
 
 
 def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
-    """Return the target of a link page in this space. For others, open the target or explain the problem."""
+    """Return the target of a link page if it is in this space. Open any other target, or explain why Octavo cannot open
+    it, and return None."""
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
         case "page" | "anchor" if not target.get("space"):
@@ -421,7 +422,8 @@ async def show_reusable_content(
     deferred: DeferredContent,
     follow: Callable[[LinkFollowed], None],
 ) -> None:
-    """Show reusable content in a dialog, from the first of `pages` that has it. Otherwise copy the path of its file."""
+    """Show reusable content in a dialog. Its text comes from the first of `pages` that includes it. If none does, copy
+    the path of its file."""
     screen = app.screen
     for operation in pages:
         with explained(f"Could not load the reusable content {target.path}"):

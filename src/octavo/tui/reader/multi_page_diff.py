@@ -32,7 +32,8 @@ class MultiPageContents(DiffContents):
     def __init__(self, pane: Reader) -> None:
         super().__init__(pane)
         self.sections: tuple[PageSection, ...] = ()
-        """Sections to show. The pane shows `_shown_sections` until its lines are replaced."""
+        """The current sections. The pane still shows `_shown_sections` until the lines of the current sections are
+        ready."""
         self._shown_sections: tuple[PageSection, ...] = ()
         """Sections whose lines the pane shows."""
         self._built_sections: tuple[PageSection, ...] = ()

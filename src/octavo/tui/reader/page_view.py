@@ -258,7 +258,7 @@ class PageView(Reader):
         _for_page(PAN_COMMANDS),
         _for_page(MOTION_COMMANDS.with_changed("bottom", run=lambda _, page: page.loader.go_to_end())),
     )
-    MOVES: ClassVar[frozenset[str]] = Reader.MOVES | {"next_heading", "prev_heading"}
+    DELAYED_COMMANDS: ClassVar[frozenset[str]] = Reader.DELAYED_COMMANDS | {"next_heading", "prev_heading"}
     contents: PageContents
 
     @property

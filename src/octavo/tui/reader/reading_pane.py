@@ -122,7 +122,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
     """
     FIRST_KEY_BAR_COMMANDS: ClassVar[tuple[str, ...]] = ()
     HIT_COMMANDS: ClassVar[tuple[str, ...]] = ()
-    MOVES: ClassVar[frozenset[str]] = frozenset(
+    DELAYED_COMMANDS: ClassVar[frozenset[str]] = frozenset(
         ("down", "up", "top", "bottom", "page_down", "page_up", "read_on", "read_back", "prev_block", "next_block")
     )
 

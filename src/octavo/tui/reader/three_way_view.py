@@ -232,7 +232,7 @@ class ThreeWayView(Reader):
         "Press n or N to go to the next or previous conflict, or j or k to scroll. Press esc to go back to the list."
     )
     FIRST_KEY_BAR_COMMANDS: ClassVar[tuple[str, ...]] = ("three.next",)
-    MOVES: ClassVar[frozenset[str]] = Reader.MOVES | {"next", "previous", "unfold"}
+    DELAYED_COMMANDS: ClassVar[frozenset[str]] = Reader.DELAYED_COMMANDS | {"next", "previous", "unfold"}
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         _while_conflicts(THREE_WAY_COMMANDS),
         _while_conflicts(

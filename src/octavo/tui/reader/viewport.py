@@ -93,7 +93,8 @@ class Contents:
         return ""
 
     def find_unit(self, expected_index: int, key: str) -> int:
-        """Return the nearest unit index with the block `key`, else `expected_index`."""
+        """Return the index of the unit with the block `key` that is nearest to `expected_index`. Without such a unit,
+        return `expected_index`."""
         return expected_index
 
     def slices_of_block(self, unit_index: int) -> range:

@@ -232,7 +232,7 @@ class _ChangedRow:
     old_block: Block
     new_block: Block
     signs: tuple[str, str] = ("-", "+")
-    """Gutter signs of the two sides. Equal signs mean that the text is unchanged."""
+    """Gutter signs of the old and new row, such as `-` and `+`. If they are equal, the row is unchanged."""
     numbers: tuple[int | None, int | None] = (None, None)
 
 

@@ -442,7 +442,8 @@ def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Cl
 
 
 def _image_facts(context: LayoutContext, src: str) -> tuple[str, str]:
-    """Return why an image cannot be shown, and its host, or type and size."""
+    """Return why an image cannot be shown, which is empty if it can, and either the host or the type and size of the
+    image."""
     destination = link_destination(src)
     if destination is LinkDestination.OUTSIDE:
         return "", host_of(src)

@@ -386,8 +386,8 @@ def lay_out(
     available_width: int = 0,
     source: str = "",
 ) -> list[Line]:
-    """Return the lines of blocks in `width` cells. Wide top-level tables and code may take `available_width`. Units
-    that fail show their part of `source`."""
+    """Return the lines of blocks for a text of `width` cells. Top-level tables and code may take up to
+    `available_width`. Units that cannot be rendered show their part of `source`."""
     context = LayoutContext(
         styles,
         folds or Folds(),

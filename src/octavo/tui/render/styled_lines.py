@@ -60,7 +60,8 @@ class Piece(NamedTuple):
     is_decoration: bool = False
     """True for borders, bullets and other text outside the page. It is not searched or copied."""
     hidden: HiddenPieces | None = None
-    """Pieces scrolled out of view that this piece replaces. None for other pieces."""
+    """Pieces that are scrolled out of view, and that this piece, such as an ellipsis, represents. None for other
+    pieces."""
 
 
 class HiddenPieces(NamedTuple):

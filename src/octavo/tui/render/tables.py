@@ -90,8 +90,8 @@ class _Limits(NamedTuple):
 
     unshrunk: int
     """A column up to this width does not shrink."""
-    longest: int
-    """Least width of a wider column: its longest word, at most this."""
+    max_word: int
+    """A column wider than `unshrunk` stays as wide as its longest word, up to this width."""
     prose: int
     """The table must fit if columns of prose have this width. Otherwise, the next limits are tried."""
     counts_urls: bool
@@ -178,12 +178,12 @@ def fit_columns(
     widths = _share_widths(natural, hinted, text_sizes, available_width)
     has_long_words = any(longest.word > _LONG_LABEL for longest in longest_of)
     for limits in _COLUMN_LIMITS:
-        if not limits.counts_urls and limits.longest == _ANY_LENGTH and not has_long_words:
+        if not limits.counts_urls and limits.max_word == _ANY_LENGTH and not has_long_words:
             continue
         kept = [
             wide
             if wide <= limits.unshrunk
-            else min(max(longest.part, longest.word if limits.counts_urls else longest.label), limits.longest)
+            else min(max(longest.part, longest.word if limits.counts_urls else longest.label), limits.max_word)
             for wide, longest in zip(widths, longest_of, strict=True)
         ]
         narrow = [max(low, min(wide, limits.prose)) for wide, low in zip(widths, kept, strict=True)]

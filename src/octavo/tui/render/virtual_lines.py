@@ -77,7 +77,8 @@ class VirtualLines(Generic[U]):
                 self._count += height
 
     def lay_out_some(self, line_count: int) -> None:
-        """Render units with estimated heights from the top down, until they have `line_count` lines."""
+        """Render units whose height is only estimated, from the top down, until they have at least `line_count`
+        lines."""
         for index in self.estimated_units():
             if line_count <= 0:
                 break

@@ -270,7 +270,7 @@ class ConflictPrediction:
     duplicates: tuple[DuplicatePage, ...] = ()
     """Pages that get a sibling of the same name."""
     suggestions: tuple[PredictedConflict, ...] = ()
-    """Paragraphs that will be merged word by word."""
+    """Paragraphs that both sides changed and that will be merged word by word."""
     is_on_main: bool = False
     """True if main already has all changes."""
 

@@ -127,7 +127,8 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
-    """Write and open the revert. Return a message, and the finished draft."""
+    """Write the revert of `merged` in a draft, and open the draft for review. Return a message, and the change request,
+    or None if the revert is not complete."""
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:

@@ -82,7 +82,8 @@ class WordChanges:
         return earlier != list(map(self.moved_to, self._threads.comments))
 
     def moved_to(self, thread: Comment) -> str:
-        """Return the title of the compared page to which the words of a thread moved. Empty if unmoved."""
+        """Return the title of another compared page that now has the words of a thread. Empty if the words did not
+        move."""
         if self._changes_by_thread.get(thread.id) != "gone":
             return ""
         quote = quoted_text(thread)

@@ -167,7 +167,7 @@ STATUS_NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Me
 CHECKED_AT_ONCE = 200
 """Number of change requests that the filters check at first, and again at the end of the list."""
 _ROW_MARGIN = 6
-"""Number of cells of a row that are not free for the second line."""
+"""Cells of a row, such as its margins, that the second line of the row does not use."""
 SIGNS = {
     "open": ("◐", "$primary"),
     "draft": ("○", "$octavo-muted"),

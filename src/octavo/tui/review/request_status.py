@@ -188,8 +188,8 @@ def status_signs(
     proposed: int,
     is_on_main: bool,
 ) -> list[tuple[str, str]]:
-    """Return the texts and styles of the signs in the first line. `conflicts` counts pages that may conflict with main.
-    `unresolved` counts pages with conflict markers."""
+    """Return the signs in the first line of a change request, such as `✓ 2 approved`, each with its style. `conflicts`
+    counts pages that may conflict with main, `unresolved` counts pages with conflict markers."""
     signs: list[tuple[str, str]] = [(f" {change_request.status} ", "bold $foreground on $panel")]
     approved = [review for review in reviews if not review.outdated and review.status == "approved"]
     rejections = [review for review in reviews if not review.outdated and review.status != "approved"]

@@ -252,7 +252,8 @@ WhyNot: TypeAlias = "Callable[[Shell, RequestTarget], str | None]"
 
 
 def why_not_allowed(app: Shell, target: RequestTarget, permission: str, *statuses: str) -> str | None:
-    """Return the reason why `permission` is missing or the status is not in `statuses`. None if neither."""
+    """Return why an action on a change request is disabled, or None. The action needs `permission`, and one of
+    `statuses` if given."""
     return why_not_in_change_request(app, target.change_request, target.space, permission, *statuses)
 
 

@@ -143,7 +143,8 @@ def _conflicting_fields(page_id: str, trees: Sequence[PageTree]) -> FieldValues:
 
 
 def chosen_settings(fields: FieldValues, *, is_main: bool) -> tuple[AttributeChange, ...]:
-    """Return the fields with their values in main and after a choice. `is_main` chooses main."""
+    """Return the fields of a page in conflict, each with its value in main and its value after the choice of main
+    (`is_main`) or of the change request."""
     return tuple(
         AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if is_main else mine))
         for name, (main, mine) in fields.items()

@@ -90,7 +90,7 @@ class Command(Generic[T]):
     why_not: Callable[[Any, T], str | None] = lambda app, target: None
     """Returns a sentence that says why the command cannot run now. None if it can run."""
     title_now: Callable[[Any, T], str | None] = lambda app, target: None
-    """Returns a title that depends on the target. None for `title`."""
+    """Returns the label for the current target, such as `Leave tour`. None means that the label is `title`."""
     is_available: Callable[[Any, T], bool] = lambda app, target: True
     """Returns False if the command does not exist for the target. The key then does nothing."""
     applies: Callable[[Any, T], bool] = lambda app, target: True

@@ -130,7 +130,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self._is_answered = False
         self._is_composed = False
         self._content_time: datetime | None = None
-        """Time when new content was shown. None after `READ_SECONDS`."""
+        """Time at which the dialog showed new content that must be read. None after `READ_SECONDS`."""
         self._reading_delay = Delay(self)
         self._draft_delay = DraftDelay(self)
 

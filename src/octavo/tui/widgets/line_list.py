@@ -104,7 +104,9 @@ class LineList(ScrollWidget, can_focus=True, inherit_bindings=False):
     }
     """
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (LIST,)
-    MOVES: ClassVar[frozenset[str]] = frozenset(("open", "down", "up", "top", "bottom", "page_down", "page_up"))
+    DELAYED_COMMANDS: ClassVar[frozenset[str]] = frozenset(
+        ("open", "down", "up", "top", "bottom", "page_down", "page_up")
+    )
 
     @dataclass
     class ListMessage(Message):

@@ -22,7 +22,7 @@ from octavo.tui.terminal.textual_internals import use_as_lines
 MAX_ROW_LENGTH = 2000
 """Maximum number of characters in a row. Each key press wraps a whole row."""
 _CUT_LENGTH = 1500
-"""Approximate number of characters in the rows of a long line."""
+"""A line of more than `MAX_ROW_LENGTH` characters is cut into rows of about this many characters."""
 _MAX_EXACT = 8000
 """Maximum characters with wide letters that one call wraps exactly: measuring is slow."""
 _TAB = 4

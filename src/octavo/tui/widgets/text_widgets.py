@@ -127,8 +127,8 @@ class ChangingText(Static):
 class ScrollWidget(HasCommands, ScrollView):
     """A scroll view that resizes its content without a layout. It delays commands until it has lines."""
 
-    MOVES: ClassVar[frozenset[str]] = frozenset()
-    """Commands that wait for the first lines, such as `down` and `open`."""
+    DELAYED_COMMANDS: ClassVar[frozenset[str]] = frozenset()
+    """Commands such as `down` that run only after the first lines are loaded or prepared."""
     waiting_commands: tuple[Callable[[], object], ...] = ()
     """Functions that run the commands that wait for the first lines."""
     virtual_size = Reactive(Size(0, 0))
@@ -150,7 +150,7 @@ class ScrollWidget(HasCommands, ScrollView):
         return False
 
     def action_command(self, id: str) -> object:
-        if self.is_waiting_for_lines and id.partition(".")[2] in self.MOVES:
+        if self.is_waiting_for_lines and id.partition(".")[2] in self.DELAYED_COMMANDS:
             self.waiting_commands += (partial(self.action_command, id),)
             return None
         self.run_waiting_commands()

@@ -84,7 +84,7 @@ class FlatTree:
     def visible_nodes(
         self, is_collapsed: Callable[[int, TreeNode], bool]
     ) -> tuple[list[tuple[int, TreeNode]], list[Hashable]]:
-        """Return the nodes without collapsed ancestors, with their depths. Also return their keys."""
+        """Return the nodes without a collapsed ancestor, each with its depth, and the list of their keys."""
         rows, keys = self._rows, self._keys
         visible: list[tuple[int, TreeNode]] = []
         visible_keys: list[Hashable] = []
