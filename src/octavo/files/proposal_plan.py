@@ -399,7 +399,7 @@ class FolderLinkTargets:
         return _url_by_id("pages" if found in self.layout.pages else "files", found, url)
 
     def with_new_targets(self, path: str, markdown: str) -> str:
-        """Return `markdown` with IDs of new pages and files in its links. Paths without an ID go to `pending`."""
+        """Return `markdown` with IDs of new pages and files in its links. New paths without an ID go to `pending`."""
         return rewrite_links(markdown, lambda url: self._new_url(url, path))
 
     def _new_url(self, url: str, path: str) -> str | None:

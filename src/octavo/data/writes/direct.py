@@ -149,8 +149,8 @@ async def send_direct(
     later_writes: Sequence[NewWrite] = (),
     on_search: Callable[[], object] = lambda: None,
 ) -> SendResult[T]:
-    """Send a write once, if its target still equals `basis`. Without a connection, the result is `refused`. If another
-    process is sending the same write, only search for its result. `later_writes` follow a write that is done, even
+    """Send a write once, if its target still equals `basis`. Without a connection, the result is `refused`. If the same
+    write is already being sent, only search for its result. `later_writes` follow a write that is done, even
     after a crash (`finish_unfinished`).
 
     `failure_prefix` begins error messages, such as “Could not merge #7”. `missing` describes the state without the

@@ -373,8 +373,8 @@ class PageContents(Contents):
 
 
 def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: bool) -> list[Block]:
-    """Return `blocks` below a title block, without a heading that repeats the title. Empty for a complete page with
-    only a title."""
+    """Return `blocks` below a title block, without a heading that repeats the title. Unchanged without a title. Empty
+    for a complete page with only a title."""
     title, description = head
     if not title:
         return list(blocks)
