@@ -126,8 +126,8 @@ def tree_nodes(
 
 
 def _ancestor_rows(page: Page, children: Sequence[TreeNode], marks: EntryMarks) -> list[TreeNode]:
-    """Return the rows for an unchanged page with changed subpages. Its title goes before the labels of such pages, as
-    in `Guides › Setup`."""
+    """Return the rows for an unchanged page. If all `children` are unchanged pages, its title goes before their labels,
+    as in `Guides › Setup`. Empty without `children`."""
     title = page.title or "Untitled"
     if all(node.kind == "group" and node.dim for node in children):
         return [replace(node, label=f"{title} › {node.label}") for node in children]
