@@ -25,7 +25,7 @@ class LimitExceededError(ValueError):
 
 def parse_strict_json(text: str | bytes) -> Any:
     """Return the value of JSON that Octavo sends or stores. Raises ValueError for NaN, too large numbers, repeated keys
-    and other invalid JSON. Raises LimitExceededError."""
+    and other invalid JSON, and LimitExceededError for too deep values."""
     value = parse_json(text, object_pairs_hook=_object_without_duplicates)
     json.dumps(value, allow_nan=False)  # Python reads the JSON number 1e999 as infinity
     return value

@@ -269,7 +269,7 @@ async def test_undone_remark_keeps_the_draft_of_the_next_remark(stage: Stage) ->
 
 async def go_to_remark(run: Run) -> None:
     """Go to the first open thread with the remark."""
-    while "The same remark" not in str(run.app.screen.page_discussion.selected_thread_line()):  # type: ignore[attr-defined]  # the view
+    while "The same remark" not in str(run.app.screen.page_discussion.thread_of_selected_line()):  # type: ignore[attr-defined]  # the view
         await run.press("t")
 
 

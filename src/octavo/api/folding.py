@@ -83,7 +83,8 @@ def _is_continuation(letter: str) -> bool:
 
 
 _JOINT = "\u200b"
-"""Separator around characters of scripts without spaces. Sanitized text lacks it."""
+"""Inserted around characters of scripts without spaces, and after words such as `C++`, to separate words. Sanitized
+text never contains this character."""
 SIGNED = r"(?:\+\+|#)(?![^\W\d_])"
 """Signs at the end of a word, as in `C++`, `C#` and `C++17`."""
 _SIGNED = re.compile(rf"(?<=[^\W_])(?:{SIGNED}|[\U000f002b\U000f0023]+)")

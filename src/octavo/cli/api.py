@@ -245,45 +245,48 @@ def build_operation(name: str, values: Values, body_file: str, files: Files) -> 
     parameters = _in_path(route) | query_fields(spec) | body_fields(spec)
     if unknown := sorted(fields.keys() - parameters):
         hint = did_you_mean(unknown[0], parameters) or _parameters_hint(parameters)
-        raise _not_run(spec, f"no parameter {unknown[0]}.{hint}")
+        raise _not_run_failure(spec, f"no parameter {unknown[0]}.{hint}")
     if wrong := null_error(spec, fields):
-        raise _not_run(spec, wrong)
+        raise _not_run_failure(spec, wrong)
     lacks_body = bool(body_fields(spec)) and not body_fields(spec) & fields.keys()
     body_hint = f" {STDIN_HINT}" if lacks_body and _has_unread_stdin(body_file) else ""
     if spec.is_update and lacks_body:
-        raise _not_run(spec, f"nothing to change. Add KEY=VALUE.{body_hint}")
+        raise _not_run_failure(spec, f"nothing to change. Add KEY=VALUE.{body_hint}")
     try:
         return operation_for_route(route, {key: _as_list(spec, key, value) for key, value in fields.items()})
     except ValidationError as error:
         hint = _choice_hint(error, fields) or body_hint
-        raise _not_run(spec, f"{error_sentence(error, fields)}{hint}") from None
+        raise _not_run_failure(spec, f"{error_sentence(error, fields)}{hint}") from None
 
 
-def _not_run(spec: Spec, cause: str) -> Failure:
+def _not_run_failure(spec: Spec, cause: str) -> Failure:
     return Failure(f"Could not run {spec.name}: {cause}", USAGE)
 
 
 def _longest_route(spec: Spec, fields: dict[str, Any]) -> Route:
-    """Return the longest route with all path parameters in `fields`. Raises Failure."""
+    """Return the route with the most path parameters, all of which must be in `fields`. Raises Failure if there is
+    none."""
     matching = [route for route in routes(spec) if _in_path(route) <= fields.keys()]
     if matching:
         return max(matching, key=lambda route: len(_in_path(route)))
     missing = min((sorted(_in_path(route) - fields.keys()) for route in routes(spec)), key=len)
-    raise _not_run(spec, f"{', '.join(missing)} is missing. Add {' '.join(f'{each}=VALUE' for each in missing)}")
+    raise _not_run_failure(
+        spec, f"{', '.join(missing)} is missing. Add {' '.join(f'{each}=VALUE' for each in missing)}"
+    )
 
 
 def _with_body(spec: Spec, fields: dict[str, Any], body_file: str, files: Files) -> dict[str, Any]:
     body_names = body_fields(spec)
     if not body_names:
-        raise _not_run(spec, "it has no body. Leave out --input.")
+        raise _not_run_failure(spec, "it has no body. Leave out --input.")
     if both := sorted(fields.keys() & body_names):
-        raise _not_run(spec, f"{both[0]} belongs to the body. Use either --input or {both[0]}=VALUE.")
+        raise _not_run_failure(spec, f"{both[0]} belongs to the body. Use either --input or {both[0]}=VALUE.")
     body, _ = read_json(body_file, files)
     if not isinstance(body, dict):
-        raise _not_run(spec, f"{input_label(body_file)} must contain a JSON object.")
+        raise _not_run_failure(spec, f"{input_label(body_file)} must contain a JSON object.")
     if unknown := sorted(body.keys() - body_names):
         hint = did_you_mean(unknown[0], body_names) or _parameters_hint(body_names)
-        raise _not_run(spec, f"no parameter {unknown[0][:80]} in the body.{hint}")
+        raise _not_run_failure(spec, f"no parameter {unknown[0][:80]} in the body.{hint}")
     return {**fields, **body}
 
 

@@ -121,7 +121,7 @@ def script(shell: str) -> str:
 
     top = build_parser()
     (topic,) = (action for action in command_parsers(top)["help"]._actions if action.dest == "topic")
-    # Set only here: with choices, the parser would reject an unknown topic without a suggestion.
+    # The normal parser has no choices, because it would reject an unknown topic without a suggestion.
     topic.choices = tuple(dict.fromkeys((*TOPICS, *command_parsers(top))))
     if shell == "powershell":
         return powershell_script(top)

@@ -86,7 +86,7 @@ class NoteImport:
         self._tree: PageTree | None = None
         self._finders_by_page: dict[str, BlockFinder] = {}
         self._read_versions: dict[tuple[str, str], Document | None] = {}
-        """The page versions that programs read, by page ID and revision."""
+        """The older page versions that notes refer to, by page ID and revision. None for a missing page."""
 
     async def place(self, notes: Sequence[Note]) -> tuple[PlacedNote, ...]:
         """Return the notes with their places. Raises ApiError or Failure."""

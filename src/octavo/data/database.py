@@ -312,7 +312,8 @@ def _mark_as_failed(row: dict[str, Any]) -> bool:
         return False
     if not isinstance(record, dict):
         return False
-    # `rounds` (`failed_searches`) makes a retry search for the write first. `since` (`newest_at`) limits that search.
+    # `rounds` and `since` are the stored names of `failed_searches` and `newest_at`. After a failed search, a retry
+    # first searches for the write. `newest_at` limits that search.
     record.update(
         state="failed",
         rounds=record.get("rounds") or 1,

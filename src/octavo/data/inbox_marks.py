@@ -208,5 +208,5 @@ def snooze_until(choice: Literal["hour", "tomorrow", "next week"], now: datetime
     if choice == "hour":
         return localize(now + timedelta(hours=1))
     here = localize(now).replace(hour=_MORNING_HOUR, minute=0, second=0, microsecond=0, tzinfo=None)
-    # The time zone comes last, because summer time may begin or end before.
+    # The time zone is added last, because summer time may begin or end before the snooze ends.
     return localize(here + timedelta(days=1 if choice == "tomorrow" else 7 - here.weekday()))

@@ -255,7 +255,8 @@ class InboxPlanner:
         return self._computed_from == lists
 
     def wants(self) -> Iterator[Want]:
-        """Yield all wants, and then some of them again as due. The last want for a URL counts."""
+        """Yield all wants. Those that must be fetched again follow once more, as due: the last want for a URL replaces
+        earlier wants."""
         now = self._now()
         if self.me:
             yield from self._as_allowed(self._teams_want())

@@ -118,7 +118,7 @@ class Live:
         self._index = index
         self.now = now
         self.syncer: Syncer[_FetchedResponse] = Syncer(
-            cache, self._read, self._accept, self._fail, now=now, rate_limit_wait=rate_limit_wait
+            cache, self._read, self._accept, self._store_error, now=now, rate_limit_wait=rate_limit_wait
         )
         self._responses: OrderedDict[str, LiveResponse] = OrderedDict()
         self._tasks = Tasks("A refresh")
@@ -467,7 +467,7 @@ class Live:
             self.unreadable_items.notify(response.op, unreadable)
         return value
 
-    def _fail(self, op: Operation[Any], error: ApiError) -> None:
+    def _store_error(self, op: Operation[Any], error: ApiError) -> None:
         """Store the error. For background requests, watchers see only 403 and 404."""
         if isinstance(error, NotFound | Forbidden):
             self._remove_from_index(op)

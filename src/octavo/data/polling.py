@@ -189,7 +189,7 @@ class ViewPlanner:
         due = {each.url for each in self._stamped_wants if is_due(each, versions.get(each.url), now)}
         # The stamps of content show every change, so content is not rechecked.
         unsure = [self._want(op) for op in self._watched if not (is_of_content(op) and self._stamp(op))]
-        unsure = [each for each in unsure if each.url not in due and not self._is_current_account(each, now)]
+        unsure = [each for each in unsure if each.url not in due and not self._is_recent_account_data(each, now)]
         shown = [each for each in unsure if each.op in self._visible]
         hidden = [each for each in unsure if each.op not in self._visible]
         rechecks = recheck(shown, self._last_fetched, MAX_RECHECKED_VISIBLE, now)
@@ -219,7 +219,7 @@ class ViewPlanner:
     def _want(self, op: Operation[Any]) -> Want:
         return Want(op, self._watched[op].url, self.owner, Rank.VISIBLE, self._stamp(op))
 
-    def _is_current_account(self, want: Want, now: datetime) -> bool:
+    def _is_recent_account_data(self, want: Want, now: datetime) -> bool:
         age = now - self._last_fetched(want.url).requested_at
         return isinstance(want.op, _ACCOUNT_OPERATIONS) and timedelta() <= age < ACCOUNT_AGE
 

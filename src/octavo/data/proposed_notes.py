@@ -47,7 +47,8 @@ class NewNote:
     source: str
     """Name of the program that proposes the note."""
     identity: str
-    """Identifies the note even if its block changes. A known identity is not stored again."""
+    """Text that stays the same even if the block of the note changes. A note with a stored identity is not stored
+    again."""
     placed: str = "exact"
     """How the block was found: `exact` by key, `words` by a quote, otherwise `likely`."""
 

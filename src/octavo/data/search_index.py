@@ -122,7 +122,7 @@ class Hit:
     """Title of the page, or subject of the change request."""
     anchor: str = ""
     nth: int = 0
-    """Number of earlier headings on the page with the text of `path[-1]`."""
+    """Number of earlier headings on the page with the same text as the last heading in `path`."""
     change_request: str = ""
     page: str = ""
     node: str = ""

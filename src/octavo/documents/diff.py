@@ -144,7 +144,7 @@ def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
     found = changed_run_attributes(diff_runs(old.runs, new.runs).words)
     if not found and runs_key(old.runs) != runs_key(new.runs):
         found = tuple(_changes_of_equal_text(old, new))
-    # A link to the target of the block is already listed as an attribute.
+    # A changed link to the target of the block is left out, because it is already shown as an attribute.
     return tuple(each for each in found if (each.old, each.new) not in shown_changes)
 
 

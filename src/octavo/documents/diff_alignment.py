@@ -138,7 +138,8 @@ def _join_around_short_matches(
 def _renumbered_headings(
     short: Sequence[int], ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return indexes of headings that are equal only because steps were renumbered."""
+    """Return those of the indexes `short` whose ranges are headings that are equal only because steps were
+    renumbered."""
     series = [Counter(form for node in nodes if (form := _number_pattern(node))) for nodes in (old, new)]
     numbered = [
         index

@@ -47,7 +47,7 @@ def apply_markdown_edit(document: Any, text: str) -> dict[str, Any] | None:
     if not text.strip():
         return None
     edited, before = to_json_document(text), _blocks(document)
-    sides = [json.dumps(_meaning(node), sort_keys=True) for node in before], _normalized_blocks(edited)
+    sides = [json.dumps(_normalized_node(node), sort_keys=True) for node in before], _normalized_blocks(edited)
     for start, to, size in SequenceMatcher(None, *sides, autojunk=False).get_matching_blocks():
         edited["nodes"][to : to + size] = before[start : start + size]
     return {**edited, **{name: value for name, value in as_object(document).items() if name != "nodes"}}
@@ -59,11 +59,11 @@ def _blocks(document: Any) -> list[dict[str, Any]]:
 
 def _normalized_blocks(document: Any) -> list[str]:
     """Return normalized JSON texts of the blocks, to compare documents."""
-    nodes = [_meaning(node) for node in _blocks(document)]
+    nodes = [_normalized_node(node) for node in _blocks(document)]
     return [json.dumps(node, sort_keys=True) for node in nodes if node != {"object": "block", "type": "paragraph"}]
 
 
-def _meaning(node: dict[str, Any], depth: int = 0, *, is_code: bool = False) -> dict[str, Any]:
+def _normalized_node(node: dict[str, Any], depth: int = 0, *, is_code: bool = False) -> dict[str, Any]:
     if depth > MAX_JSON_DEPTH:
         return {"deeper": True}
     is_code = is_code or node.get("type") == "code"
@@ -74,7 +74,7 @@ def _meaning(node: dict[str, Any], depth: int = 0, *, is_code: bool = False) -> 
     if str(node.get("type")).startswith("heading-"):
         fields["data"].pop("id", None)  # The ID usually follows from the text of the heading.
     fields["nodes"] = _children(nodes_in(node.get("nodes")), depth + 1, is_code=is_code)
-    fields["fragments"] = [_meaning(each, depth + 1) for each in nodes_in(node.get("fragments"))]
+    fields["fragments"] = [_normalized_node(each, depth + 1) for each in nodes_in(node.get("fragments"))]
     return {name: value for name, value in fields.items() if not _is_default(name, value)}
 
 
@@ -89,7 +89,7 @@ def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list
         if node.get("object") == "text":
             pieces = _marked_words(node, is_code=is_code)
         else:
-            meaning = _meaning(node, depth, is_code=is_code)
+            meaning = _normalized_node(node, depth, is_code=is_code)
             pieces = [_autolink_text(meaning) or meaning]
         for piece in pieces:
             if found and isinstance(piece, tuple) and isinstance(found[-1], tuple) and found[-1][1] == piece[1]:
@@ -108,7 +108,7 @@ def _marked_words(node: dict[str, Any], *, is_code: bool) -> list[Any]:
     found: list[Any] = []
     for leaf in nodes_in(node.get("leaves")):
         text = str(leaf.get("text", ""))
-        marks = sorted(json.dumps(_meaning(mark), sort_keys=True) for mark in nodes_in(leaf.get("marks")))
+        marks = sorted(json.dumps(_normalized_node(mark), sort_keys=True) for mark in nodes_in(leaf.get("marks")))
         words = text.strip()
         if is_code or not marks or not words:
             found.append((text, marks if words else []))

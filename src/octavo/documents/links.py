@@ -240,7 +240,7 @@ def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
     if not path:
         return AnchorLink(anchor)
     if path.startswith("/"):
-        return _root_relative(href, path.lstrip("/"), anchor or None, targets)
+        return _resolve_root_relative(href, path.lstrip("/"), anchor or None, targets)
     return _resolve_relative(href, path, anchor or None, page_path, targets)
 
 
@@ -292,7 +292,7 @@ def _external_target(href: str, scheme: str) -> UrlLink | BlockedLink | BrokenLi
     if not parts.netloc.isascii():
         # Letters of other scripts can imitate ASCII letters, so show the ASCII host.
         href = parts._replace(netloc=host if port is None else f"{host}:{port}").geturl()
-    # Encode characters that are not printable, because no browser is started with such a URL.
+    # Encode characters that are not printable, because Octavo refuses to start a browser with such a URL.
     return UrlLink("".join(each if each.isprintable() else quote(each, errors="replace") for each in href), host)
 
 
@@ -340,7 +340,7 @@ def _app_target(path: str, anchor: str | None, targets: SpaceIndex) -> Target | 
     return SpaceLink(space, page.removeprefix("pages/") if page else None, anchor)
 
 
-def _root_relative(href: str, written_path: str, anchor: str | None, targets: SpaceIndex) -> Target:
+def _resolve_root_relative(href: str, written_path: str, anchor: str | None, targets: SpaceIndex) -> Target:
     path = written_path.strip("/")
     first_part, _, remaining = path.partition("/")
     if first_part in ("s", "spaces", "o") and remaining and (target := _app_target(path, anchor, targets)):

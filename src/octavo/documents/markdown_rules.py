@@ -307,7 +307,7 @@ _BLOCK_ELEMENTS = (
     "picture|source|video|audio|svg|pre|script|style"
 )
 _WHOLE_ELEMENTS = {"table": 8000, "pre": 8000, "script": 2000, "style": 2000, "svg": 400, "figure": 60, "picture": 60}
-"""Maximum number of lines of HTML elements that are read whole."""
+"""HTML elements that are read up to their closing tag as one block, with the maximum number of lines for that."""
 
 _TRAILING_TAG = re.compile(r"</(?:table|figure|picture|pre)>[ \t]{0,99}(\{%[^\n]{1,4000}%\}[ \t]*)\n?\Z", re.IGNORECASE)
 """A platform tag after a closing tag on the same line."""

@@ -193,7 +193,8 @@ def usual_gap(block: SourceBlock) -> str:
 
 
 def section_ranges(blocks: Blocks) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of sections among siblings: a heading and its blocks, a row, or an item."""
+    """Yield the ranges of the sections among siblings. A section is a heading with the blocks up to the next heading of
+    its level or above, the blocks before the first heading, a row, or an item."""
     start = 0
     while start < len(blocks):
         end = start + 1
@@ -230,7 +231,8 @@ def row_opening(row: str) -> str:
 
 
 def _ranges(tag_start: re.Pattern[str], text: str, start: int = 0) -> list[tuple[int, int]]:
-    """Return the ranges of elements from `start` to an unclosed element."""
+    """Return the ranges of the elements whose tags match `tag_start`, from `start` to the first unclosed element. Empty
+    if lower case changes the length of the text."""
     ranges: list[tuple[int, int]] = []
     lowered = text.lower()
     if len(lowered) != len(text):
@@ -297,7 +299,7 @@ class _Reader:
             at += 1
         return at
 
-    def _text(self, start: int, stop: int) -> str:
+    def _text_of_lines(self, start: int, stop: int) -> str:
         return "".join(self._lines[start:stop]).removesuffix("\n")
 
     def _block(self, start: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
@@ -322,9 +324,9 @@ class _Reader:
         if found := _HTML.match(line):
             return self._html(start, stop, depth, found[1].lower())
         if _HEADING.match(line):
-            return SourceBlock("heading", self._text(start, start + 1)), start + 1
+            return SourceBlock("heading", self._text_of_lines(start, start + 1)), start + 1
         if _RULE.match(line):
-            return SourceBlock("literal", self._text(start, start + 1)), start + 1
+            return SourceBlock("literal", self._text_of_lines(start, start + 1)), start + 1
         if MARKER.match(line):
             return self._list(start, stop, depth)
         if start + 1 < stop and "|" in line and _DELIMITER.fullmatch(self._lines[start + 1].rstrip("\n")):
@@ -338,11 +340,13 @@ class _Reader:
         starts = [at for at in range(1, end) if at == 1 or FIELD.match(self._lines[at])]
         fields = [self._field(at, after) for at, after in pairwise([*starts, end])]
         inner = (*(replace(field, gap="\n") for field in fields[:-1]), *fields[-1:])
-        return SourceBlock("front", self._text(0, 1), inner, "\n", "\n" if inner else "", self._text(end, end + 1))
+        return SourceBlock(
+            "front", self._text_of_lines(0, 1), inner, "\n", "\n" if inner else "", self._text_of_lines(end, end + 1)
+        )
 
     def _field(self, start: int, end: int) -> SourceBlock:
         lines = _joined_lines(self._lines[start + 1 : end])
-        return SourceBlock("field", self._text(start, start + 1), lines or None, "\n" if lines else "")
+        return SourceBlock("field", self._text_of_lines(start, start + 1), lines or None, "\n" if lines else "")
 
     def _begins_block(self, line: str) -> bool:
         """Return whether a line begins a block without a blank line."""
@@ -351,30 +355,35 @@ class _Reader:
         return bool(_HEADING.match(line) or _TAG.match(line) or _HTML.match(line) or _fence(line))
 
     def _literal(self, start: int, stop: int) -> SourceBlock:
-        return SourceBlock("literal", self._text(start, stop))
+        return SourceBlock("literal", self._text_of_lines(start, stop))
 
     def _paragraph(self, start: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
         first, end = self._lines[start], start + 1
         while end < stop and self._lines[end].strip() and not self._begins_block(self._lines[end]):
             end += 1
             if _UNDERLINE.match(self._lines[end - 1]) and not first.lstrip().startswith((">", "|", "<")):
-                return SourceBlock("heading", self._text(start, end)), end
+                return SourceBlock("heading", self._text_of_lines(start, end)), end
         stripped = first.lstrip()
         if depth == 0 and first.startswith(("    ", "\t")) and start > 0 and not self._lines[start - 1].strip():
             lines = _joined_lines(self._lines[start:end])
             return SourceBlock("code", "", lines), end
         kind = "quote" if stripped.startswith(">") else "literal" if stripped.startswith("<") else "paragraph"
-        return SourceBlock(kind, self._text(start, end)), end
+        return SourceBlock(kind, self._text_of_lines(start, end)), end
 
     def _fenced_block(self, kind: str, start: int, end: int) -> SourceBlock:
         inner = _joined_lines(self._lines[start + 1 : end])
-        head, tail = self._text(start, start + 1), self._text(end, end + 1)
+        head, tail = self._text_of_lines(start, start + 1), self._text_of_lines(end, end + 1)
         return SourceBlock(kind, head, inner, "\n", "\n" if inner else "", tail)
 
     def _container(self, start: int, first: int, last: int, depth: int) -> SourceBlock:
         opening, children, end = self.siblings(first, last, depth + 1)
         return SourceBlock(
-            "container", self._text(start, first), tuple(children), "\n" + opening, end, self._text(last, last + 1)
+            "container",
+            self._text_of_lines(start, first),
+            tuple(children),
+            "\n" + opening,
+            end,
+            self._text_of_lines(last, last + 1),
         )
 
     def _tag(self, start: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
@@ -385,7 +394,7 @@ class _Reader:
             return self._paragraph(start, stop, depth)
         last = self._closings.get(start)
         if last is None or not first < last < stop:
-            return SourceBlock("tag", self._text(start, first + 1)), first + 1
+            return SourceBlock("tag", self._text_of_lines(start, first + 1)), first + 1
         return self._container(start, first + 1, last, depth), last + 1
 
     def _html(self, start: int, stop: int, depth: int, name: str) -> tuple[SourceBlock, int]:
@@ -400,7 +409,7 @@ class _Reader:
             if first < last:
                 return self._container(start, first + 1, last, depth), last + 1
         if name == "table":
-            return _html_table(self._text(start, last + 1)), last + 1
+            return _html_table(self._text_of_lines(start, last + 1)), last + 1
         return self._literal(start, last + 1), last + 1
 
     def _table(self, start: int, stop: int) -> tuple[SourceBlock, int]:
@@ -408,7 +417,7 @@ class _Reader:
         while end < stop and "|" in self._lines[end] and not self._begins_block(self._lines[end]):
             end += 1
         rows = _joined_lines(self._lines[start + 2 : end], "row")
-        return SourceBlock("table", self._text(start, start + 2), rows, "\n" if rows else ""), end
+        return SourceBlock("table", self._text_of_lines(start, start + 2), rows, "\n" if rows else ""), end
 
     def _list(self, start: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
         items: list[SourceBlock] = []
@@ -442,7 +451,9 @@ class _Reader:
         while last > head and not self._lines[last - 1].strip():
             last -= 1
         opening, children, _ = self.siblings(head, last, depth + 1)
-        return SourceBlock("item", self._text(start, head), tuple(children), "\n" + opening if children else ""), last
+        return SourceBlock(
+            "item", self._text_of_lines(start, head), tuple(children), "\n" + opening if children else ""
+        ), last
 
 
 def _joined_lines(lines: list[str], kind: str = "line") -> tuple[SourceBlock, ...]:

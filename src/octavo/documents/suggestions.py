@@ -155,7 +155,7 @@ def revert_blocks(old: str, current: str, keys: set[str]) -> str:
 
 
 def _ranges(markdown: str) -> dict[str, tuple[int, int]]:
-    """Return the lines of each block by key. Only line feeds count."""
+    """Return the range of lines of each block, by key. Only line feeds end a line."""
     starts = line_starts(markdown)
     numbers = [0]
     for start, end in pairwise(starts):

@@ -76,8 +76,8 @@ class _Replacement(NamedTuple):
 
 
 def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
-    """Return the replaced terms, also with the word before or after. `keys` limits the result to blocks with these
-    keys."""
+    """Return each replaced term, and in addition the term joined with the word before or after it. `keys` limits the
+    result to blocks with these keys."""
     found: dict[tuple[str, str, bool], TermChange] = {}
     for parts, block in _texts(entries, keys):
         lines = [parts.words] if isinstance(parts, TextChange) else [line.words for line in parts.lines]

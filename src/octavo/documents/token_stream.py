@@ -190,7 +190,8 @@ class TokenStream:
         self._line_visits = max(MAX_LINE_VISITS, len(source) // 10)
         self.diagnostics: list[Diagnostic] = []
         self.rest = len(source)
-        """Position from which the page was too large to parse, else its length."""
+        """Position at which parsing stopped because the page is too large. The length of the source if the whole page
+        was parsed."""
         self._tags, self._finder = TagScanner(source), TextFinder(source)
         self._formula_ends = [match.start() for match in _FORMULA_END.finditer(source)] if "$$" in source else []
         self._footnotes: dict[str, Any] = {"refs": _FootnoteDefinitions(), "list": {}}

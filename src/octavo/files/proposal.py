@@ -102,7 +102,8 @@ class Proposal:
         return self._request is not None and self.folder.proposal.get("changeRequest") == self._request.id
 
     async def _open_request(self) -> ChangeRequest | None:
-        """Return the last change request. Raises ProposalFailed if it was edited since."""
+        """Return the change request of the last proposal, or None if there is none. Raises ProposalFailed if it was
+        edited after that proposal."""
         name = self.folder.proposal.get("changeRequest")
         if not name:
             return await self._request_without_stored_id()

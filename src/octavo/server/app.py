@@ -184,7 +184,7 @@ class Platform:
             await self._simulate_failure()
             op = _decode_operation(request, body)
             if op is None:
-                return Response(status_code=204, headers=_request_id())
+                return Response(status_code=204, headers=_request_id_header())
             if self.read_only and not SPECS[type(op)].is_read:
                 raise Refusal(403, self.read_only)
             if refusals := self._refusals[type(op)]:
@@ -197,9 +197,9 @@ class Platform:
                 else:
                     afterwards, result = BackgroundTask(self._run_background_work, result), result.early_response
             if result is None:
-                return Response(status_code=204, headers=_request_id())
+                return Response(status_code=204, headers=_request_id_header())
             content = b"" if request.method == "HEAD" else _json(result)
-            return Response(content, SPECS[type(op)].success, _request_id(), "application/json", afterwards)
+            return Response(content, SPECS[type(op)].success, _request_id_header(), "application/json", afterwards)
 
     async def _run_background_work(self, work: BackgroundWork[Any]) -> Any:
         async with self._large_lock if work.needs_much_memory else nullcontext():
@@ -228,7 +228,7 @@ class Platform:
         # No API key is required, because the signature in the URL grants access to the PDF.
         payload, signature, name = (request.path_params[each] for each in ("payload", "signature", "name"))
         make = await self._in_thread(lambda: _pdf_maker(self.world, payload, signature))
-        headers = {"content-disposition": f"inline; filename*=UTF-8''{quote(name, safe='')}", **_request_id()}
+        headers = {"content-disposition": f"inline; filename*=UTF-8''{quote(name, safe='')}", **_request_id_header()}
         return Response(await asyncio.to_thread(make), headers=headers, media_type="application/pdf")
 
     async def _receive_upload(self, request: Request) -> Response:
@@ -238,7 +238,7 @@ class Platform:
         async with AsyncExitStack() as lock_stack:
             data = await self._read_body(request, pending["size"], lock_stack)
             await self._in_thread(lambda: _receive_file(self.world, **address, data=data))
-        return Response(headers=_request_id())
+        return Response(headers=_request_id_header())
 
     async def _read_json_body(self, request: Request, lock_stack: AsyncExitStack) -> Json | None:
         path = request.scope["path"]
@@ -356,14 +356,14 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
-def _request_id() -> dict[str, str]:
+def _request_id_header() -> dict[str, str]:
     return {"x-request-id": secrets.token_hex(8)}
 
 
 def error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
     """Return the JSON response for a failed request."""
     content = _json({"error": {"code": status, "message": message}})
-    return Response(content, status, {**_request_id(), **(headers or {})}, "application/json")
+    return Response(content, status, {**_request_id_header(), **(headers or {})}, "application/json")
 
 
 async def _failure_response(request: Request, failure: Exception) -> Response:

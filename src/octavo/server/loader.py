@@ -230,7 +230,8 @@ class _FolderReader:
     _entries: list[tuple[Entry, str]] = field(default_factory=list)
 
     def convert(self) -> Json:
-        """Return the content of the folder. The field `keys` has the IDs of pages and files by key."""
+        """Return the content of the folder. The field `keys` has the ID of each page and file by its key, such as
+        `page:guide/start.md`."""
         entries = list(walk_entries(self.folder.entries))
         count, number = sum(entry.path is not None for entry in entries), 0
         for entry in entries:

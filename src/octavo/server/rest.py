@@ -84,7 +84,7 @@ class BackgroundWork(Generic[T]):
     finish: Callable[[T], Any]
     """Returns the response for the result of `run`, in the handler thread."""
     early_response: Any = None
-    """Response before the work. None if the client waits for the work."""
+    """Response that is sent before the work begins. None if the client waits for the result."""
     needs_much_memory: bool = False
     """True if `run` needs much memory. Such work never runs at the same time."""
 

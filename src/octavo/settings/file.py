@@ -15,7 +15,7 @@ from octavo.untrusted_input import parse_toml, read_toml_text
 
 FILE = "config.toml"
 _MAX_LINES = 300
-"""Maximum lines of a statement, and of a file with syntax errors."""
+"""Maximum lines of a statement. A file with a syntax error and more lines is ignored as a whole."""
 
 
 class _Statement(NamedTuple):
@@ -138,7 +138,8 @@ def _join_checked(lines: list[str], text: str, expected: Mapping[str, Any]) -> s
 
 
 def _find_setting(lines: list[str], name: str) -> tuple[int, int] | None:
-    """Return the start and end of a top-level setting."""
+    """Return the index of the first line of a top-level setting and of the line after its end. None if it is not
+    set."""
     return next(
         (
             (each.start, each.end)

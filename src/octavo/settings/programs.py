@@ -14,7 +14,7 @@ from octavo.settings.file import MAX_NAME_LENGTH, InvalidValueError, ReportIgnor
 HookEvent = Literal["inbox-row", "review-requested", "new-reply", "changes-requested", "outdated", "merged"]
 EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
 HOOK_PLACEHOLDERS = ("{ref}", "{url}", "{kind}", "{space}")
-"""Placeholders in the command of a hook. A placeholder is an argument, or its part after `=`."""
+"""Placeholders in the command of a hook. A placeholder must be a whole argument, or all of an argument after `=`."""
 _CODE_OPTIONS = ("-c", "-e", "--eval")
 """Options after which many programs run their argument as code."""
 _HOOK_FIELDS = ("on", "command")
@@ -88,7 +88,7 @@ def validate_hooks(value: Any, report_ignored: ReportIgnored) -> tuple[Hook, ...
 
 
 def _hook_problems(section: Section) -> Iterator[tuple[str, str]]:
-    yield from _unknown_fields(section, "hook", _HOOK_FIELDS)
+    yield from _unknown_field_problems(section, "hook", _HOOK_FIELDS)
     event = section.get("on")
     if event not in EVENTS:
         suggestion = did_you_mean(event, EVENTS) if isinstance(event, str) else ""
@@ -96,7 +96,7 @@ def _hook_problems(section: Section) -> Iterator[tuple[str, str]]:
     yield from _command_problems(section.get("command"), HOOK_PLACEHOLDERS, '["notify", "{ref}"]')
 
 
-def _unknown_fields(section: Section, kind: str, fields: Collection[str]) -> Iterator[tuple[str, str]]:
+def _unknown_field_problems(section: Section, kind: str, fields: Collection[str]) -> Iterator[tuple[str, str]]:
     for unknown in section.keys() - set(fields):
         suggestion = did_you_mean(unknown, fields)
         yield unknown[:MAX_NAME_LENGTH], f"is not a field of a {kind}.{suggestion} The fields are {', '.join(fields)}"
@@ -167,7 +167,7 @@ def validate_commands(value: Any, report_ignored: ReportIgnored) -> tuple[Custom
 
 
 def _custom_command_problems(section: Section) -> Iterator[tuple[str, str]]:
-    yield from _unknown_fields(section, "command", _COMMAND_FIELDS)
+    yield from _unknown_field_problems(section, "command", _COMMAND_FIELDS)
     name_problems = list(_name_problems(section.get("name")))
     yield from name_problems
     if not name_problems and not _id_of(section["name"]):
@@ -252,7 +252,7 @@ def _linter(section: Section) -> Linter:
 
 
 def _linter_problems(section: Section) -> Iterator[tuple[str, str]]:
-    yield from _unknown_fields(section, "linter", _LINTER_FIELDS)
+    yield from _unknown_field_problems(section, "linter", _LINTER_FIELDS)
     yield from _name_problems(section.get("name"))
     command = section.get("command")
     yield from _command_problems(command, LINTER_PLACEHOLDERS, '["vale", "--output=JSON", "{file}"]')

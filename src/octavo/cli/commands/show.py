@@ -160,7 +160,7 @@ class _ItemPrinter:
         fields = wanted or {"reviewers", "threadsOpen", "review"}
         row = await item_rows.change_row(self._references, change_request, target.space, fields)
         changed = [] if wanted else await self._changed_pages(target)
-        if not wanted:  # JSON does not show the changes.
+        if not wanted:  # JSON does not show the changes, so the change request does not count as viewed.
             remember_viewed(self._session, change_request)
         print_object(self._options, KINDS["change request"], row, lambda: self._change_request_text(row, changed))
 

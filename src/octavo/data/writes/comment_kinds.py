@@ -54,7 +54,7 @@ async def _search_for_comment(send: Send, attempt: Attempt[Create]) -> AlreadyDo
 
 async def _check_reply(send: Send, attempt: Attempt[CreateReply]) -> Check:
     replies: list[Reply] = []
-    # If a page is unreadable now, a search for a lost reply usually fails there too.
+    # An incomplete list is safe: a later search for a lost reply usually fails at the same unreadable page.
     with suppress(PaginationError):
         async for page in _replies(send, attempt.op):
             replies += page.items
@@ -193,7 +193,8 @@ def normalized(text: str) -> str:
 
 
 def _has_same_letters(text: str, other: str) -> bool:
-    """Return whether the texts have the same letters. Servers may change markup."""
+    """Return whether both texts have the same letters and digits, because servers may change markup. False without
+    letters and digits."""
     letters = _letters(text)
     return letters != "" and letters == _letters(other)
 

@@ -255,7 +255,7 @@ class NewWrite:
     draft_key: str = ""
     """Key of the draft of the text. After a cancel or refusal, the text becomes this draft again."""
     basis: Basis | None = None
-    """State of the target as the user saw it. None for the state on screen."""
+    """State of the target when the user decided on the write. None for the state on screen when the write is added."""
     context: str = ""
     """Text of the thread and name of its page, for messages."""
     used_draft_keys: tuple[str, ...] | None = None
@@ -268,7 +268,8 @@ class NewWrite:
 
 @dataclass(frozen=True)
 class OutboxEntry:
-    """A write in the outbox. Attributes without a docstring are the same as in NewWrite or Attempt."""
+    """A write in the outbox. See NewWrite for `op`, `action`, `draft_key`, `context`, `block_text` and `basis`, and
+    Attempt for `baseline` and `newest_at`."""
 
     id: str
     op: DurableWrite

@@ -42,7 +42,7 @@ class OutboxWorker:
                     self._remove_ended()
                     wait = await self._begin_steps()
                 except NotSaved:
-                    # A step may not be stored. `_take_over` repairs the entries, as after a crash.
+                    # Possibly, a step was not stored. `_take_over` repairs the entries, as after a crash.
                     await self._wait_for_running()
                     self.release_lock()
                     wait = POLL_SECONDS

@@ -383,7 +383,7 @@ class _PageCheck:
             value = parse_yaml(yaml)
         except YamlError as error:
             reason = error.sentence.removeprefix("This is not valid YAML: ").removesuffix(".")
-            # The YAML begins on line 1 of the page, counted from 0.
+            # The first line of the YAML is line 1 of the page, counted from 0, so the numbers are equal.
             start, line_end = self._places.line_range(error.line)
             start_of_problem = min(
                 start if not error.column else self._places.offset(error.line, error.column), line_end

@@ -211,7 +211,8 @@ class _PageMerge:
             while all(sides) and sides[side][0].move:
                 end = 1
                 if level := sides[side][0].level:
-                    # After the section, blocks of the other side would become part of it.
+                    # Blocks of the other side up to their next such heading go before the section. After the section,
+                    # they would become part of it.
                     is_next = [0 < each.level <= level for each in sides[other]]
                     count = is_next.index(True) if True in is_next else len(is_next)
                     before += self._pieces_of_additions(sides[other][:count], other)
@@ -235,7 +236,7 @@ class _PageMerge:
         return pieces
 
     def _pieces_of_side(self, blocks: Blocks, side: int) -> list[MergedChild]:
-        """Return one side's pieces, with the other side's edits of moved blocks."""
+        """Return the blocks of one side as pieces. Moved blocks get the edits that the other side made to them."""
         found = []
         for group in _group_moved_and_deleted(blocks):
             content = self._merge_moves_in(group[0], side) if len(group) == 1 else _conflict_of_deletion(group, side)

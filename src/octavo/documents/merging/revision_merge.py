@@ -381,7 +381,8 @@ class MergePrediction:
 
 
 def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) -> list[str]:
-    """Return the IDs of the pages whose texts a prediction needs. `touched` limits the pages without document IDs."""
+    """Return the IDs of the pages whose texts a prediction needs. Pages without known document IDs are left out unless
+    they are in `touched` or `touched` is None."""
     base, main, request = ({page.id: page for page in revision.walk()} for revision in revisions)
     found = []
     for page_id in dict.fromkeys([*request, *main]):

@@ -176,8 +176,8 @@ def is_in_audience(world: World, tree: SiteTree, share_key: str | None) -> bool:
 
 
 def require_site_access(world: World, at: SiteRef, *, visits: bool, share_key: str | None) -> None:
-    """Raise MissingResource if the caller may not see a site. With `visits`, its audience may. A wrong `share_key` is
-    refused even for members."""
+    """Raise MissingResource unless the caller may see the site, or `visits` is True and the caller is in the audience
+    of the published site. A wrong `share_key` for a published site shared by link is refused even for members."""
     path = site_path(at)
     tree = load_site(world, path)
     if visits and is_in_audience(world, tree, share_key):

@@ -93,8 +93,8 @@ def add_first_revision(world: World, space: Json, markdown: str = "") -> Json:
 def add_revision(
     world: World, space_id: str, fields: Json, *, type: str, parents: Sequence[str], merged_from: str | None = None
 ) -> Json:
-    """Create and return a revision. The caller must set it as current. `type` is edits, merge, rollback or update.
-    `merged_from` is a change request ID."""
+    """Create and return a revision. The caller must store its ID as the revision of main or of a change request. `type`
+    is edits, merge, rollback or update. `merged_from` is a change request ID."""
     revision: Json = {
         "id": world.new_id(),
         "space": space_id,

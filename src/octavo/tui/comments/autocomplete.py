@@ -54,8 +54,8 @@ def emoji_prefix(text_before: str) -> str:
 
 
 def ends_in_code(text_before: str, text_after: str | None = None) -> bool:
-    """Return True if `text_before` ends inside Markdown code. If `text_after` is None, unclosed backticks and indented
-    lines are code, too."""
+    """Return True if `text_before` ends inside Markdown code. With `text_after=None`, an unclosed backtick and an
+    indented paragraph also count as code."""
     fence = ""
     lines = text_before.split("\n")
     paragraph_start = 0

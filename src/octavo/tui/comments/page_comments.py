@@ -134,7 +134,7 @@ class PageDiscussion:
         """Reason why thread commands are disabled while `selected_thread` is None."""
         return self._why_no_block or "The selected block has no thread. Press t to go to the next thread."
 
-    def selected_thread_line(self) -> Comment | None:
+    def thread_of_selected_line(self) -> Comment | None:
         """Return the thread whose line is selected in a diff. None if a block is selected."""
         block = self._pages.visible_block
         return self.thread_on(block) if block is not None and block.kind == "thread" else None
@@ -149,7 +149,7 @@ class PageDiscussion:
         at, page = pages.discussion, pages.target_page if is_whole_page else pages.visible_page
         if at is None or page is None:
             return "To comment on a page, open the page first."
-        thread = None if is_whole_page else self.selected_thread_line()
+        thread = None if is_whole_page else self.thread_of_selected_line()
         return why_not_in_discussion(self._view.shell, at, "reply" if thread else "comment", thread)
 
     def comment(self) -> None:

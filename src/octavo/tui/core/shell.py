@@ -29,8 +29,8 @@ class Shell(HostApp[int]):
     """The app as views see it. It shows one session at a time."""
 
     open_next: Callable[[], SignInState] | None
-    """Returns the sign-in methods and the session for the next start. None if Octavo quits. Raises OSError, ValueError
-    or NotSaved."""
+    """Returns the sign-in methods and the session for the next start. Raises OSError, ValueError or NotSaved. The
+    attribute is None if Octavo quits."""
     stylesheet: CachedStylesheet
     _is_switching_back = False
     """True while the app switches to a view that has a screen already."""
@@ -90,7 +90,7 @@ class Shell(HostApp[int]):
     def delay_paint(self) -> None:
         """Paint nothing and compute no styles until `paint_first_screen`."""
         self.stylesheet.is_frozen = True
-        # Textual starts tasks eagerly from Python 3.12 on: input would arrive before its screen exists.
+        # Textual starts tasks eagerly from Python 3.12 on. Then input would arrive before its screen exists.
         asyncio.get_running_loop().set_task_factory(None)
         self._batch = ExitStack()
         self._batch.enter_context(self.batch_update())

@@ -293,7 +293,7 @@ class TreeEdit:
         try:
             tree = await self.app.session.live.fetch(content.ListPages(at=change_request.ref(self.space)))
         except ApiError:
-            return ""  # The page is added nevertheless.
+            return ""  # The page was added, only its ID is unknown.
         known = {page.id for page in before.walk()}
         added = [page.id for page in tree.walk() if page.id not in known]
         return added[0] if len(added) == 1 else ""

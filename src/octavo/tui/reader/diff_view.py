@@ -252,8 +252,8 @@ class DiffView(Reader):
         key: str = "",
         threads: Mapping[str, Sequence[ThreadSummary]] | None = None,
     ) -> None:
-        """Show a comparison. The same `key` as before keeps position and expanded lines. Another `key` opens its last
-        position. `threads` None keeps the threads."""
+        """Show a comparison. With the same `key` as before, position and expanded lines are kept, and with `threads`
+        None also the threads. With another `key`, the last position under that key is restored."""
         contents, page = self.contents, self.contents.page
         before = page.compared if key == page.position_key else None
         same = before is not None

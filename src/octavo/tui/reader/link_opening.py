@@ -143,7 +143,8 @@ async def _specification(
 async def find_title(
     live: Live, query: TitleQuery, organization: Organization | None, *, is_folder: bool = False
 ) -> LinkTitle | None:
-    """Return the title of a link target. None if there is none, or if loading failed."""
+    """Return the title of a link target, or why the link cannot be opened. None if the target has no title, or if
+    loading it failed for a reason other than a missing target or permission."""
     target = query.target
     try:
         match target:

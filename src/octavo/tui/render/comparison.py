@@ -507,7 +507,7 @@ def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: C
             limits.append(0)
         else:
             limits.append(_CLIPPED_LINES if distance_before <= around else -_CLIPPED_LINES)
-    return _show_single_blocks(placed, limits) if around else limits
+    return _limits_with_single_blocks(placed, limits) if around else limits
 
 
 def _distances_below_changes(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
@@ -525,7 +525,9 @@ def _distances_below_changes(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> 
     return distances
 
 
-def _show_single_blocks(placed: Sequence[PlacedUnit | CollapsedBlocks], limits: list[int | None]) -> list[int | None]:
+def _limits_with_single_blocks(
+    placed: Sequence[PlacedUnit | CollapsedBlocks], limits: list[int | None]
+) -> list[int | None]:
     """Return `limits` with `_CLIPPED_LINES` for each single collapsed block of prose."""
     shown_limits = list(limits)
     for index, each in enumerate(placed):

@@ -185,7 +185,7 @@ def _render_line(
     if line.op == "change" and _displayed_text(line.old) == _displayed_text(line.new):
         part = SidePair(side("~", 0), side("~", 1), is_same=True)
         for setting in render_setting_changes([invisible_change(line.words)], "", styles, side_widths, blocks[1]):
-            # In the same pair, so that the next change is shown below the setting.
+            # Added to this pair, so that the next change is shown below the setting.
             part.old += setting.old if side_widths.is_split else []
             part.new += setting.new if side_widths.is_split else [*setting.old, *setting.new]
         return [part]

@@ -192,8 +192,8 @@ class ThreadMarks:
     def paths_at(
         self, visible_keys: set[str], top_block: Block, top_slice: Block | None
     ) -> dict[str, list[tuple[Block, ...]]]:
-        """Return paths to blocks with threads, by key of the block with the mark. All are in `top_block`, or in its
-        slice `top_slice`."""
+        """Return the paths to the blocks with threads in `top_block`, or in its slice `top_slice`. The keys of the
+        result are those `visible_keys` whose blocks show the marks."""
         result: dict[str, list[tuple[Block, ...]]] = {}
         for path in self._paths:
             if path[0].key != top_block.key or (top_slice is not None and not _begins_in(top_slice, path)):

@@ -169,7 +169,7 @@ def fit_columns(
     all_hints = [*hints[: len(least)], *[0] * (len(least) - len(hints))]
     prose = _NARROW_PROSE if max(labels) <= _LONG_LABEL else _HINTED_PROSE
     narrow = [max(label, min(wide, prose)) for label, wide in zip(labels, natural, strict=True)]
-    # Hinted columns break words only if the table does not fit with whole words.
+    # Columns with a width hint break words only if the table does not fit with whole words.
     lowest = labels if _excess_width(narrow, available_width) <= 0 else least
     hinted = [
         max(low, min(wide, hint)) if hint else wide for low, wide, hint in zip(lowest, natural, all_hints, strict=True)
@@ -635,7 +635,7 @@ def document_of_row(table: Block, row: Block) -> Document:
 
 
 def _cells_of_row(table: Block, row: Block) -> list[Block | None]:
-    """Return the cells of a row by column. None where a merged cell covers it."""
+    """Return the cells of a row, one for each column. None in a column that a merged cell covers."""
     index = next((index for index, each in enumerate(table.children) if each is row), None)
     return list(row.children) if index is None else cells_by_column(table.children[: index + 1])[index]
 

@@ -181,7 +181,8 @@ def render_divider(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 
 def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a formula block, stacked if it fits. Otherwise, each row of its source is one line."""
+    """Render a formula block, stacked if it fits. In ASCII, in slices, or if it does not fit, each row of its source
+    begins a new line and is wrapped."""
     styles = context.styles
     stacked = None if styles.ascii or slice_bounds(block) is not None else _format_stacked(block.text, width - 4)
     if stacked is not None:

@@ -477,7 +477,7 @@ def _module_hints(module: str) -> Mapping[str, Mapping[str, str]]:
     try:
         source = inspect.getsource(sys.modules[module])
     except (OSError, TypeError):
-        return {}  # A class created at run time has no source.
+        return {}  # A module may have no source, such as `__main__` in an interactive session.
     result: dict[str, Mapping[str, str]] = {}
 
     def collect(qualified_prefix: str, statements: Sequence[ast.stmt]) -> None:

@@ -71,7 +71,7 @@ def _present_value(field: FormField, item: BaseModel | Mapping[str, Any]) -> Any
 
 def _inner_value(value: Any, name: str, json_name: str) -> Any:
     if isinstance(value, BaseModel):
-        # A response may have an ID instead of an object with this attribute.
+        # The attribute may be missing, because a response may have the ID of an object instead of the object.
         return getattr(value, name, _MISSING)
     if isinstance(value, Mapping):
         return value.get(json_name, value.get(name, _MISSING))

@@ -65,7 +65,8 @@ class _PendingJump(NamedTuple):
 
 
 class WordChanges:
-    """Changes of the words under threads. Moves pending comments to the new place of their words."""
+    """Tells whether the words that threads quote were changed or moved. Moves pending comments to the blocks with the
+    new version of their words."""
 
     def __init__(self, view: View, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._threads, self._pages = view, threads, pages

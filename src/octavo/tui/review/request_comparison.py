@@ -290,7 +290,7 @@ class Comparison:
             self._on_new_base()
 
     async def _load_unlisted(self, revisions: ComparedRevisions, old: RevisionRef, listed: Changes) -> None:
-        """Find positions of deleted pages and changes missing in `listed`."""
+        """Load the changes that `listed` lacks, and the old page tree, in which deleted pages have their positions."""
         try:
             before = await load_revision(self._view.live, old)
             self.old_pages = before.pages

@@ -229,7 +229,7 @@ REQUEST_CHANGES_COMMANDS: Commands[Any] = (
 
 
 def _thread_to_delete(view: ChangeRequestScreen) -> Comment | None:
-    return view.page_discussion.selected_thread_line() if view.focused is view.main_pane else None
+    return view.page_discussion.thread_of_selected_line() if view.focused is view.main_pane else None
 
 
 def _delete(app: Shell, view: ChangeRequestScreen) -> None:

@@ -412,7 +412,7 @@ class ThemePicker:
 
     @property
     def names(self) -> list[str]:
-        """Names of all themes. The themes of Octavo come first."""
+        """Names of the themes to choose from, the themes of Octavo first. Themes named `textual-…` are left out."""
         own = list(palettes())
         others = sorted(
             name for name in self._app.available_themes if name not in own and not name.startswith("textual-")

@@ -522,8 +522,8 @@ def own_bindings(node: type[DOMNode]) -> Iterator[Binding]:
 def accepted_keys(
     keymap: Mapping[str, str], classes: Iterable[type[DOMNode]]
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return the usable keys in `keymap` by command ID. Also return pairs of another ID and the reason, such as `cannot use
-    j: …`."""
+    """Return the usable keys by command ID. Also return the ID of each command whose keys are ignored, with the reason,
+    such as `cannot use j: …`."""
     ignored: list[tuple[str, str]] = []
     bindings_by_context: dict[str, list[Binding]] = {}
     for owner in classes:

@@ -559,7 +559,7 @@ class ListState:
         return lines
 
     def _wrap(self, lines: list[Content]) -> list[Content]:
-        # At least one cell wide: without wrapping, the scroll bar would appear and disappear forever.
+        # A width of 0 would mean no wrapping, and the scroll bar would appear and disappear forever.
         width = self._list.scrollable_content_region.width
         return wrap_lines(lines, max(1, width) if self._list.outer_size.width else 0)
 

@@ -255,7 +255,7 @@ class WrappedRows:
         return [width for _, width in get_tab_widths(self.document.get_line(line_index), self.tab_width)]
 
     def location_to_offset(self, location: Location) -> Offset:
-        """Return the position of a location on the screen, as cell and line."""
+        """Return the cell and the line of a location in the wrapped text."""
         row, column = location
         row = min(max(row, 0), len(self._offsets) - 1)
         offsets = self.get_offsets(row)
