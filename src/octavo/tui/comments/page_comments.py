@@ -122,7 +122,7 @@ class PageDiscussion:
 
     @property
     def selected_thread(self) -> ThreadTarget | None:
-        """The thread on the selected block, or None."""
+        """The thread on the selected block. None if there is none, or if keys do not act on the block."""
         at, block = self._pages.discussion, self._pages.visible_block
         if at is None or block is None or self._why_no_block is not None:
             return None

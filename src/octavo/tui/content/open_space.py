@@ -249,7 +249,8 @@ class OpenSpace(SpacePanes):
         add_to_history: bool = True,
         position: ReadingPosition | None = None,
     ) -> None:
-        """Open a page of a space. Without `page_id`, open the last read page, unless the space is open already."""
+        """Open a page of a space. Without `page_id`, open the last read page, else the first, unless the space is open
+        already."""
         space = self.shell.workspace.space(space_id)
         if space is None:
             return

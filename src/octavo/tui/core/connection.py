@@ -67,7 +67,7 @@ class Subscriptions:
         min_items: int = 0,
     ) -> None:
         """Call `show` with each response to `op`, until `slot` follows another operation. `refetch` is False if another
-        widget keeps the response current."""
+        widget keeps the response current. Without `op`, `slot` follows nothing."""
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return

@@ -83,7 +83,7 @@ def destination(entered: str, name: str) -> Path:
 
 
 async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = False) -> int:
-    """Write `chunks` to a private file. Return its size. Raises FileNotSaved, and FileExists without `replace`."""
+    """Write `chunks` to a private file. Return its size. Raises FileNotSaved. Without `replace`, may raise FileExists."""
     if not replace and await asyncio.to_thread(os.path.lexists, path):
         raise _exists_error(path)
     size, temporary = 0, path.with_name(f".octavo-{os.urandom(6).hex()}.part")

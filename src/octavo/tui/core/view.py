@@ -382,7 +382,8 @@ class View(HasCommands, Screen[None]):
 
     @property
     def main_pane(self) -> Widget | None:
-        """The pane with the content of this view. Its keys also work in the lists of the view."""
+        """The pane with the content of this view, or None without such a pane. Its keys also work in the lists of the
+        view."""
         return None
 
     def follow(
@@ -393,7 +394,8 @@ class View(HasCommands, Screen[None]):
         *,
         refetch: bool = True,
     ) -> None:
-        """Call `show` with each response to `op`, until `slot` follows another operation."""
+        """Call `show` with each response to `op`, until `slot` follows another operation. Without `op`, `slot` follows
+        nothing."""
         if op is not None and not self.shell.has_session:
             return  # A late callback was called after the end of the session.
         self.subscriptions.follow(slot, op, show, refetch=refetch)

@@ -145,8 +145,8 @@ def all_filters(rows: Sequence[InboxRow], unread: frozenset[str], space_title: C
 def tab_settings(
     filters: Sequence[RowFilter], query: str, reasons: Sequence[InboxReason], taken_names: Collection[str]
 ) -> tuple[str, list[str]]:
-    """Return a tab with these filters as TOML, and the names of unsupported filters. The TOML may be empty. `reasons`
-    are used without a filter by reason."""
+    """Return a tab with these filters as TOML, and the names of unsupported filters. `reasons` are used without a
+    filter by reason. The TOML is empty if there is no reason, space or `query`."""
     filters_by_kind = {active.kind: active for active in filters}
     reason_names = [filters_by_kind["Reason"].value] if "Reason" in filters_by_kind else list(reasons)
     space = filters_by_kind["Space"].value if "Space" in filters_by_kind else ""

@@ -82,7 +82,8 @@ def text_to_validate(field: FormField, text: str | None) -> str | None:
 
 
 def text_after_choosing_file(field: FormField, text: str | None, path: str) -> str:
-    """Return the new text of a field for which `path` was chosen. For a font, the file is added to the YAML list."""
+    """Return the new text of a field for which `path` was chosen. For a font, the file is added to the YAML list.
+    An invalid list is returned unchanged."""
     if field.upload_kind != "customization_font":
         return path
     try:

@@ -252,7 +252,8 @@ class Resource(Generic[M]):
     reference_lists: Mapping[str, Any] = field(default_factory=dict)
     """Lists to choose from in forms, by field name. They replace or complete `_LISTS_BY_FIELD`."""
     required_argument: str = ""
-    """Name of an argument that the table needs, such as `subdomain`. Without the argument, the table is hidden."""
+    """Name of an argument that the table needs, such as `subdomain`. Without the argument, the table is hidden. Empty if
+    the table needs none."""
     delete_effects: Callable[[M], Sequence[str]] = lambda item: ()
     """Returns sentences about what else is lost when an item is deleted."""
     recreate: Callable[[Arguments, M], Operation[Any] | None] = lambda arguments, item: None

@@ -624,7 +624,7 @@ class PendingNavigation:
         self._view.show_level()
 
     def open_target(self) -> None:
-        """Open the requested item if it is in the list. If it is missing, say so."""
+        """Open the requested item if it is in the list. If it is missing, say so. In another table, do nothing."""
         view = self._view
         if self._target is None or view.snapshot.value is None:
             return

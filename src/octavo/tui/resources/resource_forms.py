@@ -260,7 +260,8 @@ def _why_not_deletable(resource: Resource[Any], response: Any) -> str:
 def _undo_creation(
     live: Live, resource: Resource[Any], arguments: Arguments, operation: Operation[Any], response: Any
 ) -> DirectUndo | None:
-    """Return an undo that deletes the created item. None if items of this resource cannot be deleted."""
+    """Return an undo that deletes the created item. None if items of this resource cannot be deleted, or if the
+    ID of the item is unknown."""
     if resource.delete is None:
         return None
     name = _read_item(resource.title, response) or f"the {resource.singular}"

@@ -69,7 +69,7 @@ def rank(role: str | None) -> int:
 
 def role_sources(person: Person, scopes: Sequence[RoleScope], organization: str) -> tuple[RoleSource, ...]:
     """Return why a person has a role, highest role first. `scopes` has the space or collection, then the collections
-    around it."""
+    around it. Empty if the account is disabled, or if no source is known."""
     if person.disabled:
         return ()
     sources: list[RoleSource] = []

@@ -64,7 +64,8 @@ class MarkedRedirect(redirects.Redirect):
 def with_problems(
     all_redirects: Sequence[redirects.Redirect], site: Any, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
-    """Return the redirects, those with a problem as `MarkedRedirect`. `responses` may have the site structure."""
+    """Return the redirects, those with a problem as `MarkedRedirect`. `responses` may have the site structure.
+    Without the structure, no redirect is marked."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return all_redirects

@@ -116,8 +116,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         cancel: str = "",
         check_again: Callable[[], None] | None = None,
     ) -> None:
-        """`after` is shown below the facts, `foot` in the lower border. `cancel` is the label of the button.
-        `word_reason` says why `word` must be typed."""
+        """`after` is shown below the facts, `foot` in the lower border. `cancel` is the label of the button. If
+        empty, the label is “Close” or “Cancel”. `word_reason` says why `word` must be typed."""
         super().__init__()
         self._title = title
         self.verb: str = verb

@@ -685,7 +685,8 @@ class ItemPainter:
 
 
 def _nearest_remaining(old_keys: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
-    """Return the index in `keys` of the nearest old item, if any remains."""
+    """Return the index in `keys` of the first remaining item from the cursor on, else of the last one before. None if no
+    item remains."""
     new_indexes = {key: index for index, key in enumerate(keys)}
     from_cursor, before_cursor = old_keys[cursor:], reversed(old_keys[:cursor])
     return next((new_indexes[key] for key in (*from_cursor, *before_cursor) if key in new_indexes), None)

@@ -125,7 +125,8 @@ class ChangingText(Static):
 
 
 class ScrollWidget(HasCommands, ScrollView):
-    """A scroll view that resizes its content without a layout. It delays commands until it has lines."""
+    """A scroll view that resizes its content without a layout, unless its size is automatic. It delays commands until it
+    has lines."""
 
     DELAYED_COMMANDS: ClassVar[frozenset[str]] = frozenset()
     """Commands such as `down` that run only after the first lines are loaded or prepared."""

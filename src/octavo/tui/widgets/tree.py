@@ -19,7 +19,7 @@ from octavo.tui.widgets.short_texts import AnyText, highlight, safe, spread
 
 @dataclass(slots=True, eq=False)
 class TreeNode:
-    """An immutable node of a tree. The cursor skips nodes of the kind "section"."""
+    """A node of a tree, which must not be changed. The cursor skips nodes of the kind "section"."""
 
     key: Hashable
     label: AnyText
