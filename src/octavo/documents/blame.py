@@ -64,8 +64,8 @@ class Blame(Generic[V]):
         return frozenset(trail.page for trail in self._trails.values())
 
     def compare(self, version: V, older: Mapping[str, Document | None]) -> bool:
-        """Find the blocks that `version` wrote. `older` has the previous pages by ID. Return True if blocks may come
-        from other pages."""
+        """Find the blocks that `version` wrote. `older` has the previous pages by ID, or None for a created page.
+        Return True if blocks may come from other pages."""
         self._added_blocks = {}
         for page, document in older.items():
             if page in self.page_ids:
@@ -74,7 +74,7 @@ class Blame(Generic[V]):
 
     def trace_to_other_pages(self, others: Mapping[str, tuple[Document, Document | None]]) -> None:
         """Find blocks that came from other pages in the last compared version. `others` has these pages before and
-        after."""
+        after. None for a deleted page."""
         for page, (before, after) in others.items():
             remaining = {_text_with_links(block) for block in blocks_with_words(after)} if after is not None else set()
             moved = {

@@ -167,7 +167,7 @@ class Block(NamedTuple):
     lines: tuple[int, int] = (0, 0)
     """First line in the source, counted from 0, and the line after the last. (0, 1) without source."""
     key: str = ""
-    """Unique ID of the block on its page: the key in JSON, or a hash for Markdown."""
+    """Unique ID of the block on its page: a valid key in JSON, or else a hash."""
     text_line: int = 0
     """Source line of the start of `text`, counted from 0. It may be after `lines[0]`."""
 
@@ -441,7 +441,7 @@ _LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 
 def line_starts(text: str) -> list[int]:
-    """Return the index at which each line of a text starts, with lines counted as in `Block.lines`."""
+    """Return the index at which each line of a sanitized text starts, with lines counted as in `Block.lines`."""
     return [0, *(line_end.end() for line_end in _LINE_END.finditer(text))]
 
 

@@ -231,7 +231,8 @@ class ChangeKinds:
         self._add(entries, is_in_warning=False, are_steps=False)
 
     def of(self, entry: Entry) -> frozenset[ChangeKind]:
-        """Return the kinds of change of an entry, without changes inside a container. Empty for an unchanged entry."""
+        """Return the kinds of change of an entry, without changes inside a container. Empty for an entry that is
+        unchanged or not in this diff."""
         return self._by_entry.get(id(entry), NO_KINDS)
 
     @property

@@ -105,7 +105,7 @@ def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Co
 
 
 def _compare_single_block(step: DiffStep, compare: CompareNodes) -> DiffStep:
-    """Compare two blocks of one kind whose sizes prevented a pair."""
+    """Compare two blocks of one kind whose sizes prevented a pair. Other steps stay."""
     kinds = [[node.kind for node in nodes] for nodes in (step.old_nodes, step.new_nodes)]
     if step.note and len(kinds[0]) == 1 and kinds[0] == kinds[1]:
         return compare(step.old_nodes[0], step.new_nodes[0])

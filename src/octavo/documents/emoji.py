@@ -58,7 +58,7 @@ def from_code(code: str) -> str | None:
 
 
 def to_emoji(code: str | None) -> str:
-    """Return the emoji for an API code, such as `👍` for `1f44d`. Other texts stay unchanged."""
+    """Return the emoji for an API code, such as `👍` for `1f44d`. Other texts stay unchanged. Empty for None."""
     return from_code(code) or code if code else ""
 
 

@@ -42,8 +42,8 @@ def _without_escapes(text: str) -> str:
 
 
 def apply_markdown_edit(document: Any, text: str) -> dict[str, Any] | None:
-    """Return the JSON document for `text`, the edited Markdown of `document`. None if empty. Unedited blocks keep all
-    fields."""
+    """Return the JSON document for `text`, the edited Markdown of `document`. None if `text` is blank. Unedited
+    blocks keep all fields."""
     if not text.strip():
         return None
     edited, before = to_json_document(text), _blocks(document)

@@ -34,8 +34,8 @@ def similar_parts(text: str, others: Sequence[str], at_least: float, limit: int)
 
 
 def closest_name(text: str, others: Sequence[str], at_least: float, *, any_order: bool = False) -> str | None:
-    """Return the most similar name in `others`, else None. Similarities are from 0 to 100. `any_order` ignores the
-    order of words."""
+    """Return the most similar name in `others`. `any_order` ignores the order of words. None if all similarities are
+    below `at_least`, from 0 to 100."""
     library = _rapidfuzz()
     scorer = library.fuzz.WRatio if any_order else library.fuzz.ratio
     match = library.process.extractOne(text, others, scorer=scorer, score_cutoff=at_least)

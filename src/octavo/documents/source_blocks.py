@@ -143,7 +143,8 @@ class Move:
     is_moved_by_both: bool = False
     """True if the other side moved the block too, to a different place."""
     added_with: SourceBlock | None = None
-    """First of the blocks that both sides added in different places. `base` is then main's version."""
+    """First of the blocks that both sides added in different places. `base` is then main's version. None for a
+    block of the base."""
 
 
 class Versions(NamedTuple, Generic[T_co]):

@@ -77,7 +77,8 @@ class AppliedSuggestion(NamedTuple):
 
 
 def apply_suggestion(page: str, key: str, original: str | None, suggested: str) -> AppliedSuggestion:
-    """Replace the block with `key` and the source `original`, or else the only block with this source."""
+    """Replace the block with `key` and the source `original`, or else the only block with this source. If `original` is
+    None, nothing is replaced."""
     blocks = _sources_by_key(page)
     target = blocks.get(key)
     if original is not None and (target is None or target[1] != original):

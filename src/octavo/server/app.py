@@ -54,8 +54,8 @@ Op = TypeVar("Op", bound=Operation[Any])
 
 
 def run_operation(op: Operation[Any], world: World) -> Any:
-    """Run an operation. Return the JSON value of the response, if any. A failed write changes nothing. Raises Refusal
-    and MissingResource."""
+    """Run an operation. Return the JSON value of the response. None if it has no body. A failed write changes nothing.
+    Raises Refusal, and MissingResource except for DELETE."""
     load_for(type(op))
     spec = SPECS[type(op)]
     try:

@@ -166,7 +166,7 @@ def before_save(kind: type[Model]) -> Callable[[C], C]:
 
 @singledispatch
 def handle(op: Operation[Any], world: World) -> Any:
-    """Handle `op`. Return the JSON value of the response, if any. Raises Refusal and MissingResource."""
+    """Handle `op`. Return the JSON value of the response. None if it has no body. Raises Refusal and MissingResource."""
     spec = SPECS[type(op)]
     path = path_of(op)
     _check_guard(op, world)

@@ -189,7 +189,8 @@ class SourcePlaces:
         return min(self._start_of(line) + column - 1, max(self._start_of(line), self._start_of(line + 1) - 1))
 
     def find_url(self, url: str, lines: tuple[int, int]) -> list[tuple[int, int]]:
-        """Return the ranges of a URL on `lines`, counted from 0. If none, return those in definitions of links."""
+        """Return the ranges of a URL on `lines`, counted from 0. If none, return those in definitions of links.
+        Empty if the URL is not found."""
         if not url.strip() or len(url) > _MAX_TARGET:
             return []
         first, last = self._start_of(lines[0]), self._start_of(lines[1])

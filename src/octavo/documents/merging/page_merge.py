@@ -140,7 +140,8 @@ class _PageMerge:
     def _merge_siblings(
         self, blocks: Versions[Blocks], context: Context, is_joined: _IsJoined | None = None
     ) -> list[MergedChild]:
-        """Merge siblings region by region. `is_joined` selects the regions that become one conflict."""
+        """Merge siblings region by region. One conflict covers the first to the last region that `is_joined` selects, or
+        all if it selects none."""
         pieces: list[MergedChild] = []
         joined: Region | None = None
         found = list(find_regions(blocks, self._moved))
@@ -420,7 +421,8 @@ class _PageMerge:
         return [MergedChild(MovedPlace(pieces, piece.content), piece.gap)]
 
     def _moved_base_blocks(self, region: Versions[Blocks]) -> frozenset[SourceBlock]:
-        """Return the base blocks that were moved out of a region or into it."""
+        """Return the base blocks that were moved out of a region or into it. Blocks that the other side deleted count
+        only as moved out."""
         left = {each for blocks in self._moved for block in region.base for each in block.walk() if each in blocks}
         moves = [each.move for blocks in region[1:] for block in blocks for each in block.walk() if each.move]
         arrived = {each for move in moves if move.other for each in move.base.walk()}

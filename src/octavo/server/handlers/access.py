@@ -90,7 +90,7 @@ def _list_aggregate(op: permissions.ListAggregate, world: World) -> Json:
 
 
 def _members_with_role(world: World, shared: Json, wanted_role: str | None) -> Iterator[tuple[int, Json]]:
-    """Yield a sort key and `{"id": …, "role": …}` for each member with access."""
+    """Yield a sort key and `{"id": …, "role": …}` for each member with access, or with `wanted_role`."""
     for position, member in world.store.items(f"/orgs/{shared['organization']}/members"):
         current_role = role(world, shared, member["id"])
         if current_role and wanted_role in (None, current_role):

@@ -36,7 +36,7 @@ PAGES_OF_SPACE = 20
 """Maximum number of matching pages in a result for a space."""
 
 SNIPPET_LENGTH = 200
-"""Maximum length of a snippet around a match inside a word, in characters."""
+"""Usual length of a snippet around a match inside a word, in characters."""
 
 _WORD = re.compile(rf"\w+(?:{SIGNED})?")
 
@@ -81,7 +81,7 @@ def _present_space(world: World, space: Json, sections: Iterable[SearchHit], que
 
 
 def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], query_text: str) -> list[Json]:
-    """Return the pages of matching `sections` as API resources, best first."""
+    """Return the current pages of matching `sections` as API resources, best first."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     tree = {page["id"]: page for page in page_trees.walk(revision["pages"])}
     link_targets: links.SpaceIndex | None = None

@@ -204,7 +204,7 @@ def require_addable_space(world: World, organization: str, space_id: str) -> Jso
 
 
 def title_from_space(space: Json) -> str:
-    """Return the title for a site or section with a space. One letter becomes `Untitled`."""
+    """Return the title for a site or section with a space. One character becomes `Untitled`."""
     title: str = space["title"]
     return title if len(title) >= 2 else "Untitled"
 
