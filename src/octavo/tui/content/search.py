@@ -141,7 +141,7 @@ class SearchScreen(Dialog[None]):
         self._opens_first_result = False
         """True if the first result opens as soon as all are loaded."""
         self._shown_counts: dict[str, str] = {}
-        """Texts such as `8 of 35` by kind of incomplete result."""
+        """Texts such as `8 of 35` by kind of result. Empty if all results of the kind are shown."""
 
     def body(self) -> ComposeResult:
         self.rows: RowList[SearchResult] = RowList(

@@ -195,7 +195,7 @@ class InboxScreen(ListView[InboxRow]):
         self._row_renderer = RowRenderer(partial(_open_thread_count, self))
         self._preview_delay = Delay(self)
         self.pending_selection: ThreadRef | str | None = None
-        """Thread, or key of a row, to select when it is in the list."""
+        """Thread, or key of a row, to select when it is in the list. None if there is none."""
 
     @property
     def feed(self) -> InboxFeed:
