@@ -94,7 +94,8 @@ class PageSection:
         self.set_note(note, kind)
 
     def rows(self, *, is_first: bool) -> Sequence[DiffUnit]:
-        """Return the unit of the heading, and of a note if nothing changed. Unchanged units stay the same objects."""
+        """Return the unit of the heading, and of a note if the expanded section has no changes to show. Unchanged units
+        stay the same objects."""
         heading = DiffUnit("page", Block(PAGE_ROW, key=f"{PAGE_ROW} {self.key}"), page=self.heading, is_tight=is_first)
         heading_unit = self._heading_unit
         if heading_unit is None or heading_unit.page != heading.page or heading_unit.is_tight != heading.is_tight:

@@ -320,8 +320,8 @@ class PageTarget(NamedTuple):
 
 
 def follow_link_page(shown: ShownPage, page: Page) -> PageTarget | None:
-    """Return the target of a link page if it is in this space. Open any other target, or explain why Octavo cannot open
-    it, and return None."""
+    """Return the target of a link page if it is in this space and not a link itself. Open any other target, or explain
+    why Octavo cannot open it, and return None."""
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
         case "page" | "anchor" if not target.get("space"):

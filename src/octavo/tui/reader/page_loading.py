@@ -25,7 +25,7 @@ from octavo.tui.terminal.polite_thread import Work, background_thread, expect_fr
 FIRST_BLOCKS = 24
 """Minimum number of blocks on the first screen of a long page."""
 FIRST_SCREEN_WAIT = 0.06
-"""Maximum seconds to wait for the block to scroll to. The previous frame stays until then."""
+"""Maximum seconds to parse up to the block to scroll to, and to keep the previous frame if no first screen is ready."""
 _FREED_PER_STEP = 4
 
 

@@ -332,7 +332,7 @@ class PageNavigation:
             explain(self.pane, STILL_LOADING)
 
     def report_missing(self, anchor: str) -> None:
-        """Say that the anchor of a link is missing, once this is known."""
+        """Say that the page has no heading `anchor`, or that its place is unknown. A pending jump to it says so later."""
         name, document = anchor.lstrip("#"), self.contents.document
         if self.pending_jump is not None and self.pending_jump.anchor == name:
             self.pending_jump = self.pending_jump._replace(by_link=True)

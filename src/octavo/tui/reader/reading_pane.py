@@ -46,7 +46,7 @@ class LoadingState:
         self._reason: tuple[str, str] | None = None
 
     def show_loading(self, subject: str) -> None:
-        """Show that `subject` is loading. A visible page stays."""
+        """Show that `subject` is loading, unless a page is visible."""
         self._failure = self._reason = None
         if not self.viewport.contents.has_content and self.loading_name != subject:
             if self._waiting is not None:
@@ -57,7 +57,7 @@ class LoadingState:
             self.viewport.repaint()
 
     def fail(self, subject: str, cause: str) -> None:
-        """Show an error and its cause. A visible page stays."""
+        """Show an error and its cause, unless a page is visible."""
         self.clear()
         if not self.viewport.contents.has_content:
             self._failure = (subject, cause)

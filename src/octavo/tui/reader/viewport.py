@@ -123,7 +123,7 @@ class Contents:
         return line.block
 
     def cursor_bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
-        """Return the column of the cursor bar, relative to the line. None for other blocks."""
+        """Return the column of the cursor bar, relative to the line. None if the line's block is not in `block_ids`."""
         return -2 if id(line.block) in block_ids else None
 
     def reachable_spans(self, spans: list[BlockSpan]) -> list[BlockSpan]:

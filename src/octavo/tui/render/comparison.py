@@ -451,8 +451,8 @@ def title_heading(block: Block) -> Block | None:
 def collapse_unchanged(
     items: Iterable[PlacedUnit | UnchangedRange], context_size: ContextSize, title: str = ""
 ) -> Iterator[DiffUnit]:
-    """Yield the units shown for a page. A `fold` replaces collapsed blocks. A `label` names each new container. `title`
-    names the top level."""
+    """Yield the units shown for a page. A `fold` replaces collapsed blocks. A `label` names a new container if no other
+    line does. `title` names the top level."""
     placed: list[PlacedUnit | CollapsedBlocks] = []
     for item in items:
         if isinstance(item, PlacedUnit):

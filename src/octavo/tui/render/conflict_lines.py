@@ -241,7 +241,7 @@ _UNCHANGED_COUNT = re.compile(r"(\d+) unchanged (\w+)")
 
 @dataclass(frozen=True)
 class ConflictDecision:
-    """The choice for a conflict, and the display names of its sides."""
+    """The choice for a conflict, or None, and the display names of its sides."""
 
     choice: MergeChoice | None
     side_names: tuple[str, str]

@@ -538,7 +538,7 @@ def lines_with_suggestions(
     text: str, comparisons: Sequence[PageComparison], width: int, styles: Styles, notes: Sequence[Sequence[Line]] = ()
 ) -> list[Line]:
     """Return the lines of a comment with its suggestions as diffs. For each suggestion, `notes` are the lines below its
-    label."""
+    label. `notes` may be empty."""
     lines: list[Line] = []
     text_lines, start = text.split("\n"), 0
 

@@ -217,7 +217,7 @@ _VISIBLE_SPACE = str.maketrans({"\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\
 def render_setting_changes(
     changed: Iterable[model.AttributeChange], kind: str, styles: Styles, side_widths: SideWidths, block: Block | None
 ) -> list[SidePair]:
-    """Render each changed setting on one line if it fits, else on both sides."""
+    """Render each changed setting on one line if it fits, else on both sides. Settings of code share lines."""
     pairs: list[SidePair] = []
     line = ""
     for setting in changed:

@@ -232,7 +232,7 @@ def entry_key_of(thread: Comment) -> str:
 
 
 def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Sequence[Comment]) -> str | None:
-    """Return the key of the next entry with an open thread. The previous one for `step` -1."""
+    """Return the key of the next entry with an open thread. The previous one for `step` -1. None if there is none."""
     at = keys.index(current) if current in keys else -1
     among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
     with_open = {entry_key_of(each) for each in threads if each.is_open_thread}

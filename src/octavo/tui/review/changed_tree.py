@@ -234,7 +234,7 @@ class ChangedTree:
             self.widget.select_hidden(key)
 
     def next_key(self, step: int) -> str | None:
-        """Return the key of the next changed or commented page. The previous one for `step` -1."""
+        """Return the key of the next changed or commented page. The previous one for `step` -1. None if there is none."""
         tree, selected_key = self.widget, self.key
         keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._entries)
         index = keys.index(selected_key) if selected_key in keys else -1
@@ -340,7 +340,7 @@ class ViewedMarks:
 
     def load(self, revision: str) -> str | None:
         """Load the marks for `revision`. If the stored marks are of an earlier revision, return that revision. Call
-        `keep_unchanged` then."""
+        `keep_unchanged` then. None otherwise, or if `revision` is already loaded."""
         before = self._state.get_fact(self._marks_key)
         before = before if isinstance(before, dict) else {}
         earlier = str(before.get("revision", ""))

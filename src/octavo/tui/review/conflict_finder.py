@@ -243,7 +243,7 @@ async def find_conflicts(
     resolved_pages: Collection[str] = (),
 ) -> OpenConflicts:
     """Return the conflicts in the `changed` pages and outside texts. If `revisions` are not fully known,
-    `server_revisions` are used. Raises ApiError."""
+    `server_revisions` are used. Texts of `resolved_pages` are not merged again. Raises ApiError."""
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changed.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]

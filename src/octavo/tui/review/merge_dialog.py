@@ -103,7 +103,8 @@ def pages_to_revert(changes: Sequence[Change]) -> str:
 
 
 async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
-    """Merge the checked revision and show the result. Return the changes since the checks instead, if there are any."""
+    """Merge the checked revision and show the result. Return the changes since the checks instead, if there are any.
+    Empty if there are none."""
     change_request = checked.change_request
     name = f"#{change_request.number}"
     with show_progress(app, f"Merging {name}…") as show:

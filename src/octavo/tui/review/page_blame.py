@@ -105,7 +105,7 @@ class BlameScreen(ListView[BlamedBlock]):
         self.MODE = "content" if isinstance(target.at, SpaceRef) else "changes"
         self.is_loading = False
         self._has_selected_target = False
-        """True after the target block was selected."""
+        """True after the first blocks were shown. Later blocks do not select the target again."""
         self._people: dict[str, RequestPeople | ApiError] = {}
         """Editors and approvers by change request ID, or the loading error."""
         self._selection_delay = Delay(self)

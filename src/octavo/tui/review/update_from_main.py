@@ -176,7 +176,8 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
 
 
 async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
-    """Update the change request and show the result. Return the changes since the preview instead, if there are any."""
+    """Update the change request and show the result. Return the changes since the preview instead, if there are any.
+    Empty if there are none."""
     change_request = preview.change_request
     # Stored first, because the update replaces the base.
     update_fact = {"base": change_request.base, "main": preview.basis.main, "mine": change_request.revision}
