@@ -95,8 +95,8 @@ class CheckReport:
 def check_folder(
     path: Path, *, follows_urls: bool = False, on_file: Callable[[Sequence[Finding]], None] | None = None
 ) -> CheckReport:
-    """Return the findings in a folder. `on_file` gets the findings of each file. With `follows_urls`, links to websites
-    are checked too. Raises OSError."""
+    """Return the findings in a folder. `on_file` gets the findings of each file, but not those about links to
+    websites, which are checked with `follows_urls`. Raises OSError."""
     folder = read_folder(path)
     root = os.path.relpath(folder.root, folder.top)
     checked = _FolderReader(folder).read_all()

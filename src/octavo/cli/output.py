@@ -278,7 +278,7 @@ class Style:
         return shutil.get_terminal_size().columns
 
     def color(self, text: str, name: str) -> str:
-        """Return the text in a color, such as `green`. Unchanged if colors are off."""
+        """Return the text in a color, such as `green`. Unchanged if colors are off or `name` is empty."""
         return f"\x1b[{_COLORS[name]}m{text}\x1b[0m" if self.has_colors and name and text else text
 
     def link(self, text: str, url: str) -> str:

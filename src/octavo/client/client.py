@@ -203,7 +203,7 @@ class Client:
 
     @property
     def background_wait(self) -> float:
-        """Seconds that background requests must wait, because the rate limit is nearly reached."""
+        """Seconds that background requests must wait, because the rate limit is nearly reached. Otherwise 0."""
         stored_at, seconds = self._limits_at
         # `now` may be set back. `clock` may stop while the computer sleeps.
         now = max(self._context.now(), stored_at + timedelta(seconds=self._context.clock() - seconds))

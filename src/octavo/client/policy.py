@@ -138,7 +138,7 @@ def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def background_wait(limits: RateLimit | None, now: datetime) -> float:
-    """Return the seconds that background requests must wait near the rate limit."""
+    """Return the seconds that background requests must wait near the rate limit. Otherwise 0."""
     if limits is None or limits.remaining is None or limits.reset is None:
         return 0.0
     reserved = max(MIN_RESERVED_REQUESTS, RESERVED_SHARE * (limits.limit or 0))

@@ -249,7 +249,7 @@ async def limited_chunks(
 
 
 async def discard(response: StreamedResponse) -> None:
-    """Drop a body, so that the connection can be reused. Stop after `MAX_ERROR_BYTES`."""
+    """Drop a body, so that the connection can be reused. Stop after `MAX_ERROR_BYTES` or an error."""
     size = 0
     try:
         async for chunk in response.chunks:

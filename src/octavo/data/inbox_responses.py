@@ -66,7 +66,8 @@ class InboxResponses:
         self.new = {url: response for url, response in self.new.items() if url in urls}
 
     def last_post(self, op: Operation[Any], url: str, me: str, *, concerns_me: bool) -> datetime | None:
-        """Return the time of the last post by the user, or None. All replies count if the thread concerns the user."""
+        """Return the time of the last post by the user, or None. All replies count if the thread concerns
+        the user, or if the user wrote one of the replies."""
         items = self.values.get(url, ())
         posts: Sequence[Any] = ()
         if isinstance(op, ListReplies):

@@ -150,7 +150,7 @@ class StateDb:
             raise self._record_failure(error) from error
 
     def set_fact(self, name: str, value: Any) -> None:
-        """Store a fact, which is a named JSON value, in the background."""
+        """Store a fact, which is a named JSON value, in the background. Only in memory if `read_only`."""
         self._facts[name] = value
         if not self.read_only:
             # `_facts` may be outdated, so the value in the file is compared.

@@ -94,7 +94,7 @@ class Version(NamedTuple):
     """Stamp of the response when it was fetched. Empty in data of old versions of Octavo."""
     requested_at: datetime
     error: str = ""
-    """Error message if the server refused the request."""
+    """Error message if the server refused the request. Otherwise empty."""
 
 
 def is_due(want: Want, version: Version | None, now: datetime) -> bool:

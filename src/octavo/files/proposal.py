@@ -103,7 +103,7 @@ class Proposal:
 
     async def _open_request(self) -> ChangeRequest | None:
         """Return the change request of the last proposal, or None if there is none. Raises ProposalFailed if it was
-        edited after that proposal."""
+        edited after that proposal was complete."""
         name = self.folder.proposal.get("changeRequest")
         if not name:
             return await self._request_without_stored_id()

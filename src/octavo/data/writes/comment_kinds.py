@@ -241,7 +241,8 @@ def find_created(
 def is_applied(
     attempt: Attempt[Update] | Attempt[UpdateReply], current: Comment | Reply, *, sent: bool = False
 ) -> bool:
-    """Return whether a comment has all values that the write sets. If `sent`, it may differ in markup."""
+    """Return whether a comment has all values that the write sets. If `sent`, it may differ in markup, but
+    only if the write changes the letters of `Basis.text`."""
     op, me, was = attempt.op, attempt.me, attempt.basis.text
     if op.body is not None and normalized(current.body.text) != normalized(op.body.markdown):
         changes_letters = was is not None and not _has_same_letters(was, op.body.markdown)

@@ -497,8 +497,8 @@ def schedule_search(entry: OutboxEntry, due_at: datetime, reason: str, *, own_fa
 
 
 def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) -> OutboxEntry:
-    """Return an unknown entry after a search without result. An entry that creates an item waits for the user, other
-    entries are queued. `cause` is a phrase."""
+    """Return an unknown entry after a search without result. An entry that creates an item stays unknown until the
+    user decides or a search finds it. Other entries are queued. `cause` ends with a full stop."""
     entry = _require_state(entry, "unknown")
     pause = min(timedelta(seconds=2.0 ** min(entry.failed_searches, 20)), MAX_PAUSE)
     entry = replace(entry, failed_searches=entry.failed_searches + 1, may_arrive_until=None)

@@ -256,8 +256,8 @@ class Outbox:
     async def submit_review(
         self, at: Discussion, final_write: NewWrite | None = None, *, once_key: str = ""
     ) -> tuple[OutboxEntry, ...]:
-        """Submit the pending comments of `at`, then `final_write`. Return the entries, or none if a second review would
-        be in flight. Raises NotSaved."""
+        """Submit the pending comments of `at`, then `final_write`. Return these entries. Empty if there are none, if
+        `once_key` was used, or if a second review would be in flight. Raises NotSaved."""
         review_id, writes = os.urandom(8).hex(), () if final_write is None else (final_write,)
         return await self._add(
             writes, undo_seconds=self.undo_seconds, review_id=review_id, reviewed=at, once_key=once_key
