@@ -66,7 +66,8 @@ class AnchorAssigner:
 
 
 def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
-    """Return the anchor that a link to `wanted` leads to, else None. Case and accents may differ."""
+    """Return the anchor that a link to `wanted` leads to, else None. Case, accents and punctuation may
+    differ."""
     candidates = list(anchors)
     if wanted in candidates:
         return wanted

@@ -411,7 +411,8 @@ class TermMatch:
 
 
 def find_matches(change: TermChange, source: str) -> tuple[TermMatch, ...]:
-    """Return at most `MAX_MATCHES` places of the old term or its plural. Only whole words match."""
+    """Return at most `MAX_MATCHES` places of the old term or its plural. Only whole words match, and words in code
+    only if the term was code."""
     found: dict[tuple[int, int], TermMatch] = {}
     visible = _searchable_text(source) if change.is_code else visible_text(source)
     for form in with_plural(change):

@@ -82,7 +82,7 @@ def load(
     on_progress: Callable[[int, int], object] | None = None,
 ) -> LoadedFolder:
     """Load a folder into `space_id`, its earlier space or a new one. `on_progress` gets read and total pages. With it,
-    call `page_texts.finish_reindexing` later. Raises OSError."""
+    call `page_texts.finish_reindexing` later. Raises OSError if the folder cannot be opened."""
     world = world.for_user(author)
     folder_read = read_folder(folder)
     space = _find_space(world, folder_read, space_id)

@@ -174,7 +174,7 @@ def _directory_entry(folder: Folder, path: Path) -> Entry | None:
 
 
 def _is_readable(folder: Folder, directory_entry: os.DirEntry[str], path: Path) -> bool:
-    """Return whether an entry may be read. Links must stay in the folder."""
+    """Return whether an entry may be read. Links must lead to a file in the folder."""
     if not directory_entry.is_symlink():
         return True
     try:

@@ -417,8 +417,8 @@ class _Counterparts:
 
 
 def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBlock, MovedBlocks]:
-    """Return main, the change request and each side's moved blocks. Moved blocks get a `Move`. On the other side, base
-    blocks replace them."""
+    """Return main, the change request, and the base blocks that each side moved. Moved blocks get a `Move`. On the
+    other side, the base block replaces the blocks at the old place."""
     sides = _Counterparts(versions.base, versions.main), _Counterparts(versions.base, versions.request)
     changes: tuple[_Changes, _Changes] = ({}, {})
     moved: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())

@@ -164,7 +164,8 @@ def _present_link(world: World, link: Json) -> Json:
 
 
 def _is_redundant(world: World, link: Json) -> bool:
-    """Return whether an invite link has no target, or another link has a higher role or is older with the same role."""
+    """Return whether the target of an invite link is gone, or another link to it has a higher role, or is older with
+    the same role."""
     if _target_kind(link) and _find_target(world, link) is None:
         return True
     others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))
