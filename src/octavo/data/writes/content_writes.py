@@ -106,7 +106,7 @@ class SavedTexts:
     """Saved texts by page ID, without pages in `conflicts`. For merged texts, `before` is the text of the other
     user."""
     conflicts: Mapping[str, Raw] = field(default_factory=dict)
-    """Text of the other user by page ID, where merging failed."""
+    """Text of the other user by page ID, where merging or saving the merged text failed."""
     restored: bool = True
     """True if pages in `conflicts` have the text of the other user. False for the text of the edit."""
     warning: str = ""
