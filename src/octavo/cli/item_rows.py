@@ -237,7 +237,7 @@ async def find_thread(references: References, text: str) -> FoundThread:
 
 
 async def find_named(references: References, text: str) -> Target | FoundThread:
-    """Return what a REF, a URL or the ID of a thread names. Raises ApiError or Failure."""
+    """Return what a REF, a URL or the ID of a thread names. Raises ApiError, or Failure if it names nothing."""
     try:
         target = await references.target(text)
     except Failure as failure:

@@ -44,7 +44,7 @@ from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import block_source, find_suggestions
 
 Placed = Literal["exact", "words", "likely"]
-"""How a block was found: `exact` by key, `words` by quote, `likely` by similarity."""
+"""How a block was found: `exact` by key, `words` by quote, `likely` by similarity or as its successor."""
 Side = Literal["after", "before"]
 
 _MIN_QUOTE = 4
@@ -391,7 +391,7 @@ def _markdown_of(document: Document, block: Block | None) -> str | None:
 
 
 def _limit_pages(pages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
-    """Return the pages that fit, and whether some were left out."""
+    """Return the pages that fit, and True if pages or blocks were left out."""
     kept: list[dict[str, Any]] = []
     left = MAX_SIZE
     for page in pages:

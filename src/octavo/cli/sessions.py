@@ -139,8 +139,8 @@ def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
 
 
 def open_folder(settings: Settings, path: Path, problems: list[str] | None = None, *, read_only: str = "") -> Session:
-    """Return a session on a folder of Markdown files. Raises ValueError. Loading adds a sentence to `problems` for each
-    file with problems."""
+    """Return a session on a folder of Markdown files. Raises ValueError if `path` is no folder. Loading adds a sentence to
+    `problems` for each file with problems."""
     platform_folder, sentences = folder_of_pages(settings, path), [] if problems is None else problems
     opened, lazy_platform = load_folder(platform_folder, path, sentences)
 

@@ -167,7 +167,7 @@ _PLURALS: Mapping[ChangeKind, str] = {
 NO_KINDS: frozenset[ChangeKind] = frozenset()
 
 _MIN_DELETED_WORDS = 4
-"""Minimum number of adjacent deleted words that count as `deletion`."""
+"""Minimum number of adjacent deleted words that count as `deletion`, if no words replaced them."""
 _SHELLS = word_set("bash sh shell console zsh fish powershell ps1 pwsh cmd bat batch terminal shell-session")
 _PROGRAMS = word_set(
     "apt apt-get aws az brew bun bundle cargo cat cd chmod chown composer conda cp curl deno docker dotnet export gcloud gem"

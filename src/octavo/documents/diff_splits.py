@@ -210,7 +210,7 @@ def _groups(pairs: Collection[tuple[int, int]]) -> list[tuple[range, range]]:
 def _steps_around(
     steps: Sequence[DiffStep], old: Sequence[Node], old_range: range, new: Sequence[Node], new_range: range
 ) -> tuple[list[DiffStep] | None, list[DiffStep]]:
-    """Return the steps before and after two ranges. None if one crosses."""
+    """Return the steps before and after two ranges. The first value is None if a step crosses them."""
     old_places = {id(node): position for position, node in enumerate(old)}
     new_places = {id(node): position for position, node in enumerate(new)}
     before: list[DiffStep] = []

@@ -224,7 +224,7 @@ class _ChangeBuilder:
 
 
 def _is_on_punctuation(word: TextPart) -> bool:
-    """Return whether only the format of punctuation or white space changed."""
+    """Return whether only the emphasis of punctuation or white space, or the link of white space, changed."""
     if word.op == "link":
         return word.run.text.isspace()
     if word.op != "format" or word.old is None or word.old.text != word.run.text:

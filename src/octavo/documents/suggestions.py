@@ -205,7 +205,7 @@ _MIN_LENGTH = 20
 _QUOTE_LENGTH = 60
 """Number of characters of a text that are compared."""
 _MAX_BLOCKS = 4_000
-"""Maximum number of text blocks searched for a similar block."""
+"""Maximum number of text blocks. In larger documents, no similar block is searched."""
 
 _SEARCHED_AT_ONCE = 200_000
 """Maximum page length times threads for a search in the foreground."""

@@ -188,7 +188,7 @@ class Proposal:
 
     async def finish_interrupted(self, *, is_draft: bool) -> ChangeRequest | None:
         """Mark the draft of an interrupted proposal as ready for review, unless `is_draft`. Return the change request,
-        or None. Raises ApiError."""
+        or None if there is none. Raises ApiError."""
         is_interrupted = self._is_request_stored and not self.folder.proposal.get("isComplete")
         if self._request is None or not is_interrupted:
             return self._request

@@ -279,7 +279,8 @@ class OutboxEntries:
         is_wanted: Callable[[sqlite3.Connection, OutboxEntry], bool],
         on_entry: EntryCallback,
     ) -> tuple[OutboxEntry, ...]:
-        """Store and return the entries for which `is_wanted` is True. Store none if a `--once` key is used."""
+        """Store and return the entries for which `is_wanted` is True. Store none if a `--once` key of theirs was used
+        before."""
         now = self.now()
 
         def insert_wanted(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:

@@ -35,7 +35,7 @@ _MIN_KEPT = 0.5
 
 
 def merge_text(kind: str, texts: Versions[str], context: Context) -> str | Conflict:
-    """Return the merged text, or a conflict if both sides changed it differently."""
+    """Return the merged text, or a conflict if both sides changed it differently and `_merge_heading` cannot merge it."""
     if texts.is_conflict_free:
         return texts.preferred
     if kind == "heading" and (merged := _merge_heading(texts)):

@@ -83,7 +83,7 @@ _ITEM_LIKENESS = 0.75
 _ROW_LIKENESS = 0.5
 """Minimum share of equal words in two versions of a new row."""
 _PAIR_LIMIT = 10_000
-"""Maximum number of pairs of new rows or items to compare."""
+"""Maximum number of pairs of new rows or items to compare. If there are more, none is compared."""
 
 
 def merge(base: str, main: str, request: str) -> MergedPage:

@@ -273,7 +273,7 @@ async def recover_drafts(app: Shell) -> None:
 
 
 def _recover_draft(app: Shell, file: UnsentFile, text: str) -> bool:
-    """Save a file as a draft. Return False if a newer draft exists."""
+    """Save a file as a draft. Return False if a newer draft has another text."""
     try:
         if not file.is_unsaved_draft:
             _save_draft(app, file.note, text)

@@ -51,7 +51,7 @@ class SelectedRows:
 
 
 def mark_done(app: Shell, selected: SelectedRows) -> None:
-    """Mark the rows as done until something new happens. Move rows back that are done or snoozed."""
+    """Mark the rows as done until something new happens. If they are done or snoozed, move them back."""
     if selected.is_removed:
         _move_back(app, selected)
         return

@@ -45,7 +45,7 @@ FieldKind = Literal[
 """Kinds of form fields. `structure` is a value that is written as YAML, for example an object."""
 
 _MULTILINE_LENGTH = 1024
-"""Maximum number of characters in a one-line input."""
+"""A text that may be longer, and has no pattern, is typed in an input with several lines."""
 _ID_PATTERN = next(argument.pattern for argument in get_args(Id) if isinstance(argument, StringConstraints))
 
 

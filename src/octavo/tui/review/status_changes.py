@@ -273,7 +273,7 @@ def has_status(*statuses: str) -> Callable[[Shell, RequestTarget], bool]:
 
 
 def why_not_single(target: RequestTarget) -> str | None:
-    """Return the reason why a command for one change request is disabled. None without a selection."""
+    """Return the reason why a command for one change request is disabled. None if no others are selected."""
     if not acts_on_selection(target):
         return None
     selected = plural(len(target.selected), "change request is", "change requests are")
