@@ -218,7 +218,7 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
 
 
 def _tree_paths(folder: Folder, entries: Iterable[Entry], parent: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the path of each page with its file. Groups have no file."""
+    """Yield the path of each page and group, with its file path. A group has no file, so its own path is repeated."""
     for entry in entries:
         if entry.kind != "link":
             path = posixpath.join(parent, _slug(entry))

@@ -105,7 +105,7 @@ class Status:
     ending: str = ""
     """Last four characters of the token. Empty for no token and for a short token."""
     problem: str = ""
-    """Sentence that says why there is no readable token. Empty if there is a token."""
+    """Sentence that says why there is no readable token. Empty if the token can be read."""
 
 
 async def check(client: Client) -> Identity:

@@ -2,8 +2,8 @@
 
     if (why := live.availability.why_unavailable(links.ListOfSpace(at=here))) is not None: ...   # a sentence
 
-Error responses show which operations are unavailable. This is forgotten when Octavo ends, because the server may be
-updated.
+Error responses show which operations are unavailable. This is forgotten when the session ends, because the server may
+be updated.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class PageBlame:
         self.titles: dict[str, str] = {}
         """Titles of the pages from which blocks were moved, by page ID."""
         self.known_since: datetime | None = None
-        """Date of the oldest checked version. None if no checked version has a date."""
+        """Date of the oldest checked version that has a date. None if no checked version has one."""
         self.has_no_access = False
         """True if the user does not have access to the older revisions."""
 

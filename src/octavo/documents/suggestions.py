@@ -63,7 +63,7 @@ def suggestion_fence(source: str) -> str:
 
 
 def find_block_source(page: str, key: str) -> str | None:
-    """Return the source lines of the block with `key`. None if they are unknown."""
+    """Return the source lines of the block with `key`. None if the block does not exist or its lines are unknown."""
     blocks = _sources_by_key(page)
     return blocks[key][1] if key in blocks else None
 

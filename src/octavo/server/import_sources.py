@@ -178,7 +178,7 @@ def _stem_of_url(url: str) -> str:
 
 
 def _read_website(url: str, fetch: Fetch) -> ImportedFiles:
-    """Read the page at a URL, and all linked pages in the folder of this URL."""
+    """Read the page at a URL, and linked pages in or below its folder, up to `PAGE_LIMIT` and `TIME_LIMIT`."""
     started = time.monotonic()
     first = fetch(url)
     folder_url = urljoin(first.url, ".")
@@ -421,7 +421,8 @@ class HtmlPage:
 
 
 def read_html(text: str) -> HtmlPage:
-    """Return the main part of an HTML page. Raises ConversionFailure if it is too long or too deep."""
+    """Return an HTML page, only its main part if it marks one. Raises ConversionFailure if it is too long or too
+    deep."""
     if len(text) > SIZE_LIMIT:
         raise ConversionFailure(f"is longer than {SIZE_LIMIT // 1_000_000} million characters")
     try:

@@ -187,7 +187,7 @@ class Search:
                 return self._row(space, "change-request", hit.title, hit.snippet, number=hit.number)
 
     async def _change_request_number(self, at: Discussion) -> int | None:
-        """Return the number of the change request, or None if unknown."""
+        """Return the number of the change request. None for main content, or if `--offline` does not find it."""
         if not isinstance(at, ChangeRequestRef):
             return None
         change_request = await self._live.cached(Get(at=at))

@@ -139,7 +139,7 @@ class SectionBuilder(DiffBuilder):
         super().__init__(pane, contents, show_units)
         self._keep_selected = keep_selected
         self._builds: dict[str, DiffUnits] = {}
-        """Diffs that a background thread is building, by page key."""
+        """Diffs of long pages that a background thread is building, by page key."""
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
         self.rebuild((self.contents.page,), on_shown)

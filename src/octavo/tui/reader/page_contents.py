@@ -386,7 +386,7 @@ def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: b
 
 
 def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
-    """Return the first block if it is a heading that repeats the title. None otherwise."""
+    """Return the first block if it is a heading of level 1 that repeats the title. None otherwise."""
     first = blocks[0] if blocks else None
     if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
         return None

@@ -108,8 +108,8 @@ def _side_by_side(pair: SidePair, side_widths: SideWidths, styles: Styles) -> li
 
 
 def diff_block_at(line: Line, cell: int) -> Block | None:
-    """Return the block at a cell of a diff line. On the left of a side-by-side line, this is the old block. None for a
-    line without a block."""
+    """Return the block at a cell of a diff line: the old block left of the gap between two sides. None if there is no
+    block."""
     return line.old_block if isinstance(line, SideBySideLine) and cell < line.right_start - 1 else line.block
 
 

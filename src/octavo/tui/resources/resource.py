@@ -269,7 +269,8 @@ class Resource(Generic[M]):
     create_intro: str = ""
     """Introduction of the form that creates an item. If empty, the form shows `description`."""
     open_dialog: Callable[[Shell, Arguments, M], None] | None = None
-    """Opens a dialog when the user presses enter on an item. None if enter opens children or details."""
+    """Opens a dialog when the user presses enter on an item without a `route`. None if enter opens children or
+    details."""
     is_single: bool = False
     """True if the list has at most one item. The server answers 404 if there is none."""
     empty_text: str = ""

@@ -105,7 +105,8 @@ class TableState:
         ]
 
     def sort_by(self, column: ResourceColumn[Any] | None) -> None:
-        """Sort by a column, or in the order of the server (None). A second call reverses the order."""
+        """Sort by a column, or in the order of the server (None). A second call with the same column reverses the
+        order."""
         self.is_descending = column is not None and column is self.sort_column and not self.is_descending
         self.sort_column = column
         self._state.set_fact(self._fact_name("order"), [column.title if column is not None else "", self.is_descending])

@@ -185,7 +185,8 @@ def _new_images_without_text(new_texts: Mapping[str, str], old_texts: Mapping[st
 async def check_reverts(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed: Sequence[str]
 ) -> tuple[Fact, ...]:
-    """Return the row about newer lines of main that the merge would revert. Empty if there are none."""
+    """Return the row about newer lines of main that the merge would revert. Empty if there are none, or if a revision
+    cannot be read."""
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main, or its first revision is unknown.
     started = at.revision_ref(change_request.revision_initial or "")
