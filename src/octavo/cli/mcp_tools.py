@@ -333,7 +333,7 @@ def _limit(arguments: Arguments) -> int:
 
 
 def _limit_items(row: dict[str, Any], name: str, *, key: str = "ref") -> dict[str, Any]:
-    """Return the result with the items that fit. `next` identifies the next."""
+    """Return the result with the items that fit. If some do not, `next` identifies the first of them."""
     left = MAX_RESULT_LENGTH - _RESERVED - _length({**row, name: []})
     kept: list[Any] = []
     for item in row[name]:

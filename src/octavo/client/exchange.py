@@ -78,8 +78,8 @@ class Exchange:
         max_bytes: int,
         turn: responses.LargeBodyTurn,
     ) -> None:
-        """`max_bytes` limits the response body. 0 means that the body is ignored. The request takes `turn` for a large
-        body. The caller must give it back."""
+        """`max_bytes` limits the response body. 0 ignores the body of a successful response. A large body takes `turn`.
+        The caller must give it back."""
         self.outgoing = outgoing
         self.headers: Mapping[str, str] = {}
         """Headers of the last response."""

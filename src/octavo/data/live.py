@@ -182,7 +182,8 @@ class Live:
         return self._response(op)
 
     async def refresh(self, op: Operation[Any]) -> None:
-        """Fetch a response again. Watchers see the old value meanwhile. Errors are in the snapshot, not raised."""
+        """Fetch a response again, unless it is final. Watchers see the old value meanwhile. Errors are in the snapshot,
+        not raised."""
         response = self._response(op)
         if not response.is_final:
             try:
@@ -331,8 +332,8 @@ class Live:
         return result
 
     def refresh_affected(self, op: Operation[Any]) -> None:
-        """Fetch all watched responses that a confirmed write may have changed. Remove a deleted comment from the search
-        index."""
+        """Fetch all watched responses that a confirmed write may have changed. Remove a deleted comment or reply from
+        the search index."""
         changed, path = affected_path(op), url_path(op)
         target_id = changed.rpartition("/")[2]
         self._remove_from_index(op)

@@ -248,8 +248,8 @@ class BlockChange:
 
 
 def block_changes(diff: Diff) -> Iterator[BlockChange]:
-    """Yield the blocks of both versions in reading order. Containers come first. A container of which only blocks
-    changed is left out."""
+    """Yield the blocks of both versions in reading order, a container before its blocks. A container of which only
+    blocks changed is left out."""
     yield from _changes(diff.entries)
 
 

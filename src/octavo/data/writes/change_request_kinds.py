@@ -201,7 +201,8 @@ def status_name(status: str) -> str:
 
 
 async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check:
-    """Return AlreadyDone, or Changed if others have requested some of the reviews."""
+    """Return Changed if only some of the reviews are requested. Return AlreadyDone if all are, or if the review is
+    already withdrawn."""
     if attempt.basis.review is not None:
         found = await _search_for_request(send, attempt)
         return replace(found, remark="Your review is already withdrawn.") if found is not None else Ready()

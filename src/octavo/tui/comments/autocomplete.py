@@ -48,7 +48,7 @@ AUTOCOMPLETE: Commands[Autocomplete[Any]] = Commands(
 
 
 def emoji_prefix(text_before: str) -> str:
-    """Return the unfinished emoji name at the end of a text, such as `:tad`. Empty in code."""
+    """Return the unfinished emoji name at the end of a text, such as `:tad`. Empty in code, and if there is none."""
     match = _EMOJI.search(text_before)
     return match[1] if match is not None and not ends_in_code(text_before[: match.start()]) else ""
 

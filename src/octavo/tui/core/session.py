@@ -390,7 +390,7 @@ class InboxFeed:
         return self.loader.change_request(row.target)
 
     def comment(self, row: InboxRow | None) -> Comment | None:
-        """Return the first comment of the thread of a row. None if not loaded."""
+        """Return the first comment of the thread of a row. None if there is none, or if it is not loaded."""
         return self.loader.comment(row.target) if self.loader is not None and row is not None else None
 
     def _on_snapshot(self, snapshot: InboxSnapshot) -> None:

@@ -125,7 +125,8 @@ def build_request(
     *,
     is_new: bool,
 ) -> FormResult:
-    """Return the operation with the required and changed fields, or the errors. If `is_new`, an empty form is an error."""
+    """Return the operation with required and changed fields, or errors. Neither without changes to an existing item. If
+    `is_new`, an empty form is an error."""
     shown_fields = [field for field in fields if field.is_shown(texts)]
     shown_before = {field.name for field in fields if field.is_shown(initial)}
     changed = {

@@ -82,7 +82,7 @@ class SinglePageLayout:
         return key == self.shown_key
 
     def documents(self, key: str) -> tuple[Document, Document] | None:
-        """Return the old and the new version of an entry. None if the entry is not shown."""
+        """Return the old and the new version of an entry. None if the entry is loading or not shown."""
         anchors = self.anchors(key)
         return anchors.documents if anchors is not None else None
 

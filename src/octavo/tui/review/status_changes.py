@@ -59,7 +59,7 @@ def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str 
 
 
 def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
-    """Mark all drafts as ready if the first change request is a draft, else convert all to drafts."""
+    """Mark all drafts as ready if the first change request is a draft, else convert all open ones to drafts."""
     if requests:
         same_status = [each for each in requests if each.status == requests[0].status]
         action, message = _toggle_messages(app, same_status)

@@ -1,4 +1,4 @@
-"""Commands for the suggestions on a page, and a preview of the page with all of them applied."""
+"""Commands for the suggestions on a page, and a preview of the page with the included suggestions applied."""
 
 from __future__ import annotations
 

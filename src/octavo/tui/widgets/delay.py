@@ -10,7 +10,7 @@ from textual.timer import Timer
 
 
 class Delay:
-    """A call that is made after a delay. A new call replaces a waiting call."""
+    """A call that is made after a delay. At most one call waits at a time."""
 
     def __init__(self, pump: MessagePump) -> None:
         """`pump` is the widget, screen or app for the call. Its removal cancels the call."""
