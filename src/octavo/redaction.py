@@ -24,7 +24,7 @@ def remember_token(token: str) -> None:
 
 
 def redact(text: str) -> str:
-    """Return `text` with `[redacted]` for tokens, and for text like a token."""
+    """Return `text` with `[redacted]` in place of known tokens and of text that looks like a token."""
     for key in sorted(_known, key=len, reverse=True):
         text = text.replace(key, REDACTED)
     return _TOKEN_PATTERN.sub(_replacement, text)

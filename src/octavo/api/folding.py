@@ -167,7 +167,7 @@ def word_parts(text: str) -> str:
 
 
 def encode_mention(address: str) -> str:
-    """Return the placeholder in indexed text for a mention of the page at `address`."""
+    """Return the placeholder that stands in indexed text for a mention of the page at `address`."""
     quoted = "".join(
         each if "!" <= each <= "~" else "".join(f"%{byte:02X}" for byte in each.encode()) for each in address
     )

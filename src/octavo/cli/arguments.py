@@ -21,7 +21,7 @@ _CHOICE = r"[\w-]+"
 _INVALID_CHOICE = re.compile(r"invalid choice: '([^']{1,40})' \(choose from ([^()]*)\)")
 Commands = argparse._SubParsersAction  # the return type of `add_subparsers` has no public name
 GLOBAL_OPTIONS = "global options"
-"""Title of the options that every command accepts, before or after its name."""
+"""Heading of the options that may stand before or after the name of any command."""
 PEOPLE_BY_ROLE = {
     "administrator": "noor-haddad",
     "creator": "mara-lindqvist",

@@ -226,7 +226,8 @@ class SearchIndex:
     # Adding and removing documents
 
     def add(self, op: Operation[Any], value: Any) -> None:
-        """Index a response in the background. New documents of an item replace its old documents."""
+        """Index a response in the background, if its operation is indexed. The new texts of an item, such as a page,
+        replace its old texts."""
         if value is not None and SPECS[type(op)].name in _INDEXED_OPERATIONS:
             self._schedule(partial(_index_update, op, value), self._now())
 

@@ -43,7 +43,7 @@ WANTS_PER_SLICE = 500
 READS_PER_SLICE = 40
 """Number of responses that are read from disk before other tasks may run."""
 RATE_LIMIT_CHECK = 5.0
-"""Maximum seconds between two checks whether the rate limit is still nearly reached."""
+"""Maximum seconds until Octavo checks again whether the rate limit is nearly reached."""
 SESSION_ENDED = "This session has ended."
 
 
@@ -162,8 +162,8 @@ class Syncer(Generic[R]):
         self._cancel(self.queue.set_wants(owner, (), self._now()))
 
     def run(self, planner: Planner, *, retries_refused: bool = False) -> None:
-        """Start a pass in the background, after the running pass of the owner. `retries_refused` repeats requests that
-        the server refused."""
+        """Start a pass of `planner` in the background, after the running pass of the same owner. `retries_refused` is
+        True to repeat requests that the server refused."""
         if self._is_closed:
             return
         state = self._states.setdefault(planner.owner, _OwnerState())

@@ -28,7 +28,8 @@ _MIN_ROW_SIMILARITY = 0.5
 """Minimum similarity of two rows without an equal cell."""
 
 _MIN_CODE_SIMILARITY = 0.85
-"""Minimum similarity of a paragraph and a code block. Code often repeats the text above."""
+"""Minimum similarity of a paragraph and a code block that replaces it. It is high, because code often repeats the text
+above."""
 
 TITLED_KINDS = kinds_with("titled")
 

@@ -112,7 +112,8 @@ def _attributes_key(block: Block) -> Hashable:
 
 
 def compared_attributes(block: Block) -> dict[str, Any]:
-    """Return the attributes to compare, without columns and default values. `spaced` replaces its opposite `tight`."""
+    """Return the attributes to compare, without columns and default values. An attribute `tight` becomes its opposite
+    `spaced`."""
     return {
         ("spaced" if name == "tight" else name): (not value if name == "tight" else value)
         for name, value in block.attrs.items()

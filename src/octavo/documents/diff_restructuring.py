@@ -44,7 +44,8 @@ _Pair = tuple[_NodeInContainers | None, _NodeInContainers | None]
 
 
 def join_restructured(steps: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Join the steps of each restructuring into one step. `compare` compares two nodes."""
+    """Join the steps of blocks that were split, or moved across the edge of a container, into one step. `compare`
+    returns the step for two nodes."""
     found: list[DiffStep] = []
     for is_stable, group in groupby(steps, lambda step: step.status in ("same", "left", "arrived")):
         run = list(group)

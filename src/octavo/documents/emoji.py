@@ -171,7 +171,8 @@ def _common_names() -> str:
 
 
 def _common_code(name: str) -> str | None:
-    """Return the code points for an editor name or common alias. Parsing the lines would take 1.5 MiB."""
+    """Return the code points for an editor name or common alias, or None. The lines are searched, because parsing all
+    lines would take 1.5 MiB."""
     _, found, rest = _common_names().partition(f"\n{name} ")
     return rest.partition("\n")[0] if found else None
 

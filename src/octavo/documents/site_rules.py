@@ -37,7 +37,7 @@ class _Unknown(_Undefined):
 
 
 UNKNOWN: Final = _Unknown()
-"""Value of an expression without a usable value. It counts as false, and its members are unknown too."""
+"""Result of an expression that has no usable value. This result counts as false, and its members are unknown too."""
 
 
 class ConditionError(ValueError):

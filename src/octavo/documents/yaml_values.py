@@ -15,7 +15,8 @@ MAX_LENGTH = 1 << 20
 MAX_VALUES = 100_000
 MAX_DEPTH = 60
 _MAX_NESTING = 2000
-"""Maximum nesting for the fast reader, as `_is_shallow` estimates it."""
+"""If the largest indentation plus the number of opening brackets exceeds this, the fast reader is not used, because it
+crashes on deeply nested text."""
 MAX_NUMBER_BITS = 1024
 """Maximum number of bits of an integer. Larger numbers are rejected, because Python cannot print very large ones."""
 _OTHER_LINE_ENDS = re.compile("[\r\x85\u2028\u2029]")

@@ -69,7 +69,8 @@ class Proposal:
     download: Download
     subject: str
     into: ChangeRequest | None = None
-    """The change request that receives the edits. None for the last one or a new one."""
+    """The change request that receives the edits. None to use the unmerged change request of the last proposal, or else
+    a new one."""
     local: LocalFiles = field(init=False)
     _request: ChangeRequest | None = None
     _head: Revision | None = None

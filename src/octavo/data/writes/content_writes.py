@@ -24,7 +24,7 @@ from octavo.lazy_import import lazy
 _merge = lazy("octavo.documents.merging.page_merge:merge")
 
 _MAX_ATTEMPTS = 3
-"""Maximum number of attempts while other users save changes."""
+"""Maximum number of attempts to save an edit. Another attempt follows if another user has saved in the meantime."""
 MAYBE_OVERWRITTEN = "Someone else saved at the same time, and this edit may have replaced their text. Check the diff."
 MAX_CHANGES_PER_EDIT = 50
 """Maximum number of changes that the server accepts in one edit."""

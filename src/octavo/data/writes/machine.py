@@ -338,7 +338,7 @@ class OutboxEntry:
 
     @property
     def is_in_flight(self) -> bool:
-        """True if the write may have been sent, or will be sent without the user."""
+        """True if the write may have been sent, or will be sent without an action of the user."""
         return self.state in ("queued", "sending", "unknown") or (self.state == "held" and not self.waits_for_user)
 
     @property
@@ -461,7 +461,8 @@ def confirm(entry: OutboxEntry, remote_id: str = "", *, already_done: bool = Fal
 
 
 def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
-    """Return the entry as queued until `due_at`. `own_failure` means that the server responds to other requests."""
+    """Return the entry as queued until `due_at`. `own_failure` is True if only this write fails, because the server
+    responds to other requests."""
     entry = _require_state(entry, "queued", "sending")
     own_failures = entry.own_failures + own_failure
     return replace(entry, state="queued", due_at=due_at, reason=reason, own_failures=own_failures)

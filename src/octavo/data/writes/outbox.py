@@ -100,8 +100,8 @@ class Outbox:
         jitter: Callable[[], float] = random.random,
         read_only: str = "",
     ) -> None:
-        """`read_only` says why writes are not allowed, or is empty. The server may act on a request for `timeout` +
-        `arrival_margin` seconds."""
+        """`read_only` says why writes are not allowed, or is empty. A request may still take effect `timeout` +
+        `arrival_margin` seconds after it was sent."""
         self.undo_seconds = undo_seconds
         self._read_only = read_only
         self.basis_for: Callable[[DurableWrite], Basis] = lambda op: Basis()

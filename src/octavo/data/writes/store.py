@@ -246,7 +246,7 @@ def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: dat
 
 
 class OutboxEntries:
-    """The stored entries that are not done, of all processes. All coroutines raise NotSaved."""
+    """The stored entries of all processes that are not done yet. All coroutines raise NotSaved."""
 
     def __init__(self, state: StateDb, now: Callable[[], datetime]) -> None:
         self.state = state

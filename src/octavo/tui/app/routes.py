@@ -272,7 +272,8 @@ class PictureRecorder:
         self._timer = screen.set_timer(_PICTURE_DELAY, take_or_retry)
 
     def end(self) -> None:
-        """Store the position in the view. Replace an outdated picture, or delete it if that fails."""
+        """Store the position in the view. Replace an outdated picture, or delete the picture if it cannot be
+        replaced."""
         if (screen := self._start_view) is not None:
             screen.save_position()
         if self._recorded != self._state_of_next_start() and not self._take_picture():

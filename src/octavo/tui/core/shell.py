@@ -45,7 +45,8 @@ class Shell(HostApp[int]):
     show_help: Callable[[], None]
     """Shows the help of the focused widget in a dialog."""
     note_page_shown: Callable[[Screen[Any]], None]
-    """Takes the picture for the next start. Call this after the shown page or inbox has changed."""
+    """Takes the picture of the screen that the next start shows first. Call this after the shown page or inbox has
+    changed."""
     why_not_apply: Callable[[Discussion | None, Comment, Comment | Reply, bool], str | None]
     """Returns why the suggestion in a message cannot be applied, or None. The last argument is True to resolve the
     thread too."""
@@ -163,5 +164,6 @@ def subscriptions_of(widget: Widget) -> Subscriptions:
 
 
 def stop_subscriptions(widget: Any) -> None:
-    """Stop the `subscriptions` of a widget or screen that uses this function as its method `on_unmount`."""
+    """Stop the `subscriptions` of a widget or screen. Widgets and screens use this function as their method
+    `on_unmount`."""
     widget.subscriptions.stop()

@@ -319,7 +319,7 @@ class DiffNavigation:
         return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 
     def _thread_rows(self, unit_index: int, block: Block | None, step: int) -> Iterator[BlockSpan]:
-        """Yield the rows in units with threads, in the direction of `step`."""
+        """Yield the rows after `block` in units with threads, or before `block` if `step` is -1."""
         units, page_range = self.contents.shown_diff.units, self.page_range
         return self.cursor.spans_from(
             unit_index, block, step, lambda index: index in page_range and bool(units[index].threads)

@@ -154,7 +154,7 @@ class DiffLoadingState(LoadingState):
 
 
 class DiffView(Reader):
-    """View of the changes of a page, which `show` sets."""
+    """View of the changes of a page. `show` replaces the shown changes."""
 
     CONTEXT: ClassVar[str] = "diff"
     HELP: ClassVar[str] = (

@@ -422,7 +422,8 @@ class LayoutContext:
     block_above: Block | None = None
     """Block above the current one, at the same depth."""
     _shared_results: dict[tuple[str, int, int], tuple[Block, Any]] = field(default_factory=dict)
-    """Results of `shared_by_slices`. Keeping the block keeps its `id()` unique."""
+    """Results of `shared_by_slices`. The block is stored with its result, so that no other block gets the `id()` in the
+    key."""
 
     def flow(
         self,

@@ -83,7 +83,7 @@ def with_problems(
 def page_lists(
     all_redirects: Sequence[redirects.Redirect], arguments: Arguments, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[Operation[Any]]:
-    """Return the operations that load the pages of spaces to which redirects lead."""
+    """Return the operations that load the page lists of the spaces to which redirects lead, at most `MAX_REQUESTS`."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return ()

@@ -57,7 +57,7 @@ class Choices:
             name: _STORED_KINDS[str(kind)] for name, kind in kinds.items() if str(kind) in _STORED_KINDS
         }
         self.saved_conflicts: set[str] = set(map(str, saved)) if isinstance(saved, list) else set()
-        """Names of the resolved tree conflicts. No text on the server shows that they are resolved."""
+        """Names of the tree conflicts that the user has resolved. Stored here, because no text on the server shows this."""
 
     @property
     def by_name(self) -> dict[str, MergeChoice]:

@@ -209,7 +209,8 @@ class RevertPlan:
     """Pages that the merge edited and that have no later edits."""
     edited_later: tuple[PageEditedLater, ...] = ()
     moved: tuple[FormerPosition, ...] = ()
-    """Pages that the merge moved. If there are any, also the restored pages, which moves may shift."""
+    """Pages that the merge moved. If there are moved pages, also the restored pages, whose positions the moves may
+    shift."""
     deleted: tuple[Page, ...] = ()
     """Pages that the merge created, so the revert deletes them."""
     not_reverted: tuple[str, ...] = ()

@@ -467,7 +467,7 @@ class PageDiff:
         return self.pane.cursor.current()
 
     def _row_block(self, row: Block) -> str | None:
-        """Return the block key of a draft or finding. None otherwise."""
+        """Return the key of the block that the draft or finding in `row` is about. None if the row shows neither."""
         if (found := self._findings.finding_of_row(row)) is not None:
             return found.finding.block
         draft_key = row.key.removeprefix(DRAFT_PREFIX)

@@ -93,7 +93,7 @@ class RequestFindings:
         self._waiting_for_linters: dict[str, _PageToCheck] = {}
         """Pages that wait for the linters, by page key."""
         self._linted: dict[str, tuple[tuple[str, str], tuple[AddedFinding, ...]]] = {}
-        """Old and new text of the last linted version, with findings."""
+        """Old and new text of the last linted version of a page and the findings in it, by page key."""
         self._failures: set[str] = set()
         """Failures of linters that were already shown."""
         self._runs_all_linters = False

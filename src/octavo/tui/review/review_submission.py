@@ -320,7 +320,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
         pending_note: Callable[[OutboxEntry], str],
     ) -> None:
         """`name` names the change request. `titles` has page titles by ID. `pending_note` returns a phrase about
-        changed words, or empty."""
+        changes to the words of a pending comment, or an empty text."""
         super().__init__()
         self._at, self._request_name, self._titles, self._pending_note = at, name, titles, pending_note
         self._unobserve: Callable[[], None] = lambda: None

@@ -37,7 +37,7 @@ _COMBINING = re.compile(
 
 
 class RemovedText(str):
-    """A removed part of a text, as rows. If it is inserted again, its cuts are the same."""
+    """A removed part of a text, with its rows. If it is inserted again, long lines are cut at the same places."""
 
     rows: list[str]
     separators: list[str]
