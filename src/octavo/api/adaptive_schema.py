@@ -50,7 +50,7 @@ class ArrayClaim(Claim):
 
 
 class ObjectClaim(Claim):
-    """A claim with named values, and no others."""
+    """A claim with named values, and no other values."""
 
     type: Literal["object"] = "object"
     properties: dict[str, "DescribedClaim"]

@@ -173,12 +173,12 @@ def _find_routes(path: str) -> list[tuple[Route, dict[str, str]]]:
 
 @cache
 def _patterns(spec: Spec) -> list[tuple[Route, re.Pattern[str]]]:
-    return [(route, re.compile(_NAME.sub(_capture, route.path))) for route in routes(spec)]
+    return [(route, re.compile(_NAME.sub(_capturing_group, route.path))) for route in routes(spec)]
 
 
-def _capture(name: re.Match[str]) -> str:
+def _capturing_group(found: re.Match[str]) -> str:
     # Octavo encodes the slashes in a page path, but other clients may not.
-    return f"(?P<{name[1]}>.+)" if name[1] == "pagePath" else f"(?P<{name[1]}>[^/]+)"
+    return f"(?P<{found[1]}>.+)" if found[1] == "pagePath" else f"(?P<{found[1]}>[^/]+)"
 
 
 @cache
@@ -247,8 +247,8 @@ def error_sentence(invalid: ValidationError, given: Any) -> str:
     first = details[0]
     if first["type"] == "value_error" and not first["loc"]:
         return f"{first['ctx']['error']}."  # An error about several fields, which its message names.
-    field = _field(first, given)
-    same = [each for each in details if each["type"] == first["type"] and _field(each, given) == field]
+    field = _field_path(first, given)
+    same = [each for each in details if each["type"] == first["type"] and _field_path(each, given) == field]
     return f"{field or 'The body'} {value_rule(first, same)}."
 
 
@@ -298,7 +298,7 @@ def _plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _field(error: ErrorDetails, given: Any) -> str:
+def _field_path(error: ErrorDetails, given: Any) -> str:
     """Return the path of a field, such as `position.before.space` or `changes[0].title`."""
     steps, path, value = error["loc"], "", given
     for depth, step in enumerate(steps):

@@ -121,7 +121,7 @@ def install_main_hooks() -> None:
     """Install hooks that print tracebacks of the main thread without API keys. Call this only in Octavo's own
     process."""
     sys.excepthook = _uncaught
-    sys.unraisablehook = _unraisable
+    sys.unraisablehook = _report_unraisable
 
 
 def install_thread_and_log_hooks() -> None:
@@ -138,7 +138,7 @@ def _uncaught(kind: type[BaseException], error: BaseException, traceback: Traceb
     _write_traceback("", error)
 
 
-def _unraisable(args: sys.UnraisableHookArgs) -> None:
+def _report_unraisable(args: sys.UnraisableHookArgs) -> None:
     message = args.err_msg or "Exception ignored in"
     _write_traceback(f"{message} {type(args.object).__name__}:\n", args.exc_value or args.exc_type())
 

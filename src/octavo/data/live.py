@@ -169,7 +169,7 @@ class Live:
         return tuple(
             response
             for response in self._responses.values()
-            if response.watchers and not response.is_final and not _is_of_unsent_comment(response.op)
+            if response.watchers and not response.is_final and not _is_about_unsent_comment(response.op)
         )
 
     def current_as_of(self, op: Operation[Any]) -> datetime | None:
@@ -233,7 +233,7 @@ class Live:
         return value
 
     def prioritize(self, op: Operation[Any]) -> None:
-        """Send the request for `op` before all others."""
+        """Send the request for `op` before all waiting requests."""
         self.syncer.prioritize(encode(op).url)
 
     async def wait_loaded(self, op: Operation[Any]) -> None:
@@ -401,7 +401,7 @@ class Live:
         response = self._responses.get(encode(op).url)
         if response is not None:
             response.writes_at_request = writes
-        if _is_of_unsent_comment(op):
+        if _is_about_unsent_comment(op):
             return _FetchedResponse(ListPage(items=()) if isinstance(op, Listing) else None, None, 1, writes, now)
         if not isinstance(op, Listing) or op.page is not None:
             value = await self.send(op)
@@ -500,7 +500,7 @@ class Live:
             self._evict_idle()
         if read_disk and not response.is_disk_read:
             response.is_disk_read = True
-            if response.value is None and not _is_of_unsent_comment(op) and (body := self.cache.read_body(op)):
+            if response.value is None and not _is_about_unsent_comment(op) and (body := self.cache.read_body(op)):
                 self._load_stored(response, *body)
         self._responses.move_to_end(key)
         return response
@@ -634,5 +634,5 @@ def _join_pages(page: ListPage[Any], following: ListPage[Any]) -> ListPage[Any]:
     return page.model_copy(update={"items": items, "next": following.next, "unreadable": unreadable})
 
 
-def _is_of_unsent_comment(op: Operation[Any]) -> bool:
+def _is_about_unsent_comment(op: Operation[Any]) -> bool:
     return str(getattr(op, "comment_id", "")).startswith("pending-")

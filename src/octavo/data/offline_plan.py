@@ -73,7 +73,7 @@ class OfflinePlanner:
         self._change_requests: dict[ChangeRequestRef, ChangeRequest] = {}
 
     def wants(self) -> Iterator[Want]:
-        """Return the want for the space. `on_response` returns the others."""
+        """Return the want for the space. `on_response` returns the wants for the contents of the space."""
         return self._prepare_wants((self.space_want,))
 
     def on_response(self, want: Want, value: Any) -> Iterator[Want]:

@@ -100,13 +100,13 @@ class ProposedNotes:
         """Return the notes of a change request that wait for a decision, the oldest first."""
         if at not in self._by_place:
             query = "SELECT id, record FROM proposed_notes WHERE namespace = ? AND place = ? AND decided_at IS NULL ORDER BY position"
-            rows = self._state.rows(query, self._state.namespace, _place_key(at))
+            rows = self._state.rows(query, self._state.namespace, _change_request_key(at))
             self._by_place[at] = tuple(filter(None, (_decode(at, *row) for row in rows)))
         return self._by_place[at]
 
     async def propose(self, at: ChangeRequestRef, notes: Sequence[NewNote]) -> ProposeResult:
         """Store the notes that were not proposed before. Raises NotSaved."""
-        now, namespace, place_key = self._state.now(), self._state.namespace, _place_key(at)
+        now, namespace, place_key = self._state.now(), self._state.namespace, _change_request_key(at)
 
         def insert_new(db: sqlite3.Connection) -> tuple[list[str], int, int]:
             db.execute("DELETE FROM proposed_notes WHERE decided_at < ?", ((now - DECIDED_NOTE_LIFETIME).timestamp(),))
@@ -201,7 +201,7 @@ class ProposedNotes:
             self.changed.notify()
 
 
-def _place_key(at: ChangeRequestRef) -> str:
+def _change_request_key(at: ChangeRequestRef) -> str:
     return at.model_dump_json()
 
 

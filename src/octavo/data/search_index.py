@@ -552,8 +552,8 @@ def _delete_with_replies(db: sqlite3.Connection, documents: list[int]) -> None:
     _delete_documents(db, [*documents, *(number for (number,) in replies)])
 
 
-def _delete_documents(db: sqlite3.Connection, documents: list[int]) -> None:
-    removed = _json_list(documents)
+def _delete_documents(db: sqlite3.Connection, document_ids: list[int]) -> None:
+    removed = _json_list(document_ids)
     _delete_passages(db, f"document {_IN_JSON}", removed)
     db.execute(f"DELETE FROM documents WHERE id {_IN_JSON}", [removed])
 

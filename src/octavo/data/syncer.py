@@ -240,7 +240,7 @@ class Syncer(Generic[R]):
                 self.queue.mark_stale(url)
 
     def prioritize(self, url: str) -> None:
-        """Send the request for `url` before all others."""
+        """Send the request for `url` before all waiting requests."""
         self.queue.prioritize(url)
         self._schedule_start()
 

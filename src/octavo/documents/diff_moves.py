@@ -196,7 +196,8 @@ class _MoveFinder:
                 self._move(source, step)
 
     def move_neighbors(self, lists: Sequence[Sequence[DiffStep]]) -> None:
-        """Turn equal neighbors of both ends of a move into moves, even if short."""
+        """Turn the neighbors of both ends of a move into moves if their blocks are equal, even if the blocks are
+        short."""
         previous_by_id: dict[int, DiffStep] = {}
         following_by_id: dict[int, DiffStep] = {}
         for siblings in lists:

@@ -144,7 +144,8 @@ def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
 
 
 def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[str], Counter[str]]:
-    """Return both counts without texts that were edited in place. They can equal a distant text by chance."""
+    """Return the counts of removed and added texts without texts that were edited in place. Such texts can equal a
+    distant text by chance."""
     if not left or not arrived or len(left) * len(arrived) > _MAX_COMPARED:
         return left, arrived
     texts = list(arrived)

@@ -129,7 +129,7 @@ def row_pairs(
 ) -> tuple[list[Pair], dict[int, Node]]:
     """Pair the rows of two tables in order. Also map each moved row, by `id()`, to its other version. Moved rows are
     paired with None."""
-    old_names, new_names = _identified_rows(old, new, columns)
+    old_names, new_names = _row_names(old, new, columns)
     before = [old_names.get(id(row), row.number) for row in old]
     after = [new_names.get(id(row), row.number) for row in new]
     found = diff_ranges(before, after)
@@ -156,7 +156,7 @@ def row_pairs(
     return pairs, counterparts
 
 
-def _identified_rows(
+def _row_names(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
     """Return the unique names of common rows, by `id()`, for each side."""

@@ -203,7 +203,8 @@ class _ChangeBuilder:
             self._old.append(old)
 
     def words(self) -> tuple[TextPart, ...]:
-        """Return all parts. Changes for which `_is_on_punctuation` is True count only if there are no others."""
+        """Return the parts of the text. Changes that are only in punctuation (`_is_on_punctuation`) become equal parts
+        if there are changes of words."""
         self._flush()
         if all(word.op == "equal" or _is_on_punctuation(word) for word in self._words):
             return tuple(self._words)

@@ -44,7 +44,7 @@ class SchemaField:
     children: tuple[SchemaField, ...] = ()
     cut_off_reason: str = ""
     """Reason why nested fields are not shown. Empty if all are shown."""
-    first_value: Any = None
+    first_allowed_value: Any = None
     """The first of the allowed values. None if the field has no list of allowed values."""
 
 
@@ -110,7 +110,9 @@ class SchemaReader:
             return replace(found, cut_off_reason="as above")
         seen = (*seen, *names)
         raw = self._merge_all_of(raw, seen)
-        found = replace(found, type=self._kind(raw, schema_name), note=_note(raw), first_value=_first_value(raw))
+        found = replace(
+            found, type=self._kind(raw, schema_name), note=_note(raw), first_allowed_value=_first_value(raw)
+        )
         items = raw.get("items")
         if isinstance(items, dict) and set(items) & _COMPOSITE_KEYS and depth < MAX_SCHEMA_DEPTH:
             item_field = self.read_field("", items, False, seen, depth + 1)
@@ -249,8 +251,8 @@ def example(schema: SchemaField, depth: int = 0) -> Any:
         if not properties:
             return example(schema.children[0], depth + 1)
         return {child.name: example(child, depth + 1) for child in properties}
-    if schema.first_value is not None:
-        return schema.first_value
+    if schema.first_allowed_value is not None:
+        return schema.first_allowed_value
     for words, value in (("integer", 0), ("number", 0), ("boolean", True), ("string", "string")):
         if kind.startswith(words):
             return value

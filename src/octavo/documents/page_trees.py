@@ -590,7 +590,7 @@ class ChangedPage:
 
 
 def _place_change(parent: ParentChange) -> tuple[str, str, str]:
-    """Return what a move changed (`place` or `position`), and both values."""
+    """Return what a move changed, `place` or `position`, and its old and new value as text."""
     pages = (parent.before, parent.after)
     before_id, after_id = (page.id if page else None for page in pages)
     if before_id == after_id:

@@ -18,7 +18,8 @@ def text_similarity(old: str, new: str, at_least: float = 0.3, max_length: int =
 
 
 def most_similar(text: str, others: Sequence[str], at_least: float) -> int | None:
-    """Return the index of the most similar text in `others`. None if all are below `at_least`."""
+    """Return the index of the text in `others` that is most similar to `text`. None if the similarity of all is below
+    `at_least`."""
     scorer = _rapidfuzz().distance.Indel.normalized_similarity
     match = _rapidfuzz().process.extractOne(text, others, scorer=scorer, score_cutoff=at_least)
     return None if match is None else int(match[2])

@@ -247,7 +247,7 @@ class FolderMerge:
             )
 
     def _merge_whole(self, wanted: WantedFile) -> None:
-        """Merge a file such as an image. Conflicts keep both files."""
+        """Merge a file, such as an image, as a whole. If both sides changed the file, keep both versions."""
         path, data = wanted.path, self._local_data(wanted)
         base = wanted.last_pulled.base_sha256 if wanted.last_pulled is not None else ""
         if wanted.kind == "variables":

@@ -53,7 +53,7 @@ def _valid_sections(
     problems_in: Callable[[Section], Iterator[tuple[str, str]]],
     id_of_name: Callable[[str], str] = str,
 ) -> Iterator[Section]:
-    """Yield up to `max_count` valid sections, and report the others. Raises InvalidValueError."""
+    """Yield up to `max_count` valid sections, and report all other sections. Raises InvalidValueError."""
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise InvalidValueError(f"must be written as [[{kind}]], with two brackets")
     names: dict[str, str] = {}
@@ -82,7 +82,8 @@ class Hook:
 
 
 def validate_hooks(value: Any, report_ignored: ReportIgnored) -> tuple[Hook, ...]:
-    """Return the valid hooks, and report the others. Raises InvalidValueError if `value` is no list of sections."""
+    """Return the valid hooks, and report the invalid hooks. Raises InvalidValueError if `value` is no list of
+    sections."""
     sections = _valid_sections(value, "hook", _MAX_HOOKS, report_ignored, _hook_problems)
     return tuple(Hook(section["on"], tuple(section["command"])) for section in sections)
 
@@ -148,8 +149,8 @@ def _id_of(name: str) -> str:
 
 
 def validate_commands(value: Any, report_ignored: ReportIgnored) -> tuple[CustomCommand, ...]:
-    """Return the valid custom commands, and report the others. Raises InvalidValueError if `value` is no list of
-    sections."""
+    """Return the valid custom commands, and report the invalid commands. Raises InvalidValueError if `value` is no list
+    of sections."""
     return tuple(
         CustomCommand(
             section["name"],
@@ -220,7 +221,8 @@ class Linter:
 
 
 def validate_linters(value: Any, report_ignored: ReportIgnored) -> tuple[Linter, ...]:
-    """Return the valid linters, and report the others. Raises InvalidValueError if `value` is no list of sections."""
+    """Return the valid linters, and report the invalid linters. Raises InvalidValueError if `value` is no list of
+    sections."""
 
     def problems_in(section: Section) -> Iterator[tuple[str, str]]:
         name = section.get("name")

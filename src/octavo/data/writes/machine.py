@@ -328,7 +328,7 @@ class OutboxEntry:
     @property
     def needs_user(self) -> bool:
         """True if the user must decide about the write. A failed write counts if it has text or creates an item, or if
-        others have changed its target."""
+        another user has changed its target."""
         facts = self.facts
         return (
             (self.state == "failed" and (facts.text != "" or facts.creates or self.changed_by_others))

@@ -264,8 +264,8 @@ class Outbox:
         )
 
     async def undo(self, group: WriteGroup) -> UndoResult | None:
-        """Cancel the unsent writes of a group, and undo the others on the server. None if nothing can be undone. Raises
-        NotSaved."""
+        """Cancel the unsent writes of a group, and undo its sent writes on the server. None if nothing can be undone.
+        Raises NotSaved."""
         entries = self._entries
         entries.reload_if_changed()
         if any(entry.id in group.ids for entry in self.entries_of_other_accounts):

@@ -191,7 +191,7 @@ class _PageMerge:
         return self._as_moved_place(pieces, region, context)
 
     def _merge_additions(self, main: Blocks, request: Blocks, context: Context) -> list[MergedChild]:
-        """Merge the blocks that both sides added in one place."""
+        """Merge the blocks that main and the change request added in the same place."""
         before: list[MergedChild] = []
         after: list[MergedChild] = []
         while main and request and main[0].key == request[0].key:

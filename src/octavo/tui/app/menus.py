@@ -263,7 +263,7 @@ def _start(app: Shell, go_to: Callable[..., Coroutine[Any, Any, None]], *parts: 
 
 
 async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:
-    view = await _to_view(app, mode)
+    view = await _switch_to_view(app, mode)
     if opener and await _run(app, opener):
         for _ in range(_MAX_CHECKS):
             await asyncio.sleep(_CHECK_INTERVAL)
@@ -275,7 +275,7 @@ async def _go_to_command(app: Shell, mode: str, opener: str, id: str) -> None:
 
 async def _go_to_table(app: Shell, mode: str, parent_table: str, table: str, id: str) -> None:
     """Go to a table, or one below the selected item of `parent_table`."""
-    view = cast("BrowserScreen", await _to_view(app, mode))
+    view = cast("BrowserScreen", await _switch_to_view(app, mode))
     if not view.levels:
         app.explain("Could not open the list: no organization is loaded. Press r to retry.")
         return
@@ -291,7 +291,7 @@ async def _go_to_table(app: Shell, mode: str, parent_table: str, table: str, id:
         await _run(app, id)
 
 
-async def _to_view(app: Shell, mode: str) -> View:
+async def _switch_to_view(app: Shell, mode: str) -> View:
     app.history.record(opens_item=False)
     await app.switch_mode(mode)
     while len(app.screen_stack) > 1:

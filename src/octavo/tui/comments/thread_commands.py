@@ -86,7 +86,8 @@ UNSENT: Commands[Sequence[UnsentText]] = Commands(
 
 
 class BulkSelection(NamedTuple):
-    """The selected threads that an action applies to. `reason` says why the action skips the others."""
+    """The selected threads that an action applies to. `reason` says why the action skips the remaining selected
+    threads."""
 
     action: str
     threads: tuple[Thread, ...]

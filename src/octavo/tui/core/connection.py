@@ -197,7 +197,7 @@ class Connection:
 
     @property
     def visible_operations(self) -> tuple[Operation[Any], ...]:
-        """Operations that the current screen follows."""
+        """Operations whose responses the current screen follows."""
         return tuple(op for each in tuple(self.subscriptions) if each.is_on_current_screen for op in each.operations())
 
     @property

@@ -98,7 +98,7 @@ class Preview:
         self.view.toggle_class("-below")
 
     def zoom(self) -> None:
-        """Show only the focused pane. If a pane is hidden, show both."""
+        """Show only the focused pane of the view, or all panes again if one is hidden."""
         if self.view.has_class("-no-preview") or self.view.has_class("-only-preview"):
             self.view.remove_class("-no-preview", "-only-preview")
         else:

@@ -312,7 +312,7 @@ class Hints:
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
-        """Keys for the key bar."""
+        """Keys and labels for the key bar, such as `escape` and `cancel`."""
         return ("a–z", "follow link"), ("A–Z", "open in browser"), ("escape", "cancel")
 
     def with_labels(self, strip: Strip, row: int, line: Line, margin: int, styles: Styles, base_style: Style) -> Strip:

@@ -220,7 +220,7 @@ class FindBar(PanePart):
 
     def _line_and_spans_of(self, match: Match, lines: Sequence[Line]) -> tuple[int, list[MatchSpan]]:
         """Return the line and the spans of a match in its unit."""
-        matches = self.viewport.contents.visible_matches(
+        matches = self.viewport.contents.matches_outside_folds(
             [each for each in self.matches if each.unit_index == match.unit_index]
         )
         spans, first_line = self._match_spans(match.unit_index), 0

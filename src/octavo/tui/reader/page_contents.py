@@ -357,7 +357,7 @@ class PageContents(Contents):
             blocks, self.deferred.targets.text_of if self.deferred.targets is not None else plain_text
         )
 
-    def visible_matches(self, matches: list[Match]) -> list[Match]:
+    def matches_outside_folds(self, matches: list[Match]) -> list[Match]:
         folds = self.viewport.folds
         one_of_each_path = {id(each.path): each.path for each in matches}
         hidden = {key for key, path in one_of_each_path.items() if folds.hides(path)}

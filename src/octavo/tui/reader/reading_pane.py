@@ -403,7 +403,7 @@ def _lines_per_page(pane: Reader) -> int:
     return max(1, pane.viewport.row_count - 2)
 
 
-def _scroll_line(direction: int) -> Callable[[object, Reader], None]:
+def _line_scroller(direction: int) -> Callable[[object, Reader], None]:
     """Return a command that scrolls by one line, or selects a block."""
 
     def run(_: object, pane: Reader) -> None:
@@ -436,8 +436,8 @@ READ_ON_COMMANDS: Commands[Reader] = Commands(
 MOTION_COMMANDS: Commands[Reader] = Commands(
     "page",
     (
-        Command("down", "j,down", "Down", "Scroll down a line; at the end, select the next block", run=_scroll_line(1), shown=False),
-        Command("up", "k,up", "Up", "Scroll up a line; at the top, select the previous block", run=_scroll_line(-1), shown=False),
+        Command("down", "j,down", "Down", "Scroll down a line; at the end, select the next block", run=_line_scroller(1), shown=False),
+        Command("up", "k,up", "Up", "Scroll up a line; at the top, select the previous block", run=_line_scroller(-1), shown=False),
         Command("top", "g,home", "Top", "Go to the top", run=lambda _, pane: pane.cursor.go_to_edge(at_end=False), shown=False),
         Command("bottom", "G,end", "Bottom", "Go to the bottom", run=lambda _, pane: pane.cursor.go_to_edge(at_end=True), shown=False),
         Command("page_down", "ctrl+d,pagedown", "Half page down", "Scroll down half a page", run=_scroll_half(1), shown=False),

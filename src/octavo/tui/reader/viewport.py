@@ -176,8 +176,8 @@ class Contents:
     def expand_to(self, match: Match) -> None:
         """Expand blocks that hide a match."""
 
-    def visible_matches(self, matches: list[Match]) -> list[Match]:
-        """Return the matches of a unit that are visible."""
+    def matches_outside_folds(self, matches: list[Match]) -> list[Match]:
+        """Return the matches of a unit that no collapsed block hides."""
         return matches
 
 
@@ -359,7 +359,7 @@ class Viewport:
         self.continue_work()
 
     def choose_tab(self, tab: Block, unit_index: int) -> None:
-        """Select a tab in a unit, and tabs of this name in others."""
+        """Select a tab in a unit, and the tabs with the same name in all other groups of tabs."""
         self.folds.choose_tab(tab)
         for index, unit in enumerate(self.virtual_lines.units):
             if unit.block is None or unit.block.kind not in ("paragraph", "heading"):

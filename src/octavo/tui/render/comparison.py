@@ -383,7 +383,8 @@ class UnchangedRange(NamedTuple):
         )
 
     def visible_units(self, context_size: ContextSize) -> Iterator[PlacedUnit | CollapsedBlocks]:
-        """Yield units for expanded blocks and blocks near both ends. `CollapsedBlocks` replace the others."""
+        """Yield units for expanded blocks and for blocks at the start or end of the page. Other blocks are replaced by
+        `CollapsedBlocks`."""
         count = len(self.new_blocks)
         # Two more blocks, because `collapse_unchanged` never collapses a single block of prose.
         edge = context_size.blocks + 2

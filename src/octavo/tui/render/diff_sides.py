@@ -275,7 +275,7 @@ def assign_block(lines: list[Line], block: Block | None) -> list[Line]:
 
 
 def hang_indent(lines: list[Line], prefix: str, styles: Styles) -> list[Line]:
-    """Put a prefix before the first line, and an equal indent before the others."""
+    """Put a prefix before the first line, and spaces of the same width before the remaining lines."""
     if not prefix:
         return lines
     return indent(lines, [Piece(prefix, styles.muted, None, True)], [Piece(" " * cells(prefix), PLAIN, None, True)])

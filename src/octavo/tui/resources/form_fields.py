@@ -254,7 +254,7 @@ def _nested_fields(field: FormField, annotation: _Annotation, outer: tuple[type,
         return None
     if len(models) == 1:
         return _relabel_single_field(field, _model_fields(field, models[0], outer))
-    tag = annotation.tag or _tag_of(models)
+    tag = annotation.tag or _discriminator_of(models)
     if not tag:
         return None
     by_tag = {option: model for model in models for option in get_args(model.model_fields[tag].annotation)}
@@ -317,7 +317,7 @@ def _constants(
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
     models = annotation.models
     if len(models) > 1:
-        tag = annotation.tag or _tag_of(models)
+        tag = annotation.tag or _discriminator_of(models)
         chosen_tag = texts.get(f"{name}.{tag}")
         models = [each for each in models if tag and chosen_tag in get_args(each.model_fields[tag].annotation)]
     for model in models:
@@ -334,7 +334,7 @@ def _constant_of(info: FieldInfo) -> Any:
     return values[0] if len(values) == 1 else None
 
 
-def _tag_of(models: Sequence[type[BaseModel]]) -> str:
+def _discriminator_of(models: Sequence[type[BaseModel]]) -> str:
     """Return the field with a different constant in each model, or empty."""
     for name in models[0].model_fields:
         options = [_constant_of(model.model_fields[name]) if name in model.model_fields else None for model in models]

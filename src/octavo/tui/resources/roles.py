@@ -63,7 +63,7 @@ class RoleSource(NamedTuple):
 
 
 def rank(role: str | None) -> int:
-    """Return the rank of a role. An unknown role ranks below all others."""
+    """Return the rank of a role. An unknown role ranks below all known roles."""
     return ROLES.index(role) if role in ROLES else -1
 
 

@@ -398,7 +398,8 @@ def _find_moved_text(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> N
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
-    """Return both versions of fields such as `title: Home`, or None."""
+    """Return the lines of the two sides of a conflict at the start of a text, if all are fields such as `title: Home`.
+    Otherwise None."""
     lines = text.split("\n")
     sides = lines[markers.first + 1 : markers.middle], lines[markers.middle + 1 : markers.last]
     filled = [line for side in sides for line in side if line.strip()]

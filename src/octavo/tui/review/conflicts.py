@@ -502,7 +502,7 @@ def conflict_row(item: ConflictedPage | TreeConflict, choices: Mapping[str, Merg
 
 
 class DraftConflicts(RequestConflicts):
-    """Conflicts between a draft of a page and the version that others saved."""
+    """Conflicts between a draft of a page and the version of the page that another user saved."""
 
     side_names = ("theirs", "yours")
     label = OWN_LABEL

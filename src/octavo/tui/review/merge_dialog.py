@@ -180,7 +180,7 @@ _MERGE_BY_ITSELF = "merge this change request by itself"
 
 
 def why_not_in_bulk(checks: Checks) -> str:
-    """Return the reason why a change request cannot be merged with others. Empty if it can."""
+    """Return why a change request cannot be merged together with other change requests. Empty if it can."""
     if reason := why_blocked(checks):
         return as_clause(reason)
     if reason := why_number_required(checks):

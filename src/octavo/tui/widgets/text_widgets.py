@@ -175,7 +175,7 @@ def _move_thumb(bar: ScrollBar, position: float) -> None:
 
 
 def _ends_of_thumb(bar: ScrollBar) -> tuple[int, int]:
-    """Return both ends of a scroll bar's thumb, in eighths of a row."""
+    """Return the start and the end of a scroll bar's thumb, in eighths of a row."""
     height, lines, window = bar.size.height, bar.window_virtual_size, bar.window_size
     if lines <= window:
         return 0, 0
