@@ -44,7 +44,8 @@ from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import block_source, find_suggestions
 
 Placed = Literal["exact", "words", "likely"]
-"""How a block was found: `exact` by key, `words` by quote, `likely` by similarity or as its successor."""
+"""How a block was found: `exact` by key, `words` by quote, `likely` by similarity or as the successor of the block with
+the key."""
 Side = Literal["after", "before"]
 
 _MIN_QUOTE = 4

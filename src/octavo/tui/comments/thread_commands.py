@@ -101,7 +101,8 @@ class BulkSelection(NamedTuple):
 
 
 def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> BulkSelection:
-    """Return the selected threads to which `action` applies."""
+    """Return the selected threads to which `action` applies. To resolve, resolved threads are left out if some are
+    open."""
     candidates = list(selected)
     if action in ("resolve", "reply_resolve"):
         candidates = [each for each in selected if each.comment.is_open] or candidates

@@ -87,7 +87,7 @@ class RequestFindings:
         self._fact_key = f"dismissed findings {change_request_id}"
         self._findings: dict[str, tuple[AddedFinding, ...]] = {}
         self._loaded_pages: dict[str, CheckedPage] = {}
-        """Checked pages and pages that they link to, by page ID."""
+        """Checked pages, and pages that were loaded for their headings, by page ID."""
         self._waiting_for_rules: dict[str, _PageToCheck] = {}
         """Pages that wait for the rules, by page key."""
         self._waiting_for_linters: dict[str, _PageToCheck] = {}
