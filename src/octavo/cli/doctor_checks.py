@@ -144,7 +144,7 @@ def _check_keyring(profile_store: signing_in.ProfileStore, access: Access) -> Ch
 
 
 async def _server_checks(settings: Settings, access: Access, key: SecretStr | None) -> list[Check]:
-    """Return checks of the server, the clock and the API key."""
+    """Return the possible checks of the server, the clock and the API key."""
     try:
         client = Client(access.origin, key, ca_file=settings.ca_file, deadline=REQUEST_SECONDS)
     except ValueError as error:

@@ -190,7 +190,8 @@ class PulledFolder:
         return os.path.lexists(self.pages / path)
 
     def data(self, path: str) -> bytes | None:
-        """Return the bytes of a file. None for a missing file, and through a symbolic link. Raises OSError."""
+        """Return the bytes of a file. None if there is no regular file, or if the path contains a symbolic link. Raises
+        OSError."""
         place = self.pages / path
         if passes_link(self.pages, path) or not place.is_file():  # Reading a named pipe would wait for a writer.
             return None

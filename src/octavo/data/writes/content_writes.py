@@ -250,7 +250,7 @@ async def restore_pages(
 
 
 async def _edit_instead_of_revert(live: Live, at: ChangeRequestRef, head: str, change: ContentEdit) -> ContentEdit:
-    """Return the edit that replaces a RevertPage. Raises ApiError and _CannotRestore."""
+    """Return the edit that replaces a RevertPage. Return other edits unchanged. Raises ApiError and _CannotRestore."""
     if not isinstance(change, RevertPage) or change.revision is None:
         return change
     earlier_revision = await live.cached_or_fetch(content.Get(at=at.revision_ref(change.revision)))
