@@ -8,7 +8,7 @@ The text of `runs` is as displayed, with escapes resolved. `text` is exactly as 
 | kind          | attrs                                                   | runs, text, children                       |
 |---------------|---------------------------------------------------------|--------------------------------------------|
 | document      |                                                         | children: any block                        |
-| heading       | level 1-6, ID (anchor), align                           | runs                                       |
+| heading       | level 1-6, id (anchor), align                           | runs                                       |
 | paragraph     | align, dir                                              | runs                                       |
 | list          | ordered, start, tight                                   | children: item, task                       |
 | item          |                                                         | children: any block                        |
