@@ -139,6 +139,7 @@ def _uncaught(kind: type[BaseException], error: BaseException, traceback: Traceb
 
 
 def _report_unraisable(args: sys.UnraisableHookArgs) -> None:
+    """Print the traceback of an exception that Python cannot raise, such as an exception in `__del__`."""
     message = args.err_msg or "Exception ignored in"
     _write_traceback(f"{message} {type(args.object).__name__}:\n", args.exc_value or args.exc_type())
 

@@ -236,7 +236,8 @@ class Client:
 
 
 def raw_request(op: Operation[Any]) -> RawRequest:
-    """Return the request of `op` for `Client.raw`. Raises Invalid for a value that cannot be sent."""
+    """Return the request of `op` for `Client.raw`. Raises Invalid for an update without changes or a value that cannot
+    be sent."""
     return RawRequest(outgoing_request(op), path_template(op))
 
 

@@ -165,7 +165,8 @@ class PageBlame:
     async def _search_moved_blocks(
         self, blame: Blame[ContentVersion], changes: Changes, at: RevisionRef | ChangeRequestRef, previous: RevisionRef
     ) -> None:
-        """Search the other pages that a version changed for blocks that it moved to this page."""
+        """Search the other pages that a version changed for blocks that it moved to this page. Do nothing if more than
+        `MAX_OTHER_PAGES` pages changed."""
         changes_of_others = {
             change.page.id: change
             for change in changes.changes

@@ -165,7 +165,7 @@ class InboxFacts:
     replies: Mapping[Discussion, Mapping[str, Sequence[MessageFacts]]] = field(default_factory=dict)
     """Replies by space or change request, then by thread ID. A thread without replies is missing."""
     entries: Sequence[OutboxEntry] = ()
-    """Writes that the responses may lack: the finished, then the others, each oldest first."""
+    """Writes that the responses may lack: first the finished, then the unfinished writes, each the oldest first."""
     drafts: Sequence[Draft] = ()
 
 
@@ -394,7 +394,7 @@ class _InboxBuild:
 
     def _reasons_of(self, root: Comment, replies: Sequence[MessageFacts], is_own_request: bool) -> list[_RowReason]:
         new_messages: list[MessageFacts] = []
-        """Messages of others after the last message of the user."""
+        """Messages of other users after the user's last message."""
         has_written = False
         for each in (message_facts(root), *replies):
             if each.author_id == self._me:

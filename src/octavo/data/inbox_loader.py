@@ -189,7 +189,7 @@ class InboxLoader:
 
     @property
     def lists(self) -> tuple[Listing[Any], ...]:
-        """Return the operations of the lists of the organization."""
+        """The operations that load the lists of the organization."""
         return tuple(self._listings.values())
 
     @property

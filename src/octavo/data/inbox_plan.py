@@ -149,7 +149,7 @@ class Priority(IntEnum):
 OWNER = "inbox"
 MAX_LIST_ITEMS = 10_000
 MAX_UNCERTAIN_THREADS = 200
-"""Maximum number of threads of others whose replies get rank NEEDED in an update."""
+"""Maximum number of threads of other users whose replies get rank NEEDED in an update."""
 MAX_RECHECKED_PAGES = 5
 """Number of pages after which an update rechecks no more lists of threads."""
 TEAMS_MAX_AGE = timedelta(hours=1)

@@ -61,7 +61,8 @@ _apply_entries = lazy("octavo.data.writes.optimistic_updates:apply_entries")
 _basis_of = lazy("octavo.data.writes.optimistic_updates:basis_of")
 
 MAX_IDLE_RESPONSES = 12
-"""Maximum number of responses without watchers that stay in memory. All others are only on disk."""
+"""Maximum number of responses without watchers that stay in memory. Older responses without watchers are only on
+disk."""
 MAX_CONFIRMED = 200
 """Maximum number of confirmed writes that are applied to older responses."""
 THREAD_DECODING_BYTES = 256 * 1024

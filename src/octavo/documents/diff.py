@@ -124,7 +124,7 @@ def compare_nodes(old: Node, new: Node) -> DiffStep:
         if step.settings and new.kind == "figure" and all(inner.status == "same" for inner in step.inside):
             step.inside = None  # The image is shown with the changed setting, not collapsed as unchanged.
     elif "code" in (old.kind, new.kind):
-        pass  # A code block keeps its lines, so it is shown below the paragraph.
+        pass  # The code block is shown with all its lines below the paragraph, so its text is not compared.
     elif old.block.runs or new.block.runs:
         if runs_key(old.block.runs) != runs_key(new.block.runs):
             step.parts = diff_runs(old.block.runs, new.block.runs)

@@ -19,7 +19,7 @@ from octavo.documents.sequences import DiffRange, diff_ranges
 _MIN_SHARE_OF_PART = 0.5
 """Minimum share of a part's words that the whole text has."""
 _MIN_SHARE_KEPT = 0.9
-"""Minimum share of the words of the longer version that both versions have."""
+"""Minimum share of the words of the longer version that the shorter version has, too."""
 _MIN_EQUAL_LENGTH = 25
 """Minimum number of equal letters at both ends of a divided text."""
 _MIN_WORDS = 4

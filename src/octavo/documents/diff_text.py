@@ -317,7 +317,7 @@ def _pair_value(old: str, new: str) -> float:
     """Return the value of two similar lines for `best_pairs`, else 0."""
     if not old.strip() or not new.strip() or max(len(old), len(new)) > _MAX_LINE_LENGTH:
         return 0.0
-    # Indentation can be longer than the text, so it must not prevent a pair.
+    # Lines that differ only in indentation are always a pair, even if the indentation is longer than the text.
     least = _MIN_LINE_SIMILARITY if old.strip() == new.strip() else 0.0
     return max(least, text_similarity(old, new, _MIN_LINE_SIMILARITY, _MAX_LINE_LENGTH)) ** 2
 

@@ -297,7 +297,7 @@ def _item(item: Block, sign: str, box: str, is_tight: bool) -> str:
     texts = _blocks(item.children)
     body = texts[0] if texts else ""
     for before, block, text in zip(item.children, item.children[1:], texts[1:], strict=False):
-        # Two quotes would be joined, and HTML would contain the text below.
+        # Without a blank line, two quotes would be joined, and HTML would contain the text below.
         is_apart = before.kind == block.kind == "quote" or before.attrs.get("html")
         body += ("\n" if is_tight and block.kind in _TIGHT and not is_apart else "\n\n") + text
     if item.children and item.children[0].kind != "paragraph" and box:

@@ -306,8 +306,8 @@ class PageOutcome:
     """Result of saving a page."""
 
     kind: Literal["sent", "merged", "same", "conflict", "gone", "refused", "unknown"]
-    """`sent`: saved. `merged`: saved together with edits of others. `same`: nothing to save. `conflict`: others edited
-    the same text. `gone`: the page was deleted. `refused`: not saved. `unknown`: perhaps saved."""
+    """`sent`: saved. `merged`: saved together with edits of other users. `same`: nothing to save. `conflict`: another
+    user edited the same text. `gone`: the page was deleted. `refused`: not saved. `unknown`: perhaps saved."""
     message: str = ""
     revision: str = ""
     """Head revision of the change request. Empty if the save failed, or if the revision is unknown."""

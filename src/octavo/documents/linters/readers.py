@@ -15,7 +15,7 @@ from octavo.documents.checks.findings import Severity
 from octavo.untrusted_input import parse_json
 
 Columns = Literal["code-points", "utf-16", "utf-16-0", "bytes"]
-"""How a linter counts columns. `utf-16-0` counts from 0, the others from 1."""
+"""How a linter counts columns. `utf-16-0` counts from 0, all other ways count from 1."""
 MAX_FINDINGS = 500
 """Maximum number of findings that are read from the output of a linter."""
 MAX_OUTPUT = 4 << 20

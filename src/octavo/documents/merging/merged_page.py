@@ -18,7 +18,7 @@ ChoiceKind: TypeAlias = Literal["main", "request", "both", "words", "own"]
 MAIN_LABEL = "main"
 SIDES: tuple[ChoiceKind, ChoiceKind] = ("main", "request")
 NEVER_BOTH = frozenset({"head", "field", "front", "moved"})
-"""Kinds of conflicts that cannot keep both sides."""
+"""Kinds of conflicts for which the user cannot keep the texts of both sides."""
 
 Context: TypeAlias = tuple[str, str]
 """Text before and after a conflict that shows its meaning, such as the head of its table."""

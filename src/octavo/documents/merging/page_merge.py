@@ -577,7 +577,7 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
         if known_block := next((each for each in conflict.moved_blocks if each in places_of), None):
             joined[id(places_of[known_block])].append(conflict)
     for conflicts in joined.values():
-        # The conflict at the position in main decides, because a text that the user writes goes there.
+        # The conflict at the position in main decides, because a text that the user writes is put at that position.
         deciding = next((each for each in conflicts if each.main is not None), conflicts[0])
         for conflict in conflicts:
             conflict.deciding_conflict = deciding if conflict is not deciding else None

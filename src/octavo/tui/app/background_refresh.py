@@ -195,7 +195,8 @@ def _sign_in(app: Shell, _: object) -> None:
 
 
 def sign_in_after_rejection(app: Shell) -> None:
-    """Show the sign-in screen after the server rejected the API key. If the user is typing, show only a notification."""
+    """Show the sign-in screen after the server rejected the API key. Show only a notification if the user is typing, a
+    dialog is open, or Octavo may not ask for a key."""
     account = app.session.account
     if account is None:
         return

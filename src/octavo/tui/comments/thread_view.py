@@ -146,7 +146,8 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         self._messages: list[MessageLayout] = []
         self._cursor = 0
         self.why_not_this_thread: Callable[[], str | None] = lambda: None
-        """Returns why the keys do not act on this thread, for example because others are selected. None if they do."""
+        """Returns why the keys do not act on this thread, for example because other threads are selected in the
+        list. None if the keys act on this thread."""
         self._line_styles = Styles()
         self._draft_lines: list[Line] = []
         self._suggestions = SuggestionDiffs(lambda: self.shell, self._lay_out)

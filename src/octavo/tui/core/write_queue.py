@@ -176,7 +176,7 @@ class WriteQueue:
                 self._add_step(running)
                 outcome = await sending
         else:
-            # Not under the lock: finding out a lost result takes a minute.
+            # Not under the lock, because the search for a write whose response was lost may take a minute.
             self._add_step(running)
             outcome = await self._send_with_progress(action, sending)
         self._end_step(running, outcome, no_undo_reason, make_undo)

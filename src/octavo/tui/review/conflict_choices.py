@@ -98,7 +98,7 @@ class Choices:
 def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
     """Let the user write the text for a conflict. Return True if a new text was chosen."""
     draft, earlier_choice = choices.draft_of(name), choices.by_name.get(name)
-    # Blank lines around the text belong to the page, and editors add a final newline.
+    # Strip blank lines around the text: they belong to the page, or the editor has added them.
     initial = (draft.text or conflict.text(earlier_choice or MergeChoice("words")) or "").strip("\n")
 
     def save_text(edited_text: str) -> str:

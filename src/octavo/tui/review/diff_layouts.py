@@ -420,7 +420,7 @@ class AllPagesLayout:
         if is_searching is not self.navigation.contents.has_more_to_search:
             self.navigation.contents.has_more_to_search = is_searching
             if not is_searching:
-                self.pane.find_bar.content_changed()  # Now a match above the cursor can be selected.
+                self.pane.find_bar.content_changed()  # All pages are loaded, so a match above the cursor can be selected.
                 self.pane.viewport.notify_moved()
         for section in [*self._sections_near_view(), *to_search]:
             if len(self._loading) >= MAX_PARALLEL:

@@ -172,7 +172,7 @@ class MergeReadiness:
     queued: QueuedMerge
     fact: Fact
     reason: str = ""
-    """Reason why the change request cannot be merged with others. Empty if it can."""
+    """Reason why the change request cannot be merged together with other change requests. Empty if it can."""
     checks: Checks | None = None
 
 

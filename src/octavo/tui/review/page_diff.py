@@ -186,7 +186,7 @@ class PageDiff:
         """Switch between one page and all pages."""
         has_focus = self._view.focused is self.pane
         if not self.all_pages.is_on:
-            self._single_page.clear()  # Stores the reading position, where the diff of all pages starts.
+            self._single_page.clear()  # This also stores the reading position, from which the diff of all pages starts.
         self.all_pages.toggle()
         self.show()
         if has_focus:

@@ -184,7 +184,7 @@ class _RunningProgram:
         self._selector = selectors.DefaultSelector()
 
     def run(self) -> ProgramOutput:
-        """Return the output of the program. Raises ProgramFailed if a limit is exceeded."""
+        """Return the output of the program. Raises ProgramFailed if a limit is exceeded or the program was canceled."""
         child, ended_at = self._child, 0.0
         with self._selector:
             self._add(child.stdin, selectors.EVENT_WRITE)
