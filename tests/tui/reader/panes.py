@@ -74,9 +74,9 @@ async def wait_for_layout(pane: Reader, pilot: Pilot[Any]) -> None:
         await pilot.pause()
 
 
-async def wait_for_width(pane: Reader, pilot: Pilot[Any]) -> None:
-    """Wait until the lines of the pane are laid out for its width."""
-    while pane.viewport.layout_width != pane.viewport.pane_width:
+async def wait_for_width(pane: Reader, pilot: Pilot[Any], width: int) -> None:
+    """Wait until the pane has `width` cells, and its lines are laid out for them."""
+    while pane.size.width != width or pane.viewport.layout_width != pane.viewport.pane_width:
         await pilot.pause()
 
 

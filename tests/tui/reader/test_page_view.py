@@ -304,7 +304,7 @@ async def test_top_block_stays_when_pane_width_changes() -> None:
         await pilot.press("j")
         assert "Block 30" in screen(app.pane).split("\n")[0]
         await pilot.resize_terminal(50, 20)
-        await wait_for_width(app.pane, pilot)
+        await wait_for_width(app.pane, pilot, 50)
         assert "Block 30" in screen(app.pane).split("\n")[0]
 
 

@@ -291,7 +291,7 @@ async def test_resize_keeps_moves_beyond_the_parsed_part() -> None:
     async with loading_page() as (app, pilot):
         await pilot.press("space", "space", "space")
         await pilot.resize_terminal(70, 20)
-        await wait_for_width(app.pane, pilot)
+        await wait_for_width(app.pane, pilot, 70)
         await finish_loading(app, pilot)
         early = screen(app.pane)
         await pilot.press("g", "space", "space", "space")
@@ -546,7 +546,7 @@ async def test_resize_while_loading_loses_nothing() -> None:
         app.pane.loader.held = False
         await pilot.resize_terminal(100, 30)
         await finish_loading(app, pilot)
-        await wait_for_width(app.pane, pilot)
+        await wait_for_width(app.pane, pilot, 100)
         keys = [unit.block.key for unit in app.pane.viewport.virtual_lines.units if unit.block.kind != "page-title"]
         assert keys == [block.key for block in parse(PAGE).blocks]
 
