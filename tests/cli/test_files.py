@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -116,6 +117,8 @@ def test_pull_names_reusable_content_that_it_cannot_write(demo: CommandLine) -> 
 def test_pull_without_changes_says_so(demo: CommandLine, docs: Path) -> None:
     assert demo.run("pull", "--demo", cwd=docs).out == "Already up to date.\n"
     assert demo.run("pull", "--demo", "-q", ".isCurrent", cwd=docs).out == "true\n"
+    state = json.loads((docs / ".octavo/state.json").read_text())
+    assert demo.run("pull", "--demo", "-q", ".revision", cwd=docs).out == f"{state['revision']}\n"
 
 
 @pytest.mark.parametrize(

@@ -114,9 +114,16 @@ def _print_pull(options: argparse.Namespace, folder: PulledFolder, name: str, re
     row = {
         "folder": str(folder.top),
         "space": folder.space_id,
+        "revision": result.revision_id,
         "isCurrent": result.is_current,
-        **{key: value for key, value in asdict(result).items() if key not in ("is_current", "renamed")},
+        "added": result.added,
+        "edited": result.edited,
+        "merged": result.merged,
+        "deleted": result.deleted,
         "renamed": [{"before": before, "path": path} for before, path in result.renamed],
+        "kept": result.kept,
+        "conflicts": [asdict(each) for each in result.conflicts],
+        "skipped": [asdict(each) for each in result.skipped],
     }
     print_object(options, PULL_FIELDS, row, lambda: _pull_text(folder, name, result))
     tell_first([f"{each.path}: {each.message}" for each in result.skipped])
