@@ -10,10 +10,10 @@ from octavo.documents.diff_model import (
     ChangedBlock,
     CodeChange,
     ContainerChange,
+    ContentChange,
     Diff,
-    Entry,
+    DiffEntry,
     MovedBlock,
-    Parts,
     RemovedBlock,
     RestructuredBlocks,
     RowChange,
@@ -38,7 +38,7 @@ def lines(diff: Diff) -> list[str]:
     return [*(f"page {setting}" for setting in diff.metadata), *_entries(diff.entries)]
 
 
-def _entries(entries: Iterable[Entry]) -> Iterator[str]:
+def _entries(entries: Iterable[DiffEntry]) -> Iterator[str]:
     for entry in entries:
         match entry:
             case UnchangedBlocks(new=blocks):
@@ -47,12 +47,12 @@ def _entries(entries: Iterable[Entry]) -> Iterator[str]:
                 sign = "+" if isinstance(entry, AddedBlock) else "-"
                 yield f"{sign} {'around ' + block.kind if within else _short(block)}"
                 yield from (f"  {line}" for line in _entries(within))
-            case ChangedBlock(old=old, new=block, parts=None) if old.plain() != block.plain():
+            case ChangedBlock(old=old, new=block, content_change=None) if old.plain() != block.plain():
                 yield f"~ {_short(old)} => {_short(block)}"
-            case ChangedBlock(new=block, parts=parts):
+            case ChangedBlock(new=block, content_change=parts):
                 yield ", ".join((f"~ {block.kind}", *entry.notes))
                 yield from (f"  {line}" for line in _parts(parts))
-            case MovedBlock(new=block, number=number, is_arrival=arrives, parts=parts):
+            case MovedBlock(new=block, number=number, is_arrival=arrives, content_change=parts):
                 yield ", ".join(
                     (f"{'>' if arrives else '<'} {number} {_short(block)}", *(entry.notes if arrives else ()))
                 )
@@ -64,7 +64,7 @@ def _entries(entries: Iterable[Entry]) -> Iterator[str]:
                 yield from (f"  {line}" for line in _entries(within))
 
 
-def _parts(parts: Parts) -> Iterator[str]:
+def _parts(parts: ContentChange) -> Iterator[str]:
     match parts:
         case TextChange():
             yield ("rewritten " if parts.is_rewritten else "") + marked(parts.words)

@@ -11,10 +11,10 @@ from octavo.documents.diff_model import (
     ChangedBlock,
     CodeChange,
     ContainerChange,
+    ContentChange,
     Diff,
-    Entry,
+    DiffEntry,
     MovedBlock,
-    Parts,
     RemovedBlock,
     RestructuredBlocks,
     RowChange,
@@ -30,12 +30,12 @@ def check_rebuilt_pages(diff: Diff, old: Document, new: Document) -> None:
     _check(diff.entries, old.blocks, new.blocks)
 
 
-def _check(entries: tuple[Entry, ...], old: tuple[Block, ...], new: tuple[Block, ...]) -> None:
+def _check(entries: tuple[DiffEntry, ...], old: tuple[Block, ...], new: tuple[Block, ...]) -> None:
     assert blocks_before(entries) == list(old)
     assert blocks_after(entries) == list(new)
     for entry in entries:
         match entry:
-            case ChangedBlock(parts=parts):
+            case ChangedBlock(content_change=parts):
                 assert shows_a_difference(entry)
                 if isinstance(parts, (ContainerChange, TableChange)):
                     within = parts.entries if isinstance(parts, ContainerChange) else parts.rows
@@ -46,7 +46,7 @@ def shows_a_difference(entry: ChangedBlock) -> bool:
     """Return whether a change shows a difference."""
     if entry.settings or entry.old.kind != entry.new.kind:
         return True
-    match entry.parts:
+    match entry.content_change:
         case TextChange(kinds=sorts):
             return bool(sorts)
         case CodeChange(lines=lines):
@@ -61,7 +61,7 @@ def shows_a_difference(entry: ChangedBlock) -> bool:
     return entry.old.plain() != entry.new.plain()
 
 
-def blocks_before(entries: Iterable[Entry]) -> list[Block]:
+def blocks_before(entries: Iterable[DiffEntry]) -> list[Block]:
     """Return the blocks of the old page."""
     found: list[Block] = []
     for entry in entries:
@@ -73,7 +73,7 @@ def blocks_before(entries: Iterable[Entry]) -> list[Block]:
     return found
 
 
-def blocks_after(entries: Iterable[Entry]) -> list[Block]:
+def blocks_after(entries: Iterable[DiffEntry]) -> list[Block]:
     """Return the blocks of the new page."""
     found: list[Block] = []
     for entry in entries:
@@ -85,12 +85,12 @@ def blocks_after(entries: Iterable[Entry]) -> list[Block]:
     return found
 
 
-def shown_letters(entries: Iterable[Entry]) -> tuple[Counter[str], Counter[str]]:
+def shown_letters(entries: Iterable[DiffEntry]) -> tuple[Counter[str], Counter[str]]:
     """Return the letters of the words that a diff shows as removed, and of those that it shows as added. Titles in
     notes count as removed."""
     removed, added = Counter[str](), Counter[str]()
 
-    def show_parts(parts: Parts) -> None:
+    def show_parts(parts: ContentChange) -> None:
         match parts:
             case TextChange(words=words):
                 for word in words:
@@ -112,7 +112,7 @@ def shown_letters(entries: Iterable[Entry]) -> tuple[Counter[str], Counter[str]]
                 show_parts(title)
                 show(inner)
 
-    def show(entries: Iterable[Entry]) -> None:
+    def show(entries: Iterable[DiffEntry]) -> None:
         for entry in entries:
             match entry:
                 case AddedBlock(block, inner):
@@ -126,7 +126,9 @@ def shown_letters(entries: Iterable[Entry]) -> tuple[Counter[str], Counter[str]]
                 case RestructuredBlocks(note=note, entries=inner):
                     removed.update(note)
                     show(inner)
-                case ChangedBlock(old, new, settings, parts) | MovedBlock(old, new, settings=settings, parts=parts):
+                case ChangedBlock(old, new, settings, parts) | MovedBlock(
+                    old, new, settings=settings, content_change=parts
+                ):
                     removed.update("".join(setting.old or "" for setting in settings))
                     added.update("".join(setting.new or "" for setting in settings))
                     if parts is None:
@@ -154,7 +156,7 @@ def moves_without_effect(diff: Diff) -> list[str]:
     places: dict[int, dict[bool, int]] = {}
     texts: dict[int, str] = {}
 
-    def count_stayed(entries: Iterable[Entry], stayed: int) -> int:
+    def count_stayed(entries: Iterable[DiffEntry], stayed: int) -> int:
         for entry in entries:
             match entry:
                 case UnchangedBlocks(new=blocks):
@@ -162,9 +164,9 @@ def moves_without_effect(diff: Diff) -> list[str]:
                 case MovedBlock(number=number, is_arrival=arrives, new=block):
                     places.setdefault(number, {})[arrives] = stayed
                     texts[number] = block.plain()
-                case ChangedBlock(parts=ContainerChange(entries=within)):
+                case ChangedBlock(content_change=ContainerChange(entries=within)):
                     stayed = count_stayed(within, stayed)
-                case ChangedBlock(parts=TableChange(rows=rows)):
+                case ChangedBlock(content_change=TableChange(rows=rows)):
                     stayed = count_stayed(rows, stayed) + 1
                 case ChangedBlock():
                     stayed += 1

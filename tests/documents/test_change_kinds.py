@@ -20,7 +20,7 @@ from octavo.documents.diff import diff
 from octavo.documents.diff_model import (
     ChangedBlock,
     ContainerChange,
-    Entry,
+    DiffEntry,
     MovedBlock,
     RemovedBlock,
     RestructuredBlocks,
@@ -49,7 +49,7 @@ def kinds_of(before: str, after: str) -> list[frozenset[ChangeKind]]:
     return [kinds.of(entry) for entry in walk(changed.entries) if kinds.of(entry)]
 
 
-def walk(entries: Sequence[Entry]) -> Iterator[Entry]:
+def walk(entries: Sequence[DiffEntry]) -> Iterator[DiffEntry]:
     for entry in entries:
         yield entry
         parts = getattr(entry, "parts", None)
@@ -169,8 +169,8 @@ def test_space_that_left_a_link_is_no_changed_link() -> None:
     after = "It costs a fee. See [boat book](/a) and the [tide book](/b) for details."
     (entry,) = diff(parse(before), parse(after)).entries
     assert isinstance(entry, ChangedBlock)
-    assert isinstance(entry.parts, TextChange)
-    assert entry.parts.kinds == {"words"}
+    assert isinstance(entry.content_change, TextChange)
+    assert entry.content_change.kinds == {"words"}
 
 
 def test_alignment_of_a_column_is_formatting() -> None:

@@ -68,12 +68,15 @@ def only_change(old: str, new: str) -> ChangedBlock:
 )
 def test_changed_words_are_marked(old: str, new: str, expected: str) -> None:
     entry = only_change(old, new)
-    assert isinstance(entry.parts, TextChange)
-    assert marked(entry.parts.words) == expected
+    assert isinstance(entry.content_change, TextChange)
+    assert marked(entry.content_change.words) == expected
 
 
 def test_format_change_and_link_change_are_distinguished() -> None:
-    bold, link = only_change("a b c d", "a **b** c d").parts, only_change("[a b c](x)", "[a b c](y)").parts
+    bold, link = (
+        only_change("a b c d", "a **b** c d").content_change,
+        only_change("[a b c](x)", "[a b c](y)").content_change,
+    )
     assert isinstance(bold, TextChange)
     assert isinstance(link, TextChange)
     assert bold.kinds == frozenset({"format"})
@@ -94,7 +97,7 @@ def test_format_change_and_link_change_are_distinguished() -> None:
     ],
 )
 def test_link_as_mention_or_button_is_another_format(old: str, new: str, expected: str) -> None:
-    parts = only_change(old, new).parts
+    parts = only_change(old, new).content_change
     assert isinstance(parts, TextChange)
     assert marked(parts.words) == expected
 
@@ -107,10 +110,10 @@ def test_mostly_changed_text_is_rewritten() -> None:
 def test_changed_settings_are_described() -> None:
     entry = only_change('{% hint style="info" %}\na\n{% endhint %}', '{% hint style="warning" %}\na\n{% endhint %}')
     assert entry.notes == ("style: info → warning",)
-    assert isinstance(entry.parts, ContainerChange)
+    assert isinstance(entry.content_change, ContainerChange)
     assert only_change("### The same words", "#### The same words").notes == ("level: 3 → 4",)
     assert only_change("The same words", "## The same words").notes == ("paragraph → heading",)
-    ticked = only_change("* [ ] do this thing", "* [x] do this thing").parts
+    ticked = only_change("* [ ] do this thing", "* [x] do this thing").content_change
     assert isinstance(ticked, ContainerChange)
     (task,) = ticked.entries
     assert isinstance(task, ChangedBlock)
@@ -119,8 +122,8 @@ def test_changed_settings_are_described() -> None:
 
 def test_changed_code_is_compared_line_by_line() -> None:
     entry = only_change("```\na\nlong line one\nc\n```", "```\na\nlong line two\nc\nd\n```")
-    assert isinstance(entry.parts, CodeChange)
-    assert [(line.op, line.old, line.new) for line in entry.parts.lines] == [
+    assert isinstance(entry.content_change, CodeChange)
+    assert [(line.op, line.old, line.new) for line in entry.content_change.lines] == [
         ("equal", "a", "a"),
         ("change", "long line one", "long line two"),
         ("equal", "c", "c"),
@@ -131,8 +134,8 @@ def test_changed_code_is_compared_line_by_line() -> None:
 def test_container_change_has_entries_of_its_content() -> None:
     old = '{% tabs %}\n{% tab title="A" %}\none two three\n{% endtab %}\n{% tab title="B" %}\nsame\n{% endtab %}\n{% endtabs %}'
     entry = only_change(old, old.replace("two", "2").replace('"A"', '"AA"'))
-    assert isinstance(entry.parts, ContainerChange)
-    tab, same = entry.parts.entries
+    assert isinstance(entry.content_change, ContainerChange)
+    tab, same = entry.content_change.entries
     assert isinstance(tab, ChangedBlock)
     assert tab.notes == ("title: A → AA",)
     assert isinstance(same, UnchangedBlocks)
@@ -142,18 +145,18 @@ def test_changed_tables_are_compared_cell_by_cell() -> None:
     old = "| Name | Value |\n|-|-|\n| a | one two three |\n| b | 2 |\n| c | 3 |\n"
     new = "| Name | New | Value |\n|-|-|-|\n| a | x | one 2 three |\n| b | | 2 |\n| d | | 4 |\n"
     entry = only_change(old, new)
-    assert isinstance(entry.parts, TableChange)
-    assert [(pair.old_index, pair.new_index) for pair in entry.parts.columns] == [(0, 0), (None, 1), (1, 2)]
-    first = entry.parts.rows[0]
+    assert isinstance(entry.content_change, TableChange)
+    assert [(pair.old_index, pair.new_index) for pair in entry.content_change.columns] == [(0, 0), (None, 1), (1, 2)]
+    first = entry.content_change.rows[0]
     assert isinstance(first, ChangedBlock)
-    assert isinstance(first.parts, RowChange)
-    assert [cell.words and marked(cell.words.words) for cell in first.parts.cells] == [
+    assert isinstance(first.content_change, RowChange)
+    assert [cell.words and marked(cell.words.words) for cell in first.content_change.cells] == [
         None,
         "[+x]",
         "one [-two][+2] three",
     ]
-    assert blocks_before(entry.parts.rows) == list(entry.old.children)
-    assert blocks_after(entry.parts.rows) == list(entry.new.children)
+    assert blocks_before(entry.content_change.rows) == list(entry.old.children)
+    assert blocks_after(entry.content_change.rows) == list(entry.new.children)
 
 
 def test_adjacent_unchanged_blocks_are_one_entry() -> None:
@@ -326,9 +329,9 @@ def test_reordered_rows_are_only_moved(names: list[str]) -> None:
     found = diff_of(_table(rows), _table(sorted(rows, key=lambda row: names.index(row[0]))))
     for entry in found.entries:
         if isinstance(entry, ChangedBlock):
-            assert isinstance(entry.parts, TableChange)
-            assert all(isinstance(row, (UnchangedBlocks, MovedBlock)) for row in entry.parts.rows)
-            numbers = [(row.number, row.is_arrival) for row in entry.parts.rows if isinstance(row, MovedBlock)]
+            assert isinstance(entry.content_change, TableChange)
+            assert all(isinstance(row, (UnchangedBlocks, MovedBlock)) for row in entry.content_change.rows)
+            numbers = [(row.number, row.is_arrival) for row in entry.content_change.rows if isinstance(row, MovedBlock)]
             assert len(set(numbers)) == len(numbers)
     assert (found.size.added, found.size.removed) == (0, 0)
 
@@ -338,8 +341,8 @@ def test_short_row_can_be_moved() -> None:
     found = diff_of(head + one + two + two, head + two + two + one)
     (table,) = found.entries
     assert isinstance(table, ChangedBlock)
-    assert isinstance(table.parts, TableChange)
-    assert [type(row) for row in table.parts.rows] == [MovedBlock, UnchangedBlocks, MovedBlock]
+    assert isinstance(table.content_change, TableChange)
+    assert [type(row) for row in table.content_change.rows] == [MovedBlock, UnchangedBlocks, MovedBlock]
 
 
 def test_short_block_moved_among_siblings_is_a_move() -> None:
@@ -402,14 +405,14 @@ def test_links_are_paired_by_target_if_their_names_differ() -> None:
 
 def test_line_of_code_with_another_indentation_is_one_change() -> None:
     entry = only_change("```\na {\n        }\n}\n```", "```\na {\n\t}\n}\n```")
-    assert isinstance(entry.parts, CodeChange)
-    assert [line.op for line in entry.parts.lines] == ["equal", "change", "equal"]
+    assert isinstance(entry.content_change, CodeChange)
+    assert [line.op for line in entry.content_change.lines] == ["equal", "change", "equal"]
 
 
 def test_moved_bracket_with_another_indentation_does_not_hide_a_changed_line() -> None:
     entry = only_change("```\n}\nreturn length(quay, tide)\n```", "```\nreturn length(quay, wind)\n  }\n```")
-    assert isinstance(entry.parts, CodeChange)
-    assert [line.op for line in entry.parts.lines] == ["delete", "change", "insert"]
+    assert isinstance(entry.content_change, CodeChange)
+    assert [line.op for line in entry.content_change.lines] == ["delete", "change", "insert"]
 
 
 def test_items_of_a_long_list_are_paired_correctly() -> None:

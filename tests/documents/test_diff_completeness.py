@@ -14,7 +14,7 @@ from octavo.documents.diff_model import (
     AttributeChange,
     ChangedBlock,
     ContainerChange,
-    Entry,
+    DiffEntry,
     MovedBlock,
     RowChange,
     TableChange,
@@ -176,7 +176,7 @@ def test_fallback_text_change_is_a_setting_change() -> None:
     (entry,) = diff(old, new).entries
     assert isinstance(entry, ChangedBlock)
     assert entry.notes == ("fallback text: Tides → Tides and boats",)
-    assert entry.parts is None
+    assert entry.content_change is None
 
 
 def test_anchor_derived_from_the_title_is_not_reported() -> None:
@@ -192,12 +192,12 @@ def test_anchor_derived_from_the_title_is_not_reported() -> None:
     assert renamed.settings == ()
 
 
-def settings_in(entries: Iterable[Entry]) -> Iterator[AttributeChange]:
+def settings_in(entries: Iterable[DiffEntry]) -> Iterator[AttributeChange]:
     """Yield all changed settings of a diff."""
     for entry in entries:
         if isinstance(entry, (ChangedBlock, MovedBlock)):
             yield from entry.settings
-            match entry.parts:
+            match entry.content_change:
                 case ContainerChange(entries=inner) | TableChange(rows=inner):
                     yield from settings_in(inner)
                 case RowChange(cells=cells):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from octavo.api.content import File, Page, Revision
 from octavo.api.safety import safe_line
 from octavo.documents import front_matter
-from octavo.documents.folders.folder import Entry, Folder, link_urls, rewrite_links, why_unsafe
+from octavo.documents.folders.folder import ContentsEntry, Folder, link_urls, rewrite_links, why_unsafe
 from octavo.documents.folders.layout import FolderLayout, PageFile, encode_like, normalize, write_page
 from octavo.documents.folders.table_of_contents import summary_entries, write_summary
 from octavo.documents.yaml_values import write_entry
@@ -244,17 +244,24 @@ def test_path_with_a_colon_is_no_url(tmp_path: Path) -> None:
 # Table of contents
 
 
-def read_summary(tmp_path: Path, text: str) -> list[Entry]:
+def read_summary(tmp_path: Path, text: str) -> list[ContentsEntry]:
     return summary_entries(Folder(tmp_path, tmp_path), text, Path("SUMMARY.md"))
 
 
 def test_summary_has_groups_links_and_short_titles(tmp_path: Path) -> None:
     entries = [
-        Entry("document", "Home", Path("README.md")),
-        Entry("group", "Get started", slug="start", children=[Entry("document", "A [b]", Path("a b/README.md"))]),
-        Entry("group", "Help", slug="help", children=[Entry("link", "Status", target="https://status.example.com")]),
+        ContentsEntry("document", "Home", Path("README.md")),
+        ContentsEntry(
+            "group", "Get started", slug="start", children=[ContentsEntry("document", "A [b]", Path("a b/README.md"))]
+        ),
+        ContentsEntry(
+            "group",
+            "Help",
+            slug="help",
+            children=[ContentsEntry("link", "Status", target="https://status.example.com")],
+        ),
     ]
-    entries[1].children[0].children.append(Entry("document", "Long", Path("long.md"), link_title='Say "no"'))
+    entries[1].children[0].children.append(ContentsEntry("document", "Long", Path("long.md"), link_title='Say "no"'))
     text = write_summary(entries)
     assert text == (
         "# Table of contents\n\n* [Home](README.md)\n\n"
@@ -267,7 +274,9 @@ def test_summary_has_groups_links_and_short_titles(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("title", ["Words", "1. Start", "# C", "- a", "> b", "+", "12) c", "a [b] *c*", "=="])
 def test_entry_without_a_link_is_written_without_a_link(tmp_path: Path, title: str) -> None:
-    entries = [Entry("document", title, target=title, children=[Entry("document", "Child", Path("child.md"))])]
+    entries = [
+        ContentsEntry("document", title, target=title, children=[ContentsEntry("document", "Child", Path("child.md"))])
+    ]
     text = write_summary(entries)
     assert "](" not in text.splitlines()[2]
     (read,) = read_summary(tmp_path, text)
@@ -276,7 +285,7 @@ def test_entry_without_a_link_is_written_without_a_link(tmp_path: Path, title: s
 
 def test_groups_with_equal_titles_keep_their_own_slugs(tmp_path: Path) -> None:
     entries = [
-        Entry("group", "Guides", slug=slug, children=[Entry("document", slug, Path(f"{slug}.md"))])
+        ContentsEntry("group", "Guides", slug=slug, children=[ContentsEntry("document", slug, Path(f"{slug}.md"))])
         for slug in ("guides", "guides-1", "other")
     ]
     read = read_summary(tmp_path, write_summary(entries))
@@ -301,7 +310,7 @@ def test_short_title_belongs_to_its_entry_only(tmp_path: Path) -> None:
     ],
 )
 def test_target_of_a_link_and_its_short_title_are_read_again(tmp_path: Path, url: str) -> None:
-    (read,) = read_summary(tmp_path, write_summary([Entry("link", "Site", target=url, link_title="Short")]))
+    (read,) = read_summary(tmp_path, write_summary([ContentsEntry("link", "Site", target=url, link_title="Short")]))
     assert (read.title, read.target, read.link_title) == ("Site", url, "Short")
 
 
@@ -340,7 +349,9 @@ def test_repeated_page_is_a_link_and_its_entries_stay_after_it(tmp_path: Path) -
 
 
 def test_renamed_link_is_another_structure() -> None:
-    one, other = ([Entry("link", title, target="https://a.example", id="link")] for title in ("Site", "Our site"))
+    one, other = (
+        [ContentsEntry("link", title, target="https://a.example", id="link")] for title in ("Site", "Our site")
+    )
     assert structure_of(one) != structure_of(other)
 
 
@@ -354,7 +365,9 @@ titles = st.text(
 def test_written_titles_are_read_again(tmp_path_factory: pytest.TempPathFactory, names: list[tuple[str, str]]) -> None:
     folder = tmp_path_factory.mktemp("folder")
     entries = [
-        Entry("group", group or "G", children=[Entry("document", title, Path(f"{number}.md"), link_title=group)])
+        ContentsEntry(
+            "group", group or "G", children=[ContentsEntry("document", title, Path(f"{number}.md"), link_title=group)]
+        )
         for number, (group, title) in enumerate(names)
     ]
     read = read_summary(folder, write_summary(entries))

@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from octavo.documents.folders.folder import Entry, walk_entries
+from octavo.documents.folders.folder import ContentsEntry, walk_entries
 from octavo.documents.folders.table_of_contents import write_summary
 from octavo.files.local_changes import LocalFiles
 from octavo.files.proposal import Proposal
@@ -59,7 +59,7 @@ class Editor:
     def _pages(self) -> list[str]:
         return [each.path.as_posix() for each in walk_entries(self._entries()) if each.path is not None]
 
-    def _entries(self) -> list[Entry]:
+    def _entries(self) -> list[ContentsEntry]:
         return LocalFiles.read(self.side.folder).entries
 
     def _paragraphs(self, path: str) -> tuple[list[str], int]:
@@ -125,7 +125,7 @@ class Editor:
         path = f"{self.random.choice(('', 'more/', 'deep/er/'))}page-{word}.md"
         self.side.write(path, f"# Page {word}\n\nText {self.words.create()}.\n\nEnd {self.words.create()}.\n")
         siblings = self.random.choice([entries, *(each.children for each in walk_entries(entries))])
-        siblings.insert(self.random.randint(0, len(siblings)), Entry("document", f"Page {word}", Path(path)))
+        siblings.insert(self.random.randint(0, len(siblings)), ContentsEntry("document", f"Page {word}", Path(path)))
         self.side.write("SUMMARY.md", write_summary(entries))
         return self._log_edit(f"added {path}")
 

@@ -27,7 +27,7 @@ from octavo.documents.checks.references import CheckedFolder, LazyPages, Referen
 from octavo.documents.folders.folder import (
     IGNORED_FOLDERS,
     INCLUDES,
-    Entry,
+    ContentsEntry,
     Folder,
     files_below,
     include_targets,
@@ -208,7 +208,7 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
     """Yield each page with the path of an earlier sibling, and that sibling."""
     listed = [entry for entry in folder.entries if not {child.path for child in entry.children} & {*folder.unlisted}]
     for siblings in [listed, *(entry.children for entry in walk_entries(listed))]:
-        seen: dict[str, Entry] = {}
+        seen: dict[str, ContentsEntry] = {}
         for entry in siblings:
             if entry.kind == "link":
                 continue
@@ -217,7 +217,7 @@ def _repeated_paths(folder: Folder) -> Iterator[tuple[str, str]]:
                 yield _posix(entry.path), _posix(first.path)
 
 
-def _tree_paths(folder: Folder, entries: Iterable[Entry], parent: str = "") -> Iterator[tuple[str, str]]:
+def _tree_paths(folder: Folder, entries: Iterable[ContentsEntry], parent: str = "") -> Iterator[tuple[str, str]]:
     """Yield the path of each page and group, with its file path. A group has no file, so its own path is repeated."""
     for entry in entries:
         if entry.kind != "link":
@@ -229,7 +229,7 @@ def _tree_paths(folder: Folder, entries: Iterable[Entry], parent: str = "") -> I
             yield from _tree_paths(folder, entry.children, path)
 
 
-def _slug(entry: Entry) -> str:
+def _slug(entry: ContentsEntry) -> str:
     name = (
         slug_source(entry.path)
         if entry.path is not None

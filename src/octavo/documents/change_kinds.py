@@ -20,9 +20,9 @@ from octavo.documents.diff_model import (
     CodeChange,
     ColumnPair,
     ContainerChange,
-    Entry,
+    ContentChange,
+    DiffEntry,
     MovedBlock,
-    Parts,
     RemovedBlock,
     RestructuredBlocks,
     RowChange,
@@ -224,13 +224,13 @@ def risk_sort_key(kinds: Collection[ChangeKind]) -> tuple[int, bool]:
 class ChangeKinds:
     """The kinds of change of each entry of a diff."""
 
-    def __init__(self, entries: Sequence[Entry] = ()) -> None:
+    def __init__(self, entries: Sequence[DiffEntry] = ()) -> None:
         self._entries = entries  # Keeps the entries alive, because `_by_entry` uses their `id()` as keys.
         self._by_entry: dict[int, frozenset[ChangeKind]] = {}
         self._counts: Counter[ChangeKind] = Counter()
         self._add(entries, is_in_warning=False, are_steps=False)
 
-    def of(self, entry: Entry) -> frozenset[ChangeKind]:
+    def of(self, entry: DiffEntry) -> frozenset[ChangeKind]:
         """Return the kinds of change of an entry, without changes inside a container. Empty for an entry that is
         unchanged or not in this diff."""
         return self._by_entry.get(id(entry), NO_KINDS)
@@ -240,7 +240,7 @@ class ChangeKinds:
         """Numbers of changes by their most important kind, the most important kind first."""
         return {kind: self._counts[kind] for kind in KINDS if self._counts[kind]}
 
-    def _add(self, entries: Sequence[Entry], *, is_in_warning: bool, are_steps: bool) -> None:
+    def _add(self, entries: Sequence[DiffEntry], *, is_in_warning: bool, are_steps: bool) -> None:
         for entry in entries:
             kinds = frozenset(_kinds(entry))
             if is_in_warning and may_affect_meaning(kinds):
@@ -259,21 +259,21 @@ class ChangeKinds:
                 )
 
 
-def _inner_entries(entry: Entry) -> tuple[Sequence[Entry], tuple[Block, ...]]:
+def _inner_entries(entry: DiffEntry) -> tuple[Sequence[DiffEntry], tuple[Block, ...]]:
     """Return the changed entries inside a container, and its existing versions."""
     match entry:
         case AddedBlock(block, inner) | RemovedBlock(block, inner):
             return inner, (block,)
-        case ChangedBlock(parts=ContainerChange(entries=inner)):
+        case ChangedBlock(content_change=ContainerChange(entries=inner)):
             return inner, (entry.old, entry.new)
-        case MovedBlock(parts=ContainerChange(entries=inner), is_arrival=True):
+        case MovedBlock(content_change=ContainerChange(entries=inner), is_arrival=True):
             return inner, (entry.old, entry.new)
         case RestructuredBlocks(entries=inner) if not entry.is_replaced:
             return inner, ()
     return (), ()
 
 
-def _kinds(entry: Entry) -> Iterator[ChangeKind]:
+def _kinds(entry: DiffEntry) -> Iterator[ChangeKind]:
     match entry:
         case AddedBlock(block, inner):
             yield from _container_kinds(block, "addition") if inner else _added_kinds(block)
@@ -281,7 +281,7 @@ def _kinds(entry: Entry) -> Iterator[ChangeKind]:
             yield from _container_kinds(block, "deletion") if inner else _removed_kinds(block)
         case ChangedBlock(old, new, settings, parts):
             yield from _changed_kinds(old, new, settings, parts)
-        case MovedBlock(old, new, is_arrival=is_arrival, parts=parts, settings=settings):
+        case MovedBlock(old, new, is_arrival=is_arrival, content_change=parts, settings=settings):
             yield "move"
             if is_arrival:
                 yield from _changed_kinds(old, new, settings, parts) if parts is not None or settings else ()
@@ -345,7 +345,9 @@ def _removed_kinds(block: Block) -> Iterator[ChangeKind]:
         yield "warning"
 
 
-def _changed_kinds(old: Block, new: Block, settings: Sequence[AttributeChange], parts: Parts) -> Iterator[ChangeKind]:
+def _changed_kinds(
+    old: Block, new: Block, settings: Sequence[AttributeChange], parts: ContentChange
+) -> Iterator[ChangeKind]:
     for setting in settings:
         yield from _setting_kinds(setting)
     if old.kind != new.kind:

@@ -17,10 +17,10 @@ from octavo.documents.diff_model import (
     CodeChange,
     ColumnPair,
     ContainerChange,
+    ContentChange,
     Diff,
-    Entry,
+    DiffEntry,
     MovedBlock,
-    Parts,
     RemovedBlock,
     RestructuredBlocks,
     RowChange,
@@ -31,7 +31,7 @@ from octavo.documents.diff_model import (
 )
 from octavo.documents.diff_moves import change_size, find_moves, join_replaced_sections, pair_replaced_blocks
 from octavo.documents.diff_nodes import (
-    DiffStep,
+    DraftEntry,
     Node,
     NodeFactory,
     Status,
@@ -58,9 +58,9 @@ def diff(old: Document, new: Document) -> Diff:
     """Return the changes between two pages. If both look the same, `unseen_lines` counts differing source lines."""
     nodes = NodeFactory()
     old_side, new_side = ([nodes.node(block) for block in document.blocks] for document in (old, new))
-    steps = _compare_siblings(old_side, new_side)
-    find_moves(steps, compare_nodes)
-    changed = to_entries(pair_replaced_blocks(join_replaced_sections(steps)))
+    drafts = _compare_siblings(old_side, new_side)
+    find_moves(drafts, compare_nodes)
+    changed = to_entries(pair_replaced_blocks(join_replaced_sections(drafts)))
     size = change_size(changed, old.blocks, new.blocks)
     result = Diff(changed, changed_metadata(old.metadata, new.metadata), size=size)
     if not result.is_empty or old.source == new.source:
@@ -69,8 +69,8 @@ def diff(old: Document, new: Document) -> Diff:
     return replace(result, unseen_lines=sum(max(i2 - i1, j2 - j1) for equal, i1, i2, j1, j2 in ranges if not equal))
 
 
-def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DiffStep]:
-    steps = []
+def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DraftEntry]:
+    drafts = []
     moved = moved_sections(old, new)
     departed = {id(old_node): new_node for old_node, new_node in moved if old_node is not None}
     arrived = {id(new_node): old_node for old_node, new_node in moved if new_node is not None}
@@ -78,61 +78,61 @@ def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DiffStep
         if old_node is None:
             assert new_node is not None, "a pair must have at least one side"
             source = arrived.get(id(new_node))
-            steps.append(_step_at_new_place(source, new_node) if source else DiffStep("added", new=new_node))
+            drafts.append(_draft_at_new_position(source, new_node) if source else DraftEntry("added", new=new_node))
         elif new_node is None:
             target = departed.get(id(old_node))
-            steps.append(DiffStep("left", old_node, target) if target else DiffStep("removed", old=old_node))
-        elif old_node.number == new_node.number:
-            steps.append(DiffStep("same", old_node, new_node))
+            drafts.append(DraftEntry("left", old_node, target) if target else DraftEntry("removed", old=old_node))
+        elif old_node.look_id == new_node.look_id:
+            drafts.append(DraftEntry("same", old_node, new_node))
         else:
-            steps.append(compare_nodes(old_node, new_node))
-    return join_restructured(steps, compare_nodes)
+            drafts.append(compare_nodes(old_node, new_node))
+    return join_restructured(drafts, compare_nodes)
 
 
-def _step_at_new_place(old: Node, new: Node) -> DiffStep:
-    if old.number == new.number:
-        return DiffStep("arrived", old, new)
+def _draft_at_new_position(old: Node, new: Node) -> DraftEntry:
+    if old.look_id == new.look_id:
+        return DraftEntry("arrived", old, new)
     return replace(compare_nodes(old, new), status="arrived")
 
 
-def compare_nodes(old: Node, new: Node) -> DiffStep:
+def compare_nodes(old: Node, new: Node) -> DraftEntry:
     """Return the step with the changes from one block to the other."""
     if old.kind == new.kind == "api-method" and uses_old_tags(old) is not uses_old_tags(new):
-        step = DiffStep(
+        draft = DraftEntry(
             "restructured", old_nodes=(old,), new_nodes=(new,), note="same operation, written with other tags"
         )
-        step.inside = [compare_nodes(with_new_tags(old), with_new_tags(new))]
-        return step
-    step = DiffStep("changed", old, new, settings=changed_attributes(old.block, new.block))
+        draft.children = [compare_nodes(with_new_tags(old), with_new_tags(new))]
+        return draft
+    draft = DraftEntry("changed", old, new, settings=changed_attributes(old.block, new.block))
     if new.kind in _TABLE_KINDS and old.kind in _TABLE_KINDS:
         columns = column_pairs(old.block, new.block)
-        step.parts = TableChange(columns, ())
-        step.rows = _compare_rows(old, new, columns)
-        step.settings += column_changes(columns)
+        draft.content_change = TableChange(columns, ())
+        draft.rows = _compare_rows(old, new, columns)
+        draft.settings += column_changes(columns)
     elif new.kind in _CODE_KINDS and old.kind in _CODE_KINDS:
-        step.parts = CodeChange(diff_lines(old.block.text, new.block.text))
+        draft.content_change = CodeChange(diff_lines(old.block.text, new.block.text))
     elif old.kind == new.kind and new.kind in FALLBACK_KINDS and not (old.children or new.children):
-        step.settings += _fallback_changes(old.block, new.block)
+        draft.settings += _fallback_changes(old.block, new.block)
     elif old.children or new.children:
         if old.block.text != new.block.text:
-            step.settings += (AttributeChange("content", old.block.text or None, new.block.text or None),)
+            draft.settings += (AttributeChange("content", old.block.text or None, new.block.text or None),)
         if new.kind in FALLBACK_KINDS:
-            step.settings += _fallback_changes(old.block, new.block)
+            draft.settings += _fallback_changes(old.block, new.block)
         elif old.block.runs or new.block.runs:
-            step.title = diff_runs(old.block.runs, new.block.runs)
-        step.inside = _compare_siblings(old.children, new.children)
-        if step.settings and new.kind == "figure" and all(inner.status == "same" for inner in step.inside):
-            step.inside = None  # The image is shown with the changed setting, not collapsed as unchanged.
+            draft.title = diff_runs(old.block.runs, new.block.runs)
+        draft.children = _compare_siblings(old.children, new.children)
+        if draft.settings and new.kind == "figure" and all(inner.status == "same" for inner in draft.children):
+            draft.children = None  # The image is shown with the changed setting, not collapsed as unchanged.
     elif "code" in (old.kind, new.kind):
         pass  # The code block is shown with all its lines below the paragraph, so its text is not compared.
     elif old.block.runs or new.block.runs:
         if runs_key(old.block.runs) != runs_key(new.block.runs):
-            step.parts = diff_runs(old.block.runs, new.block.runs)
+            draft.content_change = diff_runs(old.block.runs, new.block.runs)
     elif old.block.text != new.block.text:
-        step.parts = CodeChange(diff_lines(old.block.text, new.block.text))
-    if old.kind == new.kind and _is_unchanged(step):
-        step.status = "same"
-    return step
+        draft.content_change = CodeChange(diff_lines(old.block.text, new.block.text))
+    if old.kind == new.kind and _is_unchanged(draft):
+        draft.status = "same"
+    return draft
 
 
 def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
@@ -157,10 +157,10 @@ def _changes_of_equal_text(old: Block, new: Block) -> Iterator[AttributeChange]:
             yield from value_changes(old_run.attrs, new_run.attrs)
 
 
-def _is_unchanged(step: DiffStep) -> bool:
-    if step.settings or (step.title and step.title.kinds):
+def _is_unchanged(draft: DraftEntry) -> bool:
+    if draft.settings or (draft.title and draft.title.kinds):
         return False
-    match step.parts:
+    match draft.content_change:
         case TextChange(kinds=change_kinds):
             return not change_kinds
         case CodeChange(lines=lines):
@@ -168,51 +168,51 @@ def _is_unchanged(step: DiffStep) -> bool:
         case RowChange(cells=cells):
             return all(cell.words is None and not cell.settings for cell in cells)
         case TableChange(columns=columns):
-            return all(map(is_same_column, columns)) and all(row.status == "same" for row in step.rows)
-    if step.inside is not None:
-        return all(each.status == "same" for each in step.inside)
-    assert step.old is not None
-    assert step.new is not None
+            return all(map(is_same_column, columns)) and all(row.status == "same" for row in draft.rows)
+    if draft.children is not None:
+        return all(each.status == "same" for each in draft.children)
+    assert draft.old is not None
+    assert draft.new is not None
     # Blocks of other kinds may differ in parts that are not compared here.
-    old, new = step.old.block, step.new.block
+    old, new = draft.old.block, draft.new.block
     is_worded = old.kind in _TEXT_KINDS and old.kind == new.kind
     return is_worded and runs_key(old.runs) == runs_key(new.runs) and old.text == new.text
 
 
-def _compare_rows(old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> list[DiffStep]:
+def _compare_rows(old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> list[DraftEntry]:
     pairs, moved = row_pairs(old.children, new.children, columns)
-    steps = []
+    drafts = []
     for old_row, new_row in pairs:
         if old_row is None:
             assert new_row is not None
             source = moved.get(id(new_row))
-            steps.append(
-                _compare_row("arrived", source, new_row, columns) if source else DiffStep("added", new=new_row)
+            drafts.append(
+                _compare_row("arrived", source, new_row, columns) if source else DraftEntry("added", new=new_row)
             )
         elif new_row is None:
             target = moved.get(id(old_row))
-            steps.append(DiffStep("left", old_row, target) if target else DiffStep("removed", old=old_row))
-        elif old_row.number == new_row.number:
-            steps.append(DiffStep("same", old_row, new_row))
+            drafts.append(DraftEntry("left", old_row, target) if target else DraftEntry("removed", old=old_row))
+        elif old_row.look_id == new_row.look_id:
+            drafts.append(DraftEntry("same", old_row, new_row))
         else:
-            steps.append(_compare_row("changed", old_row, new_row, columns))
-    return join_rows(steps, columns)
+            drafts.append(_compare_row("changed", old_row, new_row, columns))
+    return join_rows(drafts, columns)
 
 
-def _compare_row(status: Status, old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> DiffStep:
-    if old.number == new.number:
-        return DiffStep(status, old, new)
-    step = DiffStep(status, old, new, RowChange(tuple(_compare_cell(old, new, pair) for pair in columns)))
-    step.settings = changed_attributes(old.block, new.block)
-    if status == "changed" and _is_unchanged(step):
-        step.status = "same"
-    return step
+def _compare_row(status: Status, old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> DraftEntry:
+    if old.look_id == new.look_id:
+        return DraftEntry(status, old, new)
+    draft = DraftEntry(status, old, new, RowChange(tuple(_compare_cell(old, new, pair) for pair in columns)))
+    draft.settings = changed_attributes(old.block, new.block)
+    if status == "changed" and _is_unchanged(draft):
+        draft.status = "same"
+    return draft
 
 
 def _compare_cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
     old_node, new_node = cell_at(old, pair.old_index), cell_at(new, pair.new_index)
     old_cell, new_cell = old_node.block if old_node else None, new_node.block if new_node else None
-    if (old_node is None and new_node is None) or (old_node and new_node and old_node.number == new_node.number):
+    if (old_node is None and new_node is None) or (old_node and new_node and old_node.look_id == new_node.look_id):
         return CellChange(old_cell, new_cell)
     others = changed_attributes(old_cell or _EMPTY_CELL, new_cell or _EMPTY_CELL)
     if pair.old and pair.new and pair.old.type != pair.new.type:
@@ -253,7 +253,7 @@ def block_changes(diff: Diff) -> Iterator[BlockChange]:
     yield from _changes(diff.entries)
 
 
-def _changes(entries: Iterable[Entry]) -> Iterator[BlockChange]:
+def _changes(entries: Iterable[DiffEntry]) -> Iterator[BlockChange]:
     for entry in entries:
         match entry:
             case UnchangedBlocks(old, new):
@@ -266,7 +266,7 @@ def _changes(entries: Iterable[Entry]) -> Iterator[BlockChange]:
                 yield from _changes(inner)
             case ChangedBlock():
                 yield from _edited_block(entry)
-            case MovedBlock(old_block, new_block, is_arrival=True, parts=parts):
+            case MovedBlock(old_block, new_block, is_arrival=True, content_change=parts):
                 yield BlockChange("moved", old_block, new_block, _joined_words(parts))
             case RestructuredBlocks(old, new, entries=inner):
                 if all(isinstance(each, UnchangedBlocks) for each in inner):
@@ -279,7 +279,7 @@ def _changes(entries: Iterable[Entry]) -> Iterator[BlockChange]:
                     yield from _changes(inner)
 
 
-def _old_blocks(entries: Iterable[Entry]) -> Iterator[Block]:
+def _old_blocks(entries: Iterable[DiffEntry]) -> Iterator[Block]:
     for entry in entries:
         match entry:
             case UnchangedBlocks(old) | RestructuredBlocks(old):
@@ -293,24 +293,24 @@ def _old_blocks(entries: Iterable[Entry]) -> Iterator[Block]:
 
 
 def _edited_block(entry: ChangedBlock) -> Iterator[BlockChange]:
-    inner: tuple[Entry, ...] = ()
+    inner: tuple[DiffEntry, ...] = ()
     is_edited = bool(entry.settings) or entry.old.kind != entry.new.kind
-    match entry.parts:
+    match entry.content_change:
         case ContainerChange(inner, title):
             is_edited = is_edited or bool(title and title.kinds)
         case TableChange(columns, inner):
             is_edited = is_edited or not all(map(is_same_column, columns))
     if not inner or is_edited:
-        yield BlockChange("edited", entry.old, entry.new, _joined_words(entry.parts))
+        yield BlockChange("edited", entry.old, entry.new, _joined_words(entry.content_change))
     yield from _changes(inner)
 
 
-def _joined_words(parts: Parts) -> tuple[Word, ...]:
+def _joined_words(parts: ContentChange) -> tuple[Word, ...]:
     stretches = groupby(_words(parts), key=lambda word: word[0])
     return tuple((sign, "".join(text for _, text in words)) for sign, words in stretches)
 
 
-def _words(parts: Parts) -> Iterator[Word]:
+def _words(parts: ContentChange) -> Iterator[Word]:
     """Yield the words of a changed block, or of a container's title."""
     match parts:
         case TextChange(words):
@@ -345,7 +345,7 @@ def new_keys(diff: Diff) -> dict[str, str]:
     return dict(_pairs(diff.entries))
 
 
-def _pairs(entries: Iterable[Entry]) -> Iterator[tuple[str, str]]:
+def _pairs(entries: Iterable[DiffEntry]) -> Iterator[tuple[str, str]]:
     for entry in entries:
         match entry:
             case UnchangedBlocks(old, new):
@@ -353,11 +353,13 @@ def _pairs(entries: Iterable[Entry]) -> Iterator[tuple[str, str]]:
                     yield from _equal_pairs(*pair)
             case AddedBlock(entries=inner) | RemovedBlock(entries=inner) | RestructuredBlocks(entries=inner):
                 yield from _pairs(inner)
-            case ChangedBlock(old_block, new_block, parts=parts) | MovedBlock(old_block, new_block, parts=parts):
+            case ChangedBlock(old_block, new_block, content_change=parts) | MovedBlock(
+                old_block, new_block, content_change=parts
+            ):
                 yield from _block_pairs(old_block, new_block, parts)
 
 
-def _block_pairs(old: Block, new: Block, parts: Parts) -> Iterator[tuple[str, str]]:
+def _block_pairs(old: Block, new: Block, parts: ContentChange) -> Iterator[tuple[str, str]]:
     yield old.key, new.key
     match parts:
         case None:

@@ -72,11 +72,11 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     pairs: list[Pair] = []
     found = _join_around_short_matches(diff_ranges(*_alignment_keys(old, new)), old, new)
     gaps = [each for each in found if not each.equal]
-    moved = _unique_equal_numbers(
+    moved = _movable_look_ids(
         [node for gap in gaps for node in old[gap.i1 : gap.i2]],
         [node for gap in gaps for node in new[gap.j1 : gap.j2]],
     )
-    moved -= {number for gap in gaps if (number := _copied_number(gap, old, new, moved)) is not None}
+    moved -= {look_id for gap in gaps if (look_id := _look_id_of_copy(gap, old, new, moved)) is not None}
     for equal, i1, i2, j1, j2 in found:
         if equal:
             pairs += zip(old[i1:i2], new[j1:j2], strict=True)
@@ -89,15 +89,16 @@ def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hasha
     """Return the keys by which blocks of each side are aligned."""
     headings = [[node for node in side if node.block.kind == "heading"] for side in (old, new)]
     old_texts, new_texts = (Counter(node.text for node in side) for side in headings)
-    old_numbers, new_numbers = (Counter(node.number for node in side) for side in headings)
+    old_look_ids, new_look_ids = (Counter(node.look_id for node in side) for side in headings)
 
     by_level = {
-        node.number
+        node.look_id
         for node in headings[0]
-        if old_numbers[node.number] == new_numbers[node.number] == 1 and old_texts[node.text] != new_texts[node.text]
+        if old_look_ids[node.look_id] == new_look_ids[node.look_id] == 1
+        and old_texts[node.text] != new_texts[node.text]
     }
     return [
-        [node.text if node.block.kind == "heading" and node.number not in by_level else node.number for node in side]
+        [node.text if node.block.kind == "heading" and node.look_id not in by_level else node.look_id for node in side]
         for side in (old, new)
     ]
 
@@ -113,12 +114,12 @@ def _join_around_short_matches(
     ]
     if not short:
         return ranges
-    old_counts, new_counts = Counter(node.number for node in old), Counter(node.number for node in new)
+    old_counts, new_counts = Counter(node.look_id for node in old), Counter(node.look_id for node in new)
     isolated_ranges = {
         index
         for index in short
         if all(
-            old_counts[each.number] > 1 and new_counts[each.number] > 1
+            old_counts[each.look_id] > 1 and new_counts[each.look_id] > 1
             for each in old[ranges[index].i1 : ranges[index].i2]
         )
     }
@@ -154,18 +155,18 @@ def _renumbered_headings(
         return set()
     gaps = [each for each in ranges if not each.equal]
     before = {
-        old[index].number: index
+        old[index].look_id: index
         for gap in gaps
         for index in range(gap.i1, gap.i2)
         if old[index].size >= MIN_MOVED_LENGTH
     }
     after = {
-        new[index].number: index
+        new[index].look_id: index
         for gap in gaps
         for index in range(gap.j1, gap.j2)
         if new[index].size >= MIN_MOVED_LENGTH
     }
-    crossed = [(before[number], after[number]) for number in before.keys() & after.keys()]
+    crossed = [(before[look_id], after[look_id]) for look_id in before.keys() & after.keys()]
     return {index for index in numbered if any((i < ranges[index].i1) != (j < ranges[index].j1) for i, j in crossed)}
 
 
@@ -179,31 +180,31 @@ def _is_short(nodes: Sequence[Node]) -> bool:
     return sum(node.size for node in nodes) < MIN_MOVED_LENGTH and not any(node.kind in _PART_KINDS for node in nodes)
 
 
-def _unique_equal_numbers(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
-    """Return the numbers of long blocks that occur once on each side."""
-    numbers, others = [node.number for node in old], [node.number for node in new]
-    both = set(numbers).intersection(others)
+def _movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
+    """Return the look_ids of long blocks that occur once on each side."""
+    look_ids, others = [node.look_id for node in old], [node.look_id for node in new]
+    both = set(look_ids).intersection(others)
     if not both:
         return frozenset()
-    counts, other_counts = Counter(numbers), Counter(others)
+    counts, other_counts = Counter(look_ids), Counter(others)
     return frozenset(
-        node.number
+        node.look_id
         for node in old
-        if node.number in both
+        if node.look_id in both
         and (node.size >= MIN_MOVED_LENGTH or (node.kind in _PART_KINDS and node.size > 2))
-        and counts[node.number] == other_counts[node.number] == 1
+        and counts[node.look_id] == other_counts[node.look_id] == 1
     )
 
 
-def _copied_number(gap: DiffRange, old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> int | None:
+def _look_id_of_copy(gap: DiffRange, old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> int | None:
     """Return the number of an edited block's version found elsewhere, else None."""
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]
-    numbers = moved & {before.number, after.number}
-    if len(numbers) != 1 or before.kind != after.kind or similarity(before, after) < _MIN_COPIED_SIMILARITY:
+    look_ids = moved & {before.look_id, after.look_id}
+    if len(look_ids) != 1 or before.kind != after.kind or similarity(before, after) < _MIN_COPIED_SIMILARITY:
         return None
-    return next(iter(numbers))
+    return next(iter(look_ids))
 
 
 def align_without(old: Sequence[Node], new: Sequence[Node], moved: Collection[int]) -> list[Pair]:
@@ -269,12 +270,12 @@ def similarity(old: Node, new: Node) -> float:
         elif score < _MIN_HEADING_SIMILARITY and set(shorter).isdisjoint(longer):
             return 0.0
     if old.children and new.children:
-        before, after = ({child.number for child in node.children if child.text} for node in (old, new))
+        before, after = ({child.look_id for child in node.children if child.text} for node in (old, new))
         if shared := len(before & after):
             score = max(score, 0.35 + 0.6 * shared / min(len(before), len(after)))
         elif old_kind in ("row", "card") and score < _MIN_ROW_SIMILARITY:
             return 0.0
-        if old_kind in ("row", "card") and old.children[0].number == new.children[0].number and old.children[0].text:
+        if old_kind in ("row", "card") and old.children[0].look_id == new.children[0].look_id and old.children[0].text:
             score = max(score, min(1.0, score + 0.4))
     return max(score, _CONTAINER_SIMILARITY) if is_same_container else score - penalty
 
@@ -357,9 +358,9 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]
         middle = i * len(new) // len(old)
         row: dict[int, float] = {}
         for j in range(max(0, middle - reach), min(len(new), middle + reach + 1)):
-            if old_node.number == new[j].number:
+            if old_node.look_id == new[j].look_id:
                 value = 1.0
-            elif old_node.number in moved or new[j].number in moved:
+            elif old_node.look_id in moved or new[j].look_id in moved:
                 continue
             else:
                 value = similarity(old_node, new[j])
@@ -438,7 +439,7 @@ class _Section(NamedTuple):
 
     def pair_value(self, other: _Section) -> float:
         """Return the number of equal blocks, plus less than one for length."""
-        equal = Counter(node.number for node in self.nodes) & Counter(node.number for node in other.nodes)
+        equal = Counter(node.look_id for node in self.nodes) & Counter(node.look_id for node in other.nodes)
         return equal.total() + 1 - 1 / (2 + sum(node.size for node in self.nodes))
 
 
@@ -569,4 +570,4 @@ def _section_names(sections: Sequence[_Section]) -> list[tuple[object, ...]]:
 
 
 def _exact_section_names(sections: Sequence[_Section]) -> list[tuple[object, ...]]:
-    return [(section.kind_and_title, *(node.number for node in section.body)) for section in sections]
+    return [(section.kind_and_title, *(node.look_id for node in section.body)) for section in sections]

@@ -85,7 +85,7 @@ class TableChange:
     """Changes of a table or of cards. A changed row has a `RowChange`."""
 
     columns: tuple[ColumnPair, ...]
-    rows: tuple[Entry, ...]
+    rows: tuple[DiffEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +109,11 @@ class RowChange:
 class ContainerChange:
     """Changes of a container: its content and its title."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[DiffEntry, ...]
     title: TextChange | None = None
 
 
-Parts = TextChange | CodeChange | TableChange | RowChange | ContainerChange | None
+ContentChange = TextChange | CodeChange | TableChange | RowChange | ContainerChange | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class AddedBlock:
     """An added block. With entries, it is a container that was added around existing blocks."""
 
     block: Block
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[DiffEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class RemovedBlock:
     """A removed block. With entries (all its blocks), it is a container of which some blocks remain."""
 
     block: Block
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[DiffEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class ChangedBlock:
     old: Block
     new: Block
     settings: tuple[AttributeChange, ...] = ()
-    parts: Parts = None
+    content_change: ContentChange = None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -175,7 +175,7 @@ class MovedBlock:
     new: Block
     number: int
     is_arrival: bool
-    parts: Parts = None
+    content_change: ContentChange = None
     settings: tuple[AttributeChange, ...] = ()
 
     @property
@@ -186,7 +186,7 @@ class MovedBlock:
     @property
     def is_edited(self) -> bool:
         """Return whether the content of the block changed too."""
-        return self.parts is not None
+        return self.content_change is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class RestructuredBlocks:
     new: tuple[Block, ...]
     note: str
     """Description, or empty if the entries have notes. Without `old` and `new`, it is about the next entry."""
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[DiffEntry, ...] = ()
     """Changes inside the containers, or the removed and added blocks."""
 
     @property
@@ -208,7 +208,7 @@ class RestructuredBlocks:
         )
 
 
-Entry = UnchangedBlocks | AddedBlock | RemovedBlock | ChangedBlock | MovedBlock | RestructuredBlocks
+DiffEntry = UnchangedBlocks | AddedBlock | RemovedBlock | ChangedBlock | MovedBlock | RestructuredBlocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ class ChangeSize:
 class Diff:
     """The changes between two pages."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[DiffEntry, ...]
     metadata: tuple[AttributeChange, ...] = ()
     """The changes in the front matter."""
     unseen_lines: int = 0

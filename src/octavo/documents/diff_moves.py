@@ -16,9 +16,9 @@ from octavo.documents.diff_model import (
     ChangeSize,
     CodeChange,
     ContainerChange,
-    Entry,
+    ContentChange,
+    DiffEntry,
     MovedBlock,
-    Parts,
     RemovedBlock,
     RestructuredBlocks,
     RowChange,
@@ -27,7 +27,7 @@ from octavo.documents.diff_model import (
     TextPart,
     UnchangedBlocks,
 )
-from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, changed_attributes, to_entries
+from octavo.documents.diff_nodes import CompareNodes, DraftEntry, Node, changed_attributes, to_entries
 from octavo.documents.diff_restructuring import CONTAINERS, collapse_container
 from octavo.documents.diff_text import SLICE_LENGTH, WIDE_LETTERS, slices
 from octavo.documents.sequences import text_similarity
@@ -45,53 +45,53 @@ _MIN_LENGTH_RATIO = 0.4
 _MAX_PAIRS = 4000
 
 
-def find_moves(steps: list[DiffStep], compare: CompareNodes) -> None:
+def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
     """Turn steps of equal or similar blocks into moves, numbered from 1. A block that passed only moved, removed or
     added blocks is not moved."""
-    visible = [each for step in steps for each in (step, *step.descendants())]
-    containers = [step for step in visible if step.inside is None and _is_container_step(step)]
-    for step in containers:
-        _add_child_steps(step)
-    all_steps = [each for step in steps for each in (step, *step.descendants())]
-    finder = _MoveFinder(all_steps, compare)
-    lists = [steps, *(siblings for step in all_steps for siblings in (step.inside, step.rows) if siblings)]
+    visible = [each for draft in drafts for each in (draft, *draft.descendants())]
+    containers = [draft for draft in visible if draft.children is None and _is_container_draft(draft)]
+    for draft in containers:
+        _add_child_drafts(draft)
+    all_drafts = [each for draft in drafts for each in (draft, *draft.descendants())]
+    finder = _MoveFinder(all_drafts, compare)
+    lists = [drafts, *(siblings for draft in all_drafts for siblings in (draft.children, draft.rows) if siblings)]
     for siblings in lists:
-        finder.move_equal(_identifiable_steps(siblings), lambda node: node.number)
-    long_containers = [step for step in all_steps if _is_container_step(step) and _size(step) >= MIN_MOVED_LENGTH]
+        finder.move_equal(_identifiable_drafts(siblings), lambda node: node.look_id)
+    long_containers = [draft for draft in all_drafts if _is_container_draft(draft) and _size(draft) >= MIN_MOVED_LENGTH]
     containers_at_level = containers
     while containers_at_level:  # Outermost containers first, so that their children do not become separate moves.
         level_ids = set(map(id, containers_at_level))
         for status in ("added", "removed"):
-            candidates = [step for step in long_containers if id(step) in level_ids or step.status != status]
-            finder.move_equal(candidates, lambda node: node.number)
+            candidates = [draft for draft in long_containers if id(draft) in level_ids or draft.status != status]
+            finder.move_equal(candidates, lambda node: node.look_id)
             finder.move_edited(
-                [step for step in candidates if _size(step) >= _MIN_EDITED_LENGTH],
+                [draft for draft in candidates if _size(draft) >= _MIN_EDITED_LENGTH],
                 similarity,
                 _MIN_CONTAINER_SIMILARITY,
             )
         containers_at_level = [
-            inner for step in containers_at_level for inner in step.inside or () if _is_container_step(inner)
+            inner for draft in containers_at_level for inner in draft.children or () if _is_container_draft(inner)
         ]
-    long = [step for step in all_steps if _size(step) >= MIN_MOVED_LENGTH and _kind(step) != "heading"]
-    finder.move_equal(long, lambda node: node.number)
-    headings = _unique_headings(steps, all_steps)
-    finder.move_equal(headings, lambda node: node.number)
+    long = [draft for draft in all_drafts if _size(draft) >= MIN_MOVED_LENGTH and _kind(draft) != "heading"]
+    finder.move_equal(long, lambda node: node.look_id)
+    headings = _unique_headings(drafts, all_drafts)
+    finder.move_equal(headings, lambda node: node.look_id)
     finder.move_equal(headings, lambda node: node.text)
-    texts = [step for step in long if _size(step) >= _MIN_EDITED_LENGTH and not _is_container_step(step)]
-    texts = [step for step in texts if _kind(step) not in _ROW_KINDS]
+    texts = [draft for draft in long if _size(draft) >= _MIN_EDITED_LENGTH and not _is_container_draft(draft)]
+    texts = [draft for draft in texts if _kind(draft) not in _ROW_KINDS]
     finder.move_edited(
         texts, lambda old, new: text_similarity(old.text, new.text, _MIN_TEXT_SIMILARITY), _MIN_TEXT_SIMILARITY
     )
     finder.move_neighbors(lists)
-    for step in containers:
-        collapse_container(step)
+    for draft in containers:
+        collapse_container(draft)
     for siblings in lists:
         _keep_in_place(siblings, compare)
 
 
-def _keep_in_place(siblings: list[DiffStep], compare: CompareNodes) -> None:
+def _keep_in_place(siblings: list[DraftEntry], compare: CompareNodes) -> None:
     """Join the steps of a move if no kept block is between them."""
-    found: list[DiffStep] = []
+    found: list[DraftEntry] = []
     for is_one_sided, group in groupby(siblings, _is_one_sided):
         segments = [list(group)]
         while segments:
@@ -104,31 +104,31 @@ def _keep_in_place(siblings: list[DiffStep], compare: CompareNodes) -> None:
     siblings[:] = found
 
 
-def _is_one_sided(step: DiffStep) -> bool:
-    return step.status in ("left", "arrived") or (step.status in ("added", "removed") and step.inside is None)
+def _is_one_sided(draft: DraftEntry) -> bool:
+    return draft.status in ("left", "arrived") or (draft.status in ("added", "removed") and draft.children is None)
 
 
-def _join_longest_move(steps: list[DiffStep], compare: CompareNodes) -> tuple[list[DiffStep], ...] | None:
+def _join_longest_move(drafts: list[DraftEntry], compare: CompareNodes) -> tuple[list[DraftEntry], ...] | None:
     """Join the longest joinable move. Return steps before, at and after it."""
     ends: dict[int, list[int]] = {}
-    for index, step in enumerate(steps):
-        if step.status in ("left", "arrived"):
-            ends.setdefault(step.number, []).append(index)
-    both = sorted((pair for pair in ends.values() if len(pair) == 2), key=lambda pair: _size(steps[pair[0]]))
+    for index, draft in enumerate(drafts):
+        if draft.status in ("left", "arrived"):
+            ends.setdefault(draft.move_number, []).append(index)
+    both = sorted((pair for pair in ends.values() if len(pair) == 2), key=lambda pair: _size(drafts[pair[0]]))
     while both:
         first, last = both.pop()
-        step = steps[last] if steps[last].status == "arrived" else steps[first]
-        assert step.old is not None
-        assert step.new is not None
-        kept_status = "same" if step.old.number == step.new.number else compare(step.old, step.new).status
+        draft = drafts[last] if drafts[last].status == "arrived" else drafts[first]
+        assert draft.old is not None
+        assert draft.new is not None
+        kept_status = "same" if draft.old.look_id == draft.new.look_id else compare(draft.old, draft.new).status
         if kept_status in ("same", "changed"):
-            first_side = ("removed", "left") if steps[first].status == "left" else ("added", "arrived")
-            step.status, step.number = kept_status, 0
-            between = steps[first + 1 : last]
+            first_side = ("removed", "left") if drafts[first].status == "left" else ("added", "arrived")
+            draft.status, draft.move_number = kept_status, 0
+            between = drafts[first + 1 : last]
             return (
-                [*steps[:first], *(each for each in between if each.status not in first_side)],
-                [step],
-                [*(each for each in between if each.status in first_side), *steps[last + 1 :]],
+                [*drafts[:first], *(each for each in between if each.status not in first_side)],
+                [draft],
+                [*(each for each in between if each.status in first_side), *drafts[last + 1 :]],
             )
     return None
 
@@ -136,170 +136,174 @@ def _join_longest_move(steps: list[DiffStep], compare: CompareNodes) -> tuple[li
 class _MoveFinder:
     """Joins removed and added steps into moves that include their children."""
 
-    def __init__(self, all_steps: Sequence[DiffStep], compare: CompareNodes) -> None:
+    def __init__(self, all_drafts: Sequence[DraftEntry], compare: CompareNodes) -> None:
         self._compare = compare
         self._number = 0
-        self._give_numbers(all_steps)
-        self._parents = {id(inner): step for step in all_steps for inner in (*(step.inside or ()), *step.rows)}
+        self._give_numbers(all_drafts)
+        self._parents = {id(inner): draft for draft in all_drafts for inner in (*(draft.children or ()), *draft.rows)}
         self._split: set[int] = set()
         """`id()` of container steps that cannot move as a whole. A block inside moved alone or stayed."""
-        for step in all_steps:
-            if step.status not in ("added", "removed"):
-                self._mark_split(step)
+        for draft in all_drafts:
+            if draft.status not in ("added", "removed"):
+                self._mark_split(draft)
         self._taken: set[int] = set()
-        self._moves: list[tuple[DiffStep, DiffStep]] = []
+        self._moves: list[tuple[DraftEntry, DraftEntry]] = []
 
-    def _give_numbers(self, steps: Iterable[DiffStep]) -> None:
+    def _give_numbers(self, drafts: Iterable[DraftEntry]) -> None:
         numbers_by_id: dict[int, int] = {}
-        for step in steps:
-            if step.status in ("left", "arrived"):
-                step.number = numbers_by_id.setdefault(id(step.new), self._number + len(numbers_by_id) + 1)
+        for draft in drafts:
+            if draft.status in ("left", "arrived"):
+                draft.move_number = numbers_by_id.setdefault(id(draft.new), self._number + len(numbers_by_id) + 1)
         self._number += len(numbers_by_id)
 
-    def move_equal(self, steps: Sequence[DiffStep], key: Callable[[Node], Hashable]) -> None:
-        by_key: dict[Hashable, list[DiffStep]] = {}
-        for step in reversed(steps):
-            if step.old and self._is_free(step, "removed"):
-                by_key.setdefault(key(step.old), []).append(step)
-        for step in steps:
-            if step.new and self._is_free(step, "added"):
-                found = by_key.get(key(step.new), [])
+    def move_equal(self, drafts: Sequence[DraftEntry], key: Callable[[Node], Hashable]) -> None:
+        by_key: dict[Hashable, list[DraftEntry]] = {}
+        for draft in reversed(drafts):
+            if draft.old and self._is_free(draft, "removed"):
+                by_key.setdefault(key(draft.old), []).append(draft)
+        for draft in drafts:
+            if draft.new and self._is_free(draft, "added"):
+                found = by_key.get(key(draft.new), [])
                 while found and not self._is_free(found[-1], "removed"):
                     found.pop()
                 if found:
-                    self._move(found.pop(), step)
+                    self._move(found.pop(), draft)
 
     def move_edited(
-        self, steps: Sequence[DiffStep], similarity_of: Callable[[Node, Node], float], at_least: float
+        self, drafts: Sequence[DraftEntry], similarity_of: Callable[[Node, Node], float], at_least: float
     ) -> None:
         """Turn steps of similar blocks of one kind into moves. `similarity_of` must return at least `at_least`."""
-        removed: dict[str, list[DiffStep]] = {}
-        for step in steps:
-            if self._is_free(step, "removed"):
-                removed.setdefault(_kind(step), []).append(step)
-        added = [step for step in steps if _kind(step) in removed and self._is_free(step, "added")]
+        removed: dict[str, list[DraftEntry]] = {}
+        for draft in drafts:
+            if self._is_free(draft, "removed"):
+                removed.setdefault(_kind(draft), []).append(draft)
+        added = [draft for draft in drafts if _kind(draft) in removed and self._is_free(draft, "added")]
         if len(added) * sum(map(len, removed.values())) > _MAX_PAIRS:
             return
-        found: list[tuple[float, DiffStep, DiffStep]] = []
-        for step in added:
-            assert step.new is not None
-            size = step.new.size
-            for candidate in removed[step.new.kind]:
+        found: list[tuple[float, DraftEntry, DraftEntry]] = []
+        for draft in added:
+            assert draft.new is not None
+            size = draft.new.size
+            for candidate in removed[draft.new.kind]:
                 assert candidate.old is not None
                 if _MIN_LENGTH_RATIO * size <= candidate.old.size <= size / _MIN_LENGTH_RATIO:
-                    value = similarity_of(candidate.old, step.new)
+                    value = similarity_of(candidate.old, draft.new)
                     if value >= at_least:
-                        found.append((value, candidate, step))
+                        found.append((value, candidate, draft))
         # Most similar pairs first, so that each block gets its own earlier version.
-        for _, source, step in sorted(found, key=itemgetter(0), reverse=True):
-            if self._is_free(source, "removed") and self._is_free(step, "added"):
-                self._move(source, step)
+        for _, source, draft in sorted(found, key=itemgetter(0), reverse=True):
+            if self._is_free(source, "removed") and self._is_free(draft, "added"):
+                self._move(source, draft)
 
-    def move_neighbors(self, lists: Sequence[Sequence[DiffStep]]) -> None:
+    def move_neighbors(self, lists: Sequence[Sequence[DraftEntry]]) -> None:
         """Turn the neighbors of both ends of a move into moves if their blocks are equal, even if the blocks are
         short."""
-        previous_by_id: dict[int, DiffStep] = {}
-        following_by_id: dict[int, DiffStep] = {}
+        previous_by_id: dict[int, DraftEntry] = {}
+        following_by_id: dict[int, DraftEntry] = {}
         for siblings in lists:
             for statuses in (("removed", "left"), ("added", "arrived")):
-                side = [step for step in siblings if step.status in statuses]
-                previous_by_id |= {id(step): last for last, step in pairwise(side)}
-                following_by_id |= {id(step): following for step, following in pairwise(side)}
+                side = [draft for draft in siblings if draft.status in statuses]
+                previous_by_id |= {id(draft): last for last, draft in pairwise(side)}
+                following_by_id |= {id(draft): following for draft, following in pairwise(side)}
         for neighbors in (following_by_id, previous_by_id):
             moved = list(self._moves)
             while moved:
-                left, arrived = (neighbors.get(id(step)) for step in moved.pop())
+                left, arrived = (neighbors.get(id(draft)) for draft in moved.pop())
                 if left and arrived and self._is_free(left, "removed") and self._is_free(arrived, "added"):
                     assert left.old is not None
                     assert arrived.new is not None
-                    if left.old.number == arrived.new.number:
+                    if left.old.look_id == arrived.new.look_id:
                         self._move(left, arrived)
                         moved.append((left, arrived))
 
-    def _is_free(self, step: DiffStep, status: str) -> bool:
-        return step.status == status and id(step) not in self._taken and id(step) not in self._split
+    def _is_free(self, draft: DraftEntry, status: str) -> bool:
+        return draft.status == status and id(draft) not in self._taken and id(draft) not in self._split
 
-    def _mark_split(self, step: DiffStep) -> None:
-        above = self._parents.get(id(step))
+    def _mark_split(self, draft: DraftEntry) -> None:
+        above = self._parents.get(id(draft))
         while above is not None and id(above) not in self._split:
             self._split.add(id(above))
             above = self._parents.get(id(above))
 
-    def _move(self, left: DiffStep, arrived: DiffStep) -> None:
+    def _move(self, left: DraftEntry, arrived: DraftEntry) -> None:
         assert left.old is not None
         assert arrived.new is not None
         self._number += 1
-        self._taken |= {id(each) for step in (left, arrived) for each in step.descendants()}
-        left.inside = arrived.inside = None
-        if left.old.number != arrived.new.number:
+        self._taken |= {id(each) for draft in (left, arrived) for each in draft.descendants()}
+        left.children = arrived.children = None
+        if left.old.look_id != arrived.new.look_id:
             edited = self._compare(left.old, arrived.new)
-            arrived.parts, arrived.settings, arrived.title = edited.parts, edited.settings, edited.title
-            arrived.inside, arrived.rows = edited.inside, edited.rows
+            arrived.content_change, arrived.settings, arrived.title = (
+                edited.content_change,
+                edited.settings,
+                edited.title,
+            )
+            arrived.children, arrived.rows = edited.children, edited.rows
             self._give_numbers(edited.descendants())
         left.new, arrived.old = arrived.new, left.old
         left.status, arrived.status = "left", "arrived"
-        left.number = arrived.number = self._number
+        left.move_number = arrived.move_number = self._number
         self._moves.append((left, arrived))
         self._mark_split(left)
         self._mark_split(arrived)
 
 
-def _identifiable_steps(siblings: Sequence[DiffStep]) -> list[DiffStep]:
+def _identifiable_drafts(siblings: Sequence[DraftEntry]) -> list[DraftEntry]:
     """Return the steps of parts, long blocks and unique blocks."""
-    if not {"removed", "added"} <= {step.status for step in siblings}:
+    if not {"removed", "added"} <= {draft.status for draft in siblings}:
         return []
-    old = Counter(step.old.number for step in siblings if step.old and step.status != "arrived")
-    new = Counter(step.new.number for step in siblings if step.new and step.status != "left")
+    old = Counter(draft.old.look_id for draft in siblings if draft.old and draft.status != "arrived")
+    new = Counter(draft.new.look_id for draft in siblings if draft.new and draft.status != "left")
     return [
-        step
-        for step in siblings
-        if (node := step.new or step.old) is not None
+        draft
+        for draft in siblings
+        if (node := draft.new or draft.old) is not None
         and (
             node.kind in _PART_KINDS
             or node.size >= MIN_MOVED_LENGTH
-            or (node.size > 2 and old[node.number] == new[node.number] == 1)
+            or (node.size > 2 and old[node.look_id] == new[node.look_id] == 1)
         )
     ]
 
 
-def _unique_headings(steps: Sequence[DiffStep], all_steps: Sequence[DiffStep]) -> list[DiffStep]:
+def _unique_headings(drafts: Sequence[DraftEntry], all_drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
     """Return the steps of headings whose text occurs once in each version."""
-    free = (step for step in all_steps if step.status in ("removed", "added"))
-    found = [step for step in free if _kind(step) == "heading" and _size(step) > 2]
-    if len({step.status for step in found}) < 2:
+    free = (draft for draft in all_drafts if draft.status in ("removed", "added"))
+    found = [draft for draft in free if _kind(draft) == "heading" and _size(draft) > 2]
+    if len({draft.status for draft in found}) < 2:
         return []
     old, new = (
         Counter(each.text for node in side for each in node.walk() if each.kind == "heading")
         for side in (
-            [node for step in steps for node in ((step.old,) if step.old else step.old_nodes)],
-            [node for step in steps for node in ((step.new,) if step.new else step.new_nodes)],
+            [node for draft in drafts for node in ((draft.old,) if draft.old else draft.old_nodes)],
+            [node for draft in drafts for node in ((draft.new,) if draft.new else draft.new_nodes)],
         )
     )
-    return [step for step in found if (node := step.new or step.old) and old[node.text] == new[node.text] == 1]
+    return [draft for draft in found if (node := draft.new or draft.old) and old[node.text] == new[node.text] == 1]
 
 
-def _add_child_steps(step: DiffStep) -> None:
-    node = step.new or step.old
-    assert node is not None, "a step must have a block"
-    step.inside = [
-        DiffStep("added", new=child) if step.status == "added" else DiffStep("removed", old=child)
+def _add_child_drafts(draft: DraftEntry) -> None:
+    node = draft.new or draft.old
+    assert node is not None, "a draft must have a block"
+    draft.children = [
+        DraftEntry("added", new=child) if draft.status == "added" else DraftEntry("removed", old=child)
         for child in node.children
     ]
-    for inner in filter(_is_container_step, step.inside):
-        _add_child_steps(inner)
+    for inner in filter(_is_container_draft, draft.children):
+        _add_child_drafts(inner)
 
 
-def _is_container_step(step: DiffStep) -> bool:
-    return step.status in ("added", "removed") and _kind(step) in CONTAINERS
+def _is_container_draft(draft: DraftEntry) -> bool:
+    return draft.status in ("added", "removed") and _kind(draft) in CONTAINERS
 
 
-def _kind(step: DiffStep) -> str:
-    node = step.new or step.old
+def _kind(draft: DraftEntry) -> str:
+    node = draft.new or draft.old
     return node.kind if node else ""
 
 
-def _size(step: DiffStep) -> int:
-    node = step.new or step.old
+def _size(draft: DraftEntry) -> int:
+    node = draft.new or draft.old
     return node.size if node else 0
 
 
@@ -313,7 +317,7 @@ _REPLACED = Run(" ")
 """Stands for changed words, to keep the words around them apart."""
 
 
-def change_size(entries: Sequence[Entry], old: Iterable[Block], new: Iterable[Block]) -> ChangeSize:
+def change_size(entries: Sequence[DiffEntry], old: Iterable[Block], new: Iterable[Block]) -> ChangeSize:
     """Return how many words the entries add and remove. `old` and `new` are the blocks of both versions."""
     same_blocks = [each for each in entries if isinstance(each, UnchangedBlocks)]
     changes = [each for each in entries if not isinstance(each, UnchangedBlocks)]
@@ -334,11 +338,11 @@ class _KeptWords:
         self.moved = 0
         """Number of words in moved blocks. Not part of `count_in_entries`."""
 
-    def count_in_entries(self, entries: Iterable[Entry]) -> int:
+    def count_in_entries(self, entries: Iterable[DiffEntry]) -> int:
         """Return the number of words kept in place. Add words in moved blocks to `moved`."""
         return sum(map(self._count_in_entry, entries))
 
-    def _count_in_entry(self, entry: Entry) -> int:
+    def _count_in_entry(self, entry: DiffEntry) -> int:
         match entry:
             case UnchangedBlocks(old_blocks):
                 return sum(map(_count_words, old_blocks))
@@ -349,13 +353,13 @@ class _KeptWords:
                 return min(
                     self.count_in_entries(inner), *(sum(map(_count_words, each)) for each in (old_blocks, new_blocks))
                 )
-            case ChangedBlock(old, new, parts=parts):
+            case ChangedBlock(old, new, content_change=parts):
                 return self._count_in_block(old, new, parts)
-            case MovedBlock(old, new, is_arrival=True, parts=parts):
+            case MovedBlock(old, new, is_arrival=True, content_change=parts):
                 self.moved += self._count_in_block(old, new, parts)
         return 0
 
-    def _count_in_block(self, old: Block, new: Block, parts: Parts) -> int:
+    def _count_in_block(self, old: Block, new: Block, parts: ContentChange) -> int:
         is_counted = old.kind == new.kind and old.kind in _COUNTED_BLOCKS
         match parts:
             case None:
@@ -421,53 +425,58 @@ _MAX_SHARE_OF_SAME_WORDS = 0.75
 """Maximum share, 0 to 1, of words that a replaced section keeps."""
 
 
-def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:
+def join_replaced_sections(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
     """Join all steps of a replaced section into one step."""
-    found: list[DiffStep] = []
-    run: list[DiffStep] = []
-    for step in steps:
-        is_edit = _is_whole_edit(step)
-        if not is_edit or _is_heading(step):
-            found += _join_replaced(run)
-            run = []
-        is_renamed = isinstance(step.parts, TextChange) and step.parts.changed_share > _MIN_RENAMED_SHARE
-        if is_edit and (not _is_heading(step) or is_renamed):
-            run.append(step)
+    found: list[DraftEntry] = []
+    adjacent: list[DraftEntry] = []
+    for draft in drafts:
+        is_edit = _is_whole_edit(draft)
+        if not is_edit or _is_heading(draft):
+            found += _join_replaced(adjacent)
+            adjacent = []
+        is_renamed = (
+            isinstance(draft.content_change, TextChange) and draft.content_change.changed_share > _MIN_RENAMED_SHARE
+        )
+        if is_edit and (not _is_heading(draft) or is_renamed):
+            adjacent.append(draft)
         else:
-            found.append(step)
-    return found + _join_replaced(run)
+            found.append(draft)
+    return found + _join_replaced(adjacent)
 
 
-def _is_whole_edit(step: DiffStep) -> bool:
+def _is_whole_edit(draft: DraftEntry) -> bool:
     """Return whether a step edits a whole block, with no move inside."""
-    if step.status == "changed":
-        if any(inner.status in ("left", "arrived") for inner in step.descendants()):
+    if draft.status == "changed":
+        if any(inner.status in ("left", "arrived") for inner in draft.descendants()):
             return False
-        return not isinstance(step.parts, TextChange) or "words" in step.parts.kinds
-    return step.status in ("added", "removed") and step.inside is None
+        return not isinstance(draft.content_change, TextChange) or "words" in draft.content_change.kinds
+    return draft.status in ("added", "removed") and draft.children is None
 
 
-def _is_heading(step: DiffStep) -> bool:
-    return all(node is not None and node.kind == "heading" for node in (step.old, step.new))
+def _is_heading(draft: DraftEntry) -> bool:
+    return all(node is not None and node.kind == "heading" for node in (draft.old, draft.new))
 
 
-def _join_replaced(run: list[DiffStep]) -> list[DiffStep]:
-    old = [step.old for step in run if step.old is not None]
-    new = [step.new for step in run if step.new is not None]
+def _join_replaced(adjacent: list[DraftEntry]) -> list[DraftEntry]:
+    old = [draft.old for draft in adjacent if draft.old is not None]
+    new = [draft.new for draft in adjacent if draft.new is not None]
     # Equal kinds in the same order may be a translation.
     if (
-        len(run) < _MIN_EDITS
+        len(adjacent) < _MIN_EDITS
         or min(len(old), len(new)) < 2
         or [each.kind for each in old] == [each.kind for each in new]
     ):
-        return run
-    size = change_size(to_entries(run), *([node.block for node in side] for side in (old, new)))
+        return adjacent
+    size = change_size(to_entries(adjacent), *([node.block for node in side] for side in (old, new)))
     if not size.is_rewritten or _has_mostly_same_words(old, new):
-        return run
-    step = DiffStep("restructured", old_nodes=tuple(old), new_nodes=tuple(new))
-    step.note = f"section replaced: {size.removed} of {size.words_before} words removed, {size.added} added"
-    step.inside = [*(DiffStep("removed", old=node) for node in old), *(DiffStep("added", new=node) for node in new)]
-    return [step]
+        return adjacent
+    draft = DraftEntry("restructured", old_nodes=tuple(old), new_nodes=tuple(new))
+    draft.note = f"section replaced: {size.removed} of {size.words_before} words removed, {size.added} added"
+    draft.children = [
+        *(DraftEntry("removed", old=node) for node in old),
+        *(DraftEntry("added", new=node) for node in new),
+    ]
+    return [draft]
 
 
 def _has_mostly_same_words(old: Sequence[Node], new: Sequence[Node]) -> bool:
@@ -481,29 +490,29 @@ def _has_mostly_same_words(old: Sequence[Node], new: Sequence[Node]) -> bool:
 _TEXT_KINDS = frozenset({"paragraph", "heading", "code"})
 
 
-def pair_replaced_blocks(steps: Sequence[DiffStep]) -> list[DiffStep]:
+def pair_replaced_blocks(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
     """Turn removed blocks followed by added blocks of the same kinds into changed blocks."""
-    found: list[DiffStep] = []
-    run: list[DiffStep] = []
-    for step in steps:
-        if step.status in ("removed", "added") and step.inside is None:
-            run.append(step)
+    found: list[DraftEntry] = []
+    adjacent: list[DraftEntry] = []
+    for draft in drafts:
+        if draft.status in ("removed", "added") and draft.children is None:
+            adjacent.append(draft)
             continue
-        found += _pair_in_order(run)
-        run = []
-        if step.inside is not None:
-            step.inside = pair_replaced_blocks(step.inside)
-        found.append(step)
-    return found + _pair_in_order(run)
+        found += _pair_in_order(adjacent)
+        adjacent = []
+        if draft.children is not None:
+            draft.children = pair_replaced_blocks(draft.children)
+        found.append(draft)
+    return found + _pair_in_order(adjacent)
 
 
-def _pair_in_order(run: list[DiffStep]) -> list[DiffStep]:
-    old = [step.old for step in run if step.old]
-    new = [step.new for step in run if step.new]
+def _pair_in_order(adjacent: list[DraftEntry]) -> list[DraftEntry]:
+    old = [draft.old for draft in adjacent if draft.old]
+    new = [draft.new for draft in adjacent if draft.new]
     kinds = [node.kind for node in old]
     if kinds != [node.kind for node in new] or not _TEXT_KINDS.issuperset(kinds):
-        return run
+        return adjacent
     return [
-        DiffStep("changed", old_node, new_node, settings=changed_attributes(old_node.block, new_node.block))
+        DraftEntry("changed", old_node, new_node, settings=changed_attributes(old_node.block, new_node.block))
         for old_node, new_node in zip(old, new, strict=True)
     ]

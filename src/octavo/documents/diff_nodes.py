@@ -15,9 +15,9 @@ from octavo.documents.diff_model import (
     AttributeChange,
     ChangedBlock,
     ContainerChange,
-    Entry,
+    ContentChange,
+    DiffEntry,
     MovedBlock,
-    Parts,
     RemovedBlock,
     RestructuredBlocks,
     TableChange,
@@ -40,7 +40,7 @@ class Node:
 
     block: Block
     children: list[Node]
-    number: int
+    look_id: int
     """Equal for blocks that look the same, if the same `NodeFactory` created their nodes."""
     text: str
     """The text of the block and its descendants."""
@@ -74,7 +74,7 @@ class NodeFactory:
     """Creates nodes, with equal numbers for equal blocks."""
 
     def __init__(self) -> None:
-        self._number_by_identity: dict[Hashable, int] = {}
+        self._look_ids: dict[Hashable, int] = {}
 
     def node(self, block: Block) -> Node:
         """Return the node of a block, with the nodes of its descendants."""
@@ -84,11 +84,11 @@ class NodeFactory:
             runs_key(block.runs),
             block.text,
             _attributes_key(block) if block.attrs else (),
-            tuple([child.number for child in children]),
+            tuple([child.look_id for child in children]),
         )
-        number = self._number_by_identity.setdefault(identity, len(self._number_by_identity))
+        look_id = self._look_ids.setdefault(identity, len(self._look_ids))
         text = " ".join([*" ".join(_own_texts(block)).split(), *[child.text for child in children if child.text]])
-        return Node(block, children, number, text)
+        return Node(block, children, look_id, text)
 
 
 def leaf_node(block: Block) -> Node:
@@ -186,70 +186,70 @@ def _freeze(value: Any) -> Hashable:
 
 
 Status = Literal["same", "added", "removed", "changed", "left", "arrived", "restructured"]
-CompareNodes = Callable[[Node, Node], "DiffStep"]
+CompareNodes = Callable[[Node, Node], "DraftEntry"]
 
 
 @dataclass(slots=True, eq=False)
-class DiffStep:
+class DraftEntry:
     """A change while a comparison is running. `to_entries` turns steps into entries."""
 
     status: Status
     """A moved block has two steps: `left` at the old position, and `arrived` at the new one."""
     old: Node | None = None
     new: Node | None = None
-    parts: Parts = None
+    content_change: ContentChange = None
     settings: tuple[AttributeChange, ...] = ()
-    inside: list[DiffStep] | None = None
+    children: list[DraftEntry] | None = None
     """Steps of the children. An added or removed container has steps only if some of its blocks remain."""
     title: TextChange | None = None
-    number: int = 0
+    move_number: int = 0
     old_nodes: tuple[Node, ...] = ()
     """The old blocks of a restructured step, which has no `old` and `new`."""
     new_nodes: tuple[Node, ...] = ()
     note: str = ""
-    rows: list[DiffStep] = field(default_factory=list)
+    rows: list[DraftEntry] = field(default_factory=list)
 
-    def descendants(self) -> Iterator[DiffStep]:
+    def descendants(self) -> Iterator[DraftEntry]:
         """Yield all steps below this step."""
-        for step in (*(self.inside or ()), *self.rows):
-            yield step
-            yield from step.descendants()
+        for draft in (*(self.children or ()), *self.rows):
+            yield draft
+            yield from draft.descendants()
 
 
-def to_entries(steps: Iterable[DiffStep]) -> tuple[Entry, ...]:
+def to_entries(drafts: Iterable[DraftEntry]) -> tuple[DiffEntry, ...]:
     """Convert steps to entries. Adjacent unchanged blocks become one entry."""
-    found: list[Entry] = []
-    for is_same, group in groupby(steps, lambda step: step.status == "same"):
-        run = list(group)
-        found += [_unchanged_blocks(run)] if is_same else map(_entry, run)
+    found: list[DiffEntry] = []
+    for is_same, group in groupby(drafts, lambda draft: draft.status == "same"):
+        adjacent = list(group)
+        found += [_unchanged_blocks(adjacent)] if is_same else map(_entry, adjacent)
     return tuple(found)
 
 
-def _unchanged_blocks(steps: Sequence[DiffStep]) -> UnchangedBlocks:
+def _unchanged_blocks(drafts: Sequence[DraftEntry]) -> UnchangedBlocks:
     return UnchangedBlocks(
-        tuple(step.old.block for step in steps if step.old), tuple(step.new.block for step in steps if step.new)
+        tuple(draft.old.block for draft in drafts if draft.old), tuple(draft.new.block for draft in drafts if draft.new)
     )
 
 
-def _entry(step: DiffStep) -> Entry:
-    old, new = step.old, step.new
-    if step.status == "restructured":
-        before, after = (tuple(node.block for node in nodes) for nodes in (step.old_nodes, step.new_nodes))
-        return RestructuredBlocks(before, after, step.note, to_entries(step.inside or ()))
-    if step.status == "added" and new:
-        return AddedBlock(new.block, to_entries(step.inside or ()))
-    if step.status == "removed" and old:
-        return RemovedBlock(old.block, to_entries(step.inside or ()))
+def _entry(draft: DraftEntry) -> DiffEntry:
+    old, new = draft.old, draft.new
+    if draft.status == "restructured":
+        before, after = (tuple(node.block for node in nodes) for nodes in (draft.old_nodes, draft.new_nodes))
+        return RestructuredBlocks(before, after, draft.note, to_entries(draft.children or ()))
+    if draft.status == "added" and new:
+        return AddedBlock(new.block, to_entries(draft.children or ()))
+    if draft.status == "removed" and old:
+        return RemovedBlock(old.block, to_entries(draft.children or ()))
     assert old is not None
     assert new is not None
-    parts = step.parts
+    parts = draft.content_change
     if isinstance(parts, TableChange):
-        parts = TableChange(parts.columns, to_entries(step.rows))
-    elif step.inside is not None:
-        parts = ContainerChange(to_entries(step.inside), step.title)
-    if step.status in ("left", "arrived"):
-        return MovedBlock(old.block, new.block, step.number, step.status == "arrived", parts, step.settings)
-    return ChangedBlock(old.block, new.block, step.settings, parts)
+        parts = TableChange(parts.columns, to_entries(draft.rows))
+    elif draft.children is not None:
+        parts = ContainerChange(to_entries(draft.children), draft.title)
+    if draft.status in ("left", "arrived"):
+        return MovedBlock(old.block, new.block, draft.move_number, draft.status == "arrived", parts, draft.settings)
+    return ChangedBlock(old.block, new.block, draft.settings, parts)
 
 
 _MAX_NAME = 40
@@ -432,16 +432,16 @@ def _value_text(value: Any) -> str | None:
     return f"{value:.0f} %" if isinstance(value, float) else str(value)  # Every float is a width in percent.
 
 
-def insert_in_order(run: Sequence[DiffStep], replacements: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return `run` with `replacements` for the steps of their blocks. Both sides stay in order."""
-    removed = [step for step in run if step.old is not None]
-    added = [step for step in run if step.old is None]
-    ordered: list[DiffStep] = []
-    for step in replacements:
-        for side, nodes in ((removed, step.old_nodes), (added, step.new_nodes)):
+def insert_in_order(adjacent: Sequence[DraftEntry], replacements: Sequence[DraftEntry]) -> list[DraftEntry]:
+    """Return `adjacent` with `replacements` for the steps of their blocks. Both sides stay in order."""
+    removed = [draft for draft in adjacent if draft.old is not None]
+    added = [draft for draft in adjacent if draft.old is None]
+    ordered: list[DraftEntry] = []
+    for draft in replacements:
+        for side, nodes in ((removed, draft.old_nodes), (added, draft.new_nodes)):
             names = set(map(id, nodes))
             while side and id(side[0].old or side[0].new) not in names:
                 ordered.append(side.pop(0))
             del side[: len(nodes)]
-        ordered.append(step)
+        ordered.append(draft)
     return [*ordered, *removed, *added]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from octavo.api.folding import fold
 from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 from octavo.documents.diff_alignment import Pair, align
-from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, container_node, insert_in_order, leaf_node
+from octavo.documents.diff_nodes import CompareNodes, DraftEntry, Node, container_node, insert_in_order, leaf_node
 from octavo.documents.sequences import text_similarity
 
 _PARAMETER_LOCATIONS = {"path-parameters": "path", "query-parameters": "query", "headers": "header"}
@@ -66,24 +66,28 @@ def with_new_tags(operation: Node) -> Node:
     return container_node(operation.block._replace(attrs=attrs), children)
 
 
-def join_rewritten_operations(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Join an API operation with the plain blocks that replace it, or the reverse. `run` has only added and removed
+def join_rewritten_operations(adjacent: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
+    """Join an API operation with the plain blocks that replace it, or the reverse. `adjacent` has only added and removed
     steps."""
     for status in ("removed", "added"):
         is_removed = status == "removed"
-        operations = [node for step in run if step.status == status and (node := step.old if is_removed else step.new)]
+        operations = [
+            node for draft in adjacent if draft.status == status and (node := draft.old if is_removed else draft.new)
+        ]
         operations = [node for node in operations if node.kind == "api-method"]
-        others = [node for step in run if step.status != status and (node := step.new if is_removed else step.old)]
-        if operations and others and (found := _rewritten_steps(operations, others, compare, is_removed=is_removed)):
-            return insert_in_order(run, found)
-    return list(run)
+        others = [
+            node for draft in adjacent if draft.status != status and (node := draft.new if is_removed else draft.old)
+        ]
+        if operations and others and (found := _rewritten_drafts(operations, others, compare, is_removed=is_removed)):
+            return insert_in_order(adjacent, found)
+    return list(adjacent)
 
 
-def _rewritten_steps(
+def _rewritten_drafts(
     operations: Sequence[Node], others: Sequence[Node], compare: CompareNodes, *, is_removed: bool
-) -> list[DiffStep]:
+) -> list[DraftEntry]:
     titles = {_comparable_title(title): title for node in others for title in _tab_titles(node)}
-    rows = {each.text: each.number for node in others for each in node.walk() if each.kind == "row"}
+    rows = {each.text: each.look_id for node in others for each in node.walk() if each.kind == "row"}
     expanded = [_expand_operation(_read(operation), titles, rows) for operation in operations]
     expanded_blocks = [part for parts in expanded for part in parts]
     if len(expanded_blocks) * len(others) > _MAX_PAIRS:
@@ -112,26 +116,26 @@ def _rewritten_steps(
             if part and other
         )
         if length >= max(_MIN_LENGTH, _MIN_SHARE_KEPT * sum(part.size for part in parts)):
-            found.append(_rewrite_step(operation, covered, diff_range, compare, is_removed=is_removed))
+            found.append(_rewritten_draft(operation, covered, diff_range, compare, is_removed=is_removed))
     return found
 
 
-def _rewrite_step(
+def _rewritten_draft(
     operation: Node, others: Sequence[Node], pairs: Iterable[Pair], compare: CompareNodes, *, is_removed: bool
-) -> DiffStep:
+) -> DraftEntry:
     old, new = ((operation,), tuple(others)) if is_removed else (tuple(others), (operation,))
-    inside = []
+    children = []
     for part, other in pairs:
         before, after = (part, other) if is_removed else (other, part)
         if before is None:
-            inside.append(DiffStep("added", new=after))
+            children.append(DraftEntry("added", new=after))
         elif after is None:
-            inside.append(DiffStep("removed", old=before))
+            children.append(DraftEntry("removed", old=before))
         else:
-            inside.append(compare(before, after))
+            children.append(compare(before, after))
     other_kinds = ", ".join(dict.fromkeys(node.kind for node in others))
     note = f"same operation, now {other_kinds if is_removed else 'in one block'}"
-    return DiffStep("restructured", old_nodes=old, new_nodes=new, note=note, inside=inside)
+    return DraftEntry("restructured", old_nodes=old, new_nodes=new, note=note, children=children)
 
 
 def _read(operation: Node) -> _Operation:
@@ -174,7 +178,9 @@ def _section_text(section: Node) -> str:
     return " ".join(child.text for child in section.children if child.text)
 
 
-def _expand_operation(details: _Operation, titles: Mapping[str, str], row_numbers: Mapping[str, int]) -> list[Node]:
+def _expand_operation(
+    details: _Operation, titles: Mapping[str, str], look_ids_of_rows: Mapping[str, int]
+) -> list[Node]:
     """Return an operation as the platform writes it without an operation tag."""
     block = details.block
     method = str(block.attrs.get("method") or "get")
@@ -193,7 +199,7 @@ def _expand_operation(details: _Operation, titles: Mapping[str, str], row_number
         heading = _HEADINGS.get(location, f"{location} parameters".strip().title())
         blocks.append(leaf_node(Block("heading", {"level": 4}, runs=(Run(heading),), lines=parameters[0].block.lines)))
         rows = [
-            row if row.text not in row_numbers else replace(row, number=row_numbers[row.text])
+            row if row.text not in look_ids_of_rows else replace(row, look_id=look_ids_of_rows[row.text])
             for row in map(_row, parameters)
         ]
         table = Block(

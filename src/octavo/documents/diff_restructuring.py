@@ -11,7 +11,7 @@ from typing import NamedTuple
 from octavo.documents.blocks import Block, Run, kinds_with, plain_text
 from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, align, similarity
 from octavo.documents.diff_model import AttributeChange
-from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, changed_attributes, leaf_node, runs_key
+from octavo.documents.diff_nodes import CompareNodes, DraftEntry, Node, changed_attributes, leaf_node, runs_key
 from octavo.documents.diff_operations import join_rewritten_operations
 from octavo.documents.diff_splits import join_split_texts
 from octavo.documents.diff_tables import count_kinds, join_converted_tables, rearrangement_note
@@ -43,44 +43,48 @@ class _NodeInContainers(NamedTuple):
 _Pair = tuple[_NodeInContainers | None, _NodeInContainers | None]
 
 
-def join_restructured(steps: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
+def join_restructured(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
     """Join the steps of blocks that were split, or moved across the edge of a container, into one step. `compare`
     returns the step for two nodes."""
-    found: list[DiffStep] = []
-    for is_stable, group in groupby(steps, lambda step: step.status in ("same", "left", "arrived")):
-        run = list(group)
-        found += run if is_stable else join_split_texts(run, compare)
-    steps, found = found, []
-    for is_stable, group in groupby(steps, lambda step: step.status in ("same", "left", "arrived", "restructured")):
-        run = list(group)
-        found += run if is_stable else _join_across_edges(run, compare) or _join_between_edits(run, compare)
+    found: list[DraftEntry] = []
+    for is_stable, group in groupby(drafts, lambda draft: draft.status in ("same", "left", "arrived")):
+        adjacent = list(group)
+        found += adjacent if is_stable else join_split_texts(adjacent, compare)
+    drafts, found = found, []
+    for is_stable, group in groupby(drafts, lambda draft: draft.status in ("same", "left", "arrived", "restructured")):
+        adjacent = list(group)
+        found += (
+            adjacent if is_stable else _join_across_edges(adjacent, compare) or _join_between_edits(adjacent, compare)
+        )
     return found
 
 
-def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep] | None:
+def _join_across_edges(adjacent: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry] | None:
     """Join blocks that crossed the edge of a container, else return None."""
-    if len(run) < 2 or not (_container_kinds(step.old for step in run) & _container_kinds(step.new for step in run)):
+    if len(adjacent) < 2 or not (
+        _container_kinds(draft.old for draft in adjacent) & _container_kinds(draft.new for draft in adjacent)
+    ):
         return None
-    sides = _texts(run)
+    sides = _texts(adjacent)
     before, after = Counter[str](), Counter[str]()
     for old_texts, new_texts in sides:
         before.update(old_texts)
         after.update(new_texts)
     crossing: Counter[str] = Counter()
     left_and_arrived = [_without_edits(old_texts - new_texts, new_texts - old_texts) for old_texts, new_texts in sides]
-    for step, (old_texts, new_texts), (left, arrived) in zip(run, sides, left_and_arrived, strict=True):
-        if any(node is not None and node.kind in CONTAINERS for node in (step.old, step.new)):
+    for draft, (old_texts, new_texts), (left, arrived) in zip(adjacent, sides, left_and_arrived, strict=True):
+        if any(node is not None and node.kind in CONTAINERS for node in (draft.old, draft.new)):
             crossing |= _found_elsewhere(left, after, new_texts) | _found_elsewhere(arrived, before, old_texts)
     if sum(map(len, crossing.elements())) < _MIN_LENGTH:
         return None
     positions = [index for index, (left, arrived) in enumerate(left_and_arrived) if (left | arrived) & crossing]
     first, last = positions[0], positions[-1] + 1
-    old = [step.old for step in run[first:last] if step.old]
-    new = [step.new for step in run[first:last] if step.new]
-    old_counts, new_counts = (Counter(each.number for node in nodes for each in node.walk()) for nodes in (old, new))
+    old = [draft.old for draft in adjacent[first:last] if draft.old]
+    new = [draft.new for draft in adjacent[first:last] if draft.new]
+    old_counts, new_counts = (Counter(each.look_id for node in nodes for each in node.walk()) for nodes in (old, new))
     old_parts, new_parts = (
         # Content of any equal container may have moved out if their numbers differ.
-        list(_flatten_containers(nodes, lambda node: old_counts[node.number] == new_counts[node.number]))
+        list(_flatten_containers(nodes, lambda node: old_counts[node.look_id] == new_counts[node.look_id]))
         for nodes in (old, new)
     )
     if len(old_parts) * len(new_parts) > _MAX_PAIRS:
@@ -91,11 +95,11 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
         return None  # The pairs do not contain the text that moved.
     before_pairs, pairs, after_pairs = _split_edges(pairs)
     return [
-        *_join_between_edits(run[:first], compare),
-        *_steps_of(before_pairs, compare),
-        _compare_single_block(_restructured_step(pairs, compare, _same_containers(pairs)), compare),
-        *_steps_of(after_pairs, compare),
-        *_join_between_edits(run[last:], compare),
+        *_join_between_edits(adjacent[:first], compare),
+        *_drafts_of(before_pairs, compare),
+        _compare_single_block(_restructured_draft(pairs, compare, _same_containers(pairs)), compare),
+        *_drafts_of(after_pairs, compare),
+        *_join_between_edits(adjacent[last:], compare),
     ]
 
 
@@ -105,12 +109,12 @@ def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Co
     return Counter({text: number for text, number in numbers.items() if number > 0})
 
 
-def _compare_single_block(step: DiffStep, compare: CompareNodes) -> DiffStep:
+def _compare_single_block(draft: DraftEntry, compare: CompareNodes) -> DraftEntry:
     """Compare two blocks of one kind whose sizes prevented a pair. Other steps stay."""
-    kinds = [[node.kind for node in nodes] for nodes in (step.old_nodes, step.new_nodes)]
-    if step.note and len(kinds[0]) == 1 and kinds[0] == kinds[1]:
-        return compare(step.old_nodes[0], step.new_nodes[0])
-    return step
+    kinds = [[node.kind for node in nodes] for nodes in (draft.old_nodes, draft.new_nodes)]
+    if draft.note and len(kinds[0]) == 1 and kinds[0] == kinds[1]:
+        return compare(draft.old_nodes[0], draft.new_nodes[0])
+    return draft
 
 
 def _split_container_pair(pair: _Pair) -> list[_Pair]:
@@ -124,11 +128,11 @@ def _container_kinds(nodes: Iterable[Node | None]) -> set[str]:
     return {node.kind for node in nodes if node is not None and node.kind in CONTAINERS}
 
 
-def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
+def _texts(adjacent: Sequence[DraftEntry]) -> list[tuple[Counter[str], Counter[str]]]:
     """Count the texts of each step. An edited text counts as old."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
-        for nodes in ([step.old for step in run], [step.new for step in run])
+        for nodes in ([draft.old for draft in adjacent], [draft.new for draft in adjacent])
     )
     before, after = (dict.fromkeys(text for texts in side for text in texts) for side in (old, new))
     removed = [text for text in before if text not in after and len(text) >= MIN_MOVED_LENGTH]
@@ -153,36 +157,40 @@ def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[s
     return left - Counter(edits.keys()), arrived - Counter(edits.values())
 
 
-def _join_between_edits(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    found: list[DiffStep] = []
-    for is_whole, group in groupby(run, lambda step: step.status in ("added", "removed")):
+def _join_between_edits(adjacent: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
+    found: list[DraftEntry] = []
+    for is_whole, group in groupby(adjacent, lambda draft: draft.status in ("added", "removed")):
         part = list(group)
         found += _join_rearranged(part, compare) if is_whole else part
     return found
 
 
-def _join_rearranged(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    run = join_converted_tables(join_rewritten_operations(run, compare), compare)
-    index = next((index for index, step in enumerate(run) if step.status == "restructured"), None)
+def _join_rearranged(adjacent: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
+    adjacent = join_converted_tables(join_rewritten_operations(adjacent, compare), compare)
+    index = next((index for index, draft in enumerate(adjacent) if draft.status == "restructured"), None)
     if index is not None:
-        return [*_join_rearranged(run[:index], compare), run[index], *_join_rearranged(run[index + 1 :], compare)]
-    old = [step.old for step in run if step.old]
-    new = [step.new for step in run if step.new]
+        return [
+            *_join_rearranged(adjacent[:index], compare),
+            adjacent[index],
+            *_join_rearranged(adjacent[index + 1 :], compare),
+        ]
+    old = [draft.old for draft in adjacent if draft.old]
+    new = [draft.new for draft in adjacent if draft.new]
     if not old or not new or len(old) * len(new) > _MAX_PAIRS:
-        return run
+        return adjacent
     old_ids, new_ids = _containers(old), _containers(new)
     old_parts = list(_flatten_containers(old, lambda node: _has_counterpart(node, new_ids.get(node.kind, []))))
     new_parts = list(_flatten_containers(new, lambda node: _has_counterpart(node, old_ids.get(node.kind, []))))
     if len(old_parts) * len(new_parts) > _MAX_PAIRS or not any(part.path for part in (*old_parts, *new_parts)):
-        return run
+        return adjacent
     pairs = _pair_parts(old_parts, new_parts)
     length = sum(_kept_length(*pair) for pair in pairs)
     whole = min(sum(node.size for node in side) for side in (old, new))
     if length < max(_MIN_LENGTH, _MIN_SHARE_KEPT * whole):
-        return run
+        return adjacent
     before_pairs, pairs, after_pairs = _split_edges(pairs)
-    step = _compare_single_block(_restructured_step(pairs, compare), compare)
-    return [*_steps_of(before_pairs, compare), step, *_steps_of(after_pairs, compare)]
+    draft = _compare_single_block(_restructured_draft(pairs, compare), compare)
+    return [*_drafts_of(before_pairs, compare), draft, *_drafts_of(after_pairs, compare)]
 
 
 def _containers(nodes: Sequence[Node]) -> Mapping[str, list[Node]]:
@@ -209,7 +217,7 @@ def _flatten_containers(
 
 
 def _has_counterpart(node: Node, others: Sequence[Node]) -> bool:
-    if any(node.number == other.number for other in others):
+    if any(node.look_id == other.look_id for other in others):
         return True
     near = [other for other in others if _MIN_LENGTH_RATIO * node.size <= other.size <= node.size / _MIN_LENGTH_RATIO]
     return len(near) < _MAX_COMPARED and any(similarity(node, other) >= _MIN_CONTAINER_SIMILARITY for other in near)
@@ -250,47 +258,47 @@ def _split_edges(pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair], list[_Pa
     return pairs[:first], pairs[first:last], pairs[last:]
 
 
-def _steps_of(pairs: Sequence[_Pair], compare: CompareNodes) -> list[DiffStep]:
-    return [_step(old, new, compare) for old, new in pairs]
+def _drafts_of(pairs: Sequence[_Pair], compare: CompareNodes) -> list[DraftEntry]:
+    return [_draft(old, new, compare) for old, new in pairs]
 
 
-def _step(old: _NodeInContainers | None, new: _NodeInContainers | None, compare: CompareNodes) -> DiffStep:
+def _draft(old: _NodeInContainers | None, new: _NodeInContainers | None, compare: CompareNodes) -> DraftEntry:
     if new is None:
         assert old is not None, "a pair must have at least one side"
-        return DiffStep("removed", old=old.node)
+        return DraftEntry("removed", old=old.node)
     if old is None:
-        return DiffStep("added", new=new.node)
-    same = old.node.number == new.node.number
-    return DiffStep("same", old.node, new.node) if same else compare(old.node, new.node)
+        return DraftEntry("added", new=new.node)
+    same = old.node.look_id == new.node.look_id
+    return DraftEntry("same", old.node, new.node) if same else compare(old.node, new.node)
 
 
-def _restructured_step(
+def _restructured_draft(
     pairs: Sequence[_Pair], compare: CompareNodes, old_containers: Mapping[int, Node] | None = None
-) -> DiffStep:
+) -> DraftEntry:
     """Return one step for `pairs`, with steps for new containers inside. `old_containers` has their old versions, by
     `id()`."""
     old = tuple(_outermost_nodes(one for one, _ in pairs))
     new = tuple(_outermost_nodes(other for _, other in pairs))
-    step = DiffStep("restructured", old_nodes=old, new_nodes=new, inside=[])
-    open_containers: list[tuple[Node, DiffStep]] = []
-    kept_containers: list[DiffStep] = []
-    crossings: list[tuple[DiffStep, str, list[Node]]] = []
-    removed_titles: list[tuple[list[DiffStep], DiffStep, Node]] = []
+    draft = DraftEntry("restructured", old_nodes=old, new_nodes=new, children=[])
+    open_containers: list[tuple[Node, DraftEntry]] = []
+    kept_containers: list[DraftEntry] = []
+    crossings: list[tuple[DraftEntry, str, list[Node]]] = []
+    removed_titles: list[tuple[list[DraftEntry], DraftEntry, Node]] = []
     last = ""
 
-    def enter(path: tuple[Node, ...]) -> list[DiffStep]:
+    def enter(path: tuple[Node, ...]) -> list[DraftEntry]:
         while open_containers and (
             len(open_containers) > len(path) or path[len(open_containers) - 1] is not open_containers[-1][0]
         ):
             open_containers.pop()
         for node in path[len(open_containers) :]:
-            container = DiffStep("added", new=node, inside=[])
+            container = DraftEntry("added", new=node, children=[])
             if old_containers and id(node) in old_containers:
                 container.status, container.old = "changed", old_containers[id(node)]
                 kept_containers.append(container)
-            _steps_inside(open_containers, step).append(container)
+            _drafts_inside(open_containers, draft).append(container)
             open_containers.append((node, container))
-        return _steps_inside(open_containers, step)
+        return _drafts_inside(open_containers, draft)
 
     for index, (one, other) in enumerate(pairs):
         if other is None:
@@ -302,7 +310,7 @@ def _restructured_step(
                     node for node, following_node in zip(path, following, strict=False) if node is following_node
                 )
             siblings = enter(path)
-            siblings.append(_step(one, None, compare))
+            siblings.append(_draft(one, None, compare))
             if one is not None and one.is_title:
                 removed_titles.append((siblings, siblings[-1], one.path[-1]))
         elif other.is_title:
@@ -313,28 +321,28 @@ def _restructured_step(
             siblings = enter(other.path)
             note = _crossing_note(one, other, old_containers) if old_containers is not None and one is not None else ""
             if note and note != last:
-                crossings.append((DiffStep("restructured", inside=[]), note, []))
+                crossings.append((DraftEntry("restructured", children=[]), note, []))
                 siblings.append(crossings[-1][0])
             if note:
                 crossings[-1][2].append(other.node)
             last = note
-            siblings.append(_step(one, other, compare))
+            siblings.append(_draft(one, other, compare))
     for crossing, note, nodes in crossings:
         crossing.note = f"{count_kinds(nodes)} {note}"
-    for container in step.inside or ():
+    for container in draft.children or ():
         collapse_container(container)
     if old_containers is None:
-        step.note = _restructuring_note(old, new, pairs, step.inside or ())
+        draft.note = _restructuring_note(old, new, pairs, draft.children or ())
     elif not crossings:
-        step.note = rearrangement_note(old, new)
-    notes = " ".join([step.note, *(note for _, note, _ in crossings)])
+        draft.note = rearrangement_note(old, new)
+    notes = " ".join([draft.note, *(note for _, note, _ in crossings)])
     kept_ids = set(map(id, (old_containers or {}).values()))
     for siblings, title, old_container in removed_titles:
         if id(old_container) in kept_ids or (title.old is not None and f"“{title.old.text}”" in notes):
             siblings.remove(title)  # The new container, or the note, already shows the title.
     for container in reversed(kept_containers):  # Innermost containers first.
         _finish_container(container)
-    return step
+    return draft
 
 
 def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
@@ -373,50 +381,54 @@ def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_container
     return " and ".join(ways)
 
 
-def collapse_container(step: DiffStep) -> None:
+def collapse_container(draft: DraftEntry) -> None:
     """Drop the inner steps of a container that was added or removed with all its content."""
-    if step.status in ("added", "removed") and step.inside is not None:
-        for inner in step.inside:
+    if draft.status in ("added", "removed") and draft.children is not None:
+        for inner in draft.children:
             collapse_container(inner)
-        if all(inner.status == step.status and inner.inside is None for inner in step.inside):
-            step.inside = None
+        if all(inner.status == draft.status and inner.children is None for inner in draft.children):
+            draft.children = None
 
 
-def _finish_container(container: DiffStep) -> None:
+def _finish_container(container: DraftEntry) -> None:
     """Complete the step of a container that both versions have."""
-    assert container.inside is not None, "a container must have steps inside"
+    assert container.children is not None, "a container must have drafts of its children"
     assert container.old is not None
     assert container.new is not None
-    for inner in container.inside:
+    for inner in container.children:
         collapse_container(inner)
-    old_children = tuple(_old_blocks(container.inside))
+    old_children = tuple(_old_blocks(container.children))
     old, new = container.old.block._replace(children=old_children), container.new.block
     container.old = Node(old, [], -1, "")
     # Blank lines between items follow from the content of the items.
     container.settings = tuple(attribute for attribute in changed_attributes(old, new) if attribute.name != "spaced")
     if runs_key(old.runs) != runs_key(new.runs):
         container.title = diff_runs(old.runs, new.runs)
-    if not container.settings and container.title is None and all(inner.status == "same" for inner in container.inside):
-        container.status, container.inside = "same", None
+    if (
+        not container.settings
+        and container.title is None
+        and all(inner.status == "same" for inner in container.children)
+    ):
+        container.status, container.children = "same", None
 
 
-def _old_blocks(steps: Iterable[DiffStep]) -> Iterator[Block]:
-    for step in steps:
-        blocks = tuple(_old_blocks(step.inside or ()))
-        if step.old is None:
+def _old_blocks(drafts: Iterable[DraftEntry]) -> Iterator[Block]:
+    for draft in drafts:
+        blocks = tuple(_old_blocks(draft.children or ()))
+        if draft.old is None:
             yield from blocks
         else:
             # The title was a heading: take the children from the steps inside.
-            yield step.old.block if step.old.block.children else step.old.block._replace(children=blocks)
+            yield draft.old.block if draft.old.block.children else draft.old.block._replace(children=blocks)
 
 
-def _steps_inside(open_containers: Sequence[tuple[Node, DiffStep]], whole: DiffStep) -> list[DiffStep]:
-    found = (open_containers[-1][1] if open_containers else whole).inside
-    assert found is not None, "a container must have steps inside"
+def _drafts_inside(open_containers: Sequence[tuple[Node, DraftEntry]], whole: DraftEntry) -> list[DraftEntry]:
+    found = (open_containers[-1][1] if open_containers else whole).children
+    assert found is not None, "a container must have drafts of its children"
     return found
 
 
-def _retitle(container: DiffStep, old: _NodeInContainers) -> None:
+def _retitle(container: DraftEntry, old: _NodeInContainers) -> None:
     """Turn the step of a new container into a change of `old`."""
     assert container.new is not None, "the container must be in the new version"
     new_block, old_block = (
@@ -443,10 +455,12 @@ def _outermost_nodes(parts: Iterator[_NodeInContainers | None]) -> Iterator[Node
 
 
 def _restructuring_note(
-    old: Sequence[Node], new: Sequence[Node], pairs: Sequence[_Pair], steps: Sequence[DiffStep]
+    old: Sequence[Node], new: Sequence[Node], pairs: Sequence[_Pair], drafts: Sequence[DraftEntry]
 ) -> str:
     removed = {id(one.path[0]) for one, _ in pairs if one is not None and one.path}
-    added = [step.new for step in steps if step.inside is not None and step.new and id(step.new) in set(map(id, new))]
+    added = [
+        draft.new for draft in drafts if draft.children is not None and draft.new and id(draft.new) in set(map(id, new))
+    ]
     if not removed:
         return f"wrapped in {_names(added)}"
     if not added:

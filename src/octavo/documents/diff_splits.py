@@ -11,7 +11,7 @@ from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block, Run
-from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, compared_attributes, leaf_node
+from octavo.documents.diff_nodes import CompareNodes, DraftEntry, Node, compared_attributes, leaf_node
 from octavo.documents.diff_tables import compare_texts, rearrangement_note, text_blocks
 from octavo.documents.diff_text import Token, join_words, split_tokens
 from octavo.documents.sequences import DiffRange, diff_ranges
@@ -38,7 +38,7 @@ class _Word(NamedTuple):
     """The white space between the previous word of the text and this word."""
 
 
-class _Side:
+class _TextVersion:
     """Blocks of a version with texts and words. A list has a text per paragraph."""
 
     def __init__(self, nodes: Iterable[Node | None]) -> None:
@@ -72,18 +72,18 @@ def _words(at: int, text: Node) -> Iterator[_Word]:
             gap = []
 
 
-def join_split_texts(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Join the steps of texts that were split, joined or divided differently. `run` has only added, removed and changed
+def join_split_texts(adjacent: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
+    """Join the steps of texts that were split, joined or divided differently. `adjacent` has only added, removed and changed
     steps."""
-    found: list[DiffStep] = []
-    for has_only_text, group in groupby(run, _has_only_text):
-        steps = list(group)
-        found += _join_splits(steps, compare) if has_only_text else steps
+    found: list[DraftEntry] = []
+    for has_only_text, group in groupby(adjacent, _has_only_text):
+        drafts = list(group)
+        found += _join_splits(drafts, compare) if has_only_text else drafts
     return found
 
 
-def _has_only_text(step: DiffStep) -> bool:
-    nodes = [node for node in (step.old, step.new) if node is not None]
+def _has_only_text(draft: DraftEntry) -> bool:
+    nodes = [node for node in (draft.old, draft.new) if node is not None]
     return bool(nodes) and all(map(_is_text, nodes))
 
 
@@ -92,41 +92,41 @@ def _is_text(node: Node) -> bool:
     return bool(texts) and all(text.kind == "heading" or not compared_attributes(text.block) for text in texts)
 
 
-def _join_splits(steps: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    if not _may_have_splits(steps):
-        return steps
-    old, new = _Side(step.old for step in steps), _Side(step.new for step in steps)
+def _join_splits(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
+    if not _may_have_splits(drafts):
+        return drafts
+    old, new = _TextVersion(draft.old for draft in drafts), _TextVersion(draft.new for draft in drafts)
     if not old.words or not new.words or len(old.words) * len(new.words) > _MAX_PAIRS:
-        return steps
+        return drafts
     ranges = diff_ranges([word.token.text for word in old.words], [word.token.text for word in new.words])
-    for old_texts, new_texts in _divided_texts(old, new, ranges):
+    for old_texts, new_texts in _moved_boundaries(old, new, ranges):
         nodes = old.nodes_of(old_texts), new.nodes_of(new_texts)
         kinds = [[side.nodes[at].kind for at in places] for side, places in ((old, nodes[0]), (new, nodes[1]))]
         if kinds[0] == kinds[1] == ["list"]:
             continue  # The items are compared one by one.
         if kinds[0] == kinds[1] == ["item"]:
             continue  # The paragraphs are compared one by one.
-        before, after = _steps_around(steps, old.nodes, nodes[0], new.nodes, nodes[1])
+        before, after = _drafts_around(drafts, old.nodes, nodes[0], new.nodes, nodes[1])
         if before is None:
             continue
         parts = _old_parts(old, new, old_texts, new_texts, ranges)
-        step = DiffStep("restructured", old_nodes=tuple(old.nodes[at] for at in nodes[0]))
-        step.new_nodes = tuple(new.nodes[at] for at in nodes[1])
-        step.inside = [compare_texts(node, parts, compare) for node in step.new_nodes]
+        draft = DraftEntry("restructured", old_nodes=tuple(old.nodes[at] for at in nodes[0]))
+        draft.new_nodes = tuple(new.nodes[at] for at in nodes[1])
+        draft.children = [compare_texts(node, parts, compare) for node in draft.new_nodes]
         if kinds == [["list"], ["list", "paragraph"]]:
             # Put the note above the paragraph, because the list may be long.
-            step.inside.insert(1, DiffStep("restructured", note="paragraph unwrapped from an item", inside=[]))
+            draft.children.insert(1, DraftEntry("restructured", note="paragraph unwrapped from an item", children=[]))
         else:
-            step.note = _split_or_join_note(step.old_nodes, step.new_nodes)
-        return [*_join_splits(before, compare), step, *_join_splits(after, compare)]
-    return steps
+            draft.note = _split_or_join_note(draft.old_nodes, draft.new_nodes)
+        return [*_join_splits(before, compare), draft, *_join_splits(after, compare)]
+    return drafts
 
 
-def _may_have_splits(steps: Sequence[DiffStep]) -> bool:
+def _may_have_splits(drafts: Sequence[DraftEntry]) -> bool:
     removed_words: set[str] = set()
     added_words: set[str] = set()
-    for step in steps:
-        before, after = (_word_set(node.text) if node is not None else set() for node in (step.old, step.new))
+    for draft in drafts:
+        before, after = (_word_set(node.text) if node is not None else set() for node in (draft.old, draft.new))
         removed_words |= before - after
         added_words |= after - before
     return not removed_words.isdisjoint(added_words)
@@ -138,7 +138,7 @@ def _word_set(text: str) -> set[str]:
     return words if text.isascii() else words | {letter for letter in set(text) if letter >= _FIRST_WIDE_LETTER}
 
 
-def _divided_texts(old: _Side, new: _Side, ranges: Sequence[DiffRange]) -> list[tuple[range, range]]:
+def _moved_boundaries(old: _TextVersion, new: _TextVersion, ranges: Sequence[DiffRange]) -> list[tuple[range, range]]:
     """Return ranges of texts with nearly the same words, best first."""
     shared: Counter[tuple[int, int]] = Counter()
     for each in ranges:
@@ -178,7 +178,7 @@ def _have_equal_ends(old: Sequence[str], new: Sequence[str]) -> bool:
 
 
 def _with_whole_nodes(
-    old: _Side, new: _Side, likely: Collection[tuple[int, int]], old_texts: range, new_texts: range
+    old: _TextVersion, new: _TextVersion, likely: Collection[tuple[int, int]], old_texts: range, new_texts: range
 ) -> tuple[range, range]:
     """Extend a group to whole nodes and to their `likely` counterparts."""
     while True:
@@ -207,34 +207,34 @@ def _groups(pairs: Collection[tuple[int, int]]) -> list[tuple[range, range]]:
     return groups
 
 
-def _steps_around(
-    steps: Sequence[DiffStep], old: Sequence[Node], old_range: range, new: Sequence[Node], new_range: range
-) -> tuple[list[DiffStep] | None, list[DiffStep]]:
+def _drafts_around(
+    drafts: Sequence[DraftEntry], old: Sequence[Node], old_range: range, new: Sequence[Node], new_range: range
+) -> tuple[list[DraftEntry] | None, list[DraftEntry]]:
     """Return the steps before and after two ranges. The first value is None if a step crosses them."""
     old_places = {id(node): position for position, node in enumerate(old)}
     new_places = {id(node): position for position, node in enumerate(new)}
-    before: list[DiffStep] = []
-    after: list[DiffStep] = []
-    for step in steps:
+    before: list[DraftEntry] = []
+    after: list[DraftEntry] = []
+    for draft in drafts:
         outside = [
             place < places.start
-            for node, index, places in ((step.old, old_places, old_range), (step.new, new_places, new_range))
+            for node, index, places in ((draft.old, old_places, old_range), (draft.new, new_places, new_range))
             if node is not None and (place := index[id(node)]) not in places
         ]
         if len(set(outside)) > 1:
             return None, []
         if not outside:
             continue
-        if step.old is not None and step.new is not None and len(outside) == 1:
+        if draft.old is not None and draft.new is not None and len(outside) == 1:
             # The other block of the step is in its range.
-            is_old_outside = old_places[id(step.old)] not in old_range
-            step = DiffStep("removed", old=step.old) if is_old_outside else DiffStep("added", new=step.new)
-        (before if outside[0] else after).append(step)
+            is_old_outside = old_places[id(draft.old)] not in old_range
+            draft = DraftEntry("removed", old=draft.old) if is_old_outside else DraftEntry("added", new=draft.new)
+        (before if outside[0] else after).append(draft)
     return before, after
 
 
 def _old_parts(
-    old: _Side, new: _Side, old_texts: range, new_texts: range, ranges: Sequence[DiffRange]
+    old: _TextVersion, new: _TextVersion, old_texts: range, new_texts: range, ranges: Sequence[DiffRange]
 ) -> dict[int, Node]:
     """Map `id()` of each new text to a node of old words."""
     partners = {

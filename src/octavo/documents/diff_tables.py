@@ -12,7 +12,7 @@ from octavo.documents.diff_alignment import Pair, align, align_without, best_pai
 from octavo.documents.diff_model import AttributeChange, CellChange, ColumnPair, RowChange
 from octavo.documents.diff_nodes import (
     CompareNodes,
-    DiffStep,
+    DraftEntry,
     Node,
     changed_run_attributes,
     container_node,
@@ -130,8 +130,8 @@ def row_pairs(
     """Pair the rows of two tables in order. Also map each moved row, by `id()`, to its other version. Moved rows are
     paired with None."""
     old_names, new_names = _row_names(old, new, columns)
-    before = [old_names.get(id(row), row.number) for row in old]
-    after = [new_names.get(id(row), row.number) for row in new]
+    before = [old_names.get(id(row), row.look_id) for row in old]
+    after = [new_names.get(id(row), row.look_id) for row in new]
     found = diff_ranges(before, after)
     left = {
         name: row
@@ -191,31 +191,31 @@ _MIN_JOINED_LENGTH = 10
 _MIN_CELL_SIMILARITY = 0.7
 
 
-def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[DiffStep]:
+def join_rows(drafts: list[DraftEntry], columns: Sequence[ColumnPair]) -> list[DraftEntry]:
     """Join changed rows with removed rows merged into them, or added rows split from them."""
-    joined: list[DiffStep] = []
+    joined: list[DraftEntry] = []
     index = 0
-    while index < len(steps):
-        step, index = steps[index], index + 1
-        if step.status == "changed":
+    while index < len(drafts):
+        draft, index = drafts[index], index + 1
+        if draft.status == "changed":
             for status in ("removed", "added"):
                 end = index
                 while (
-                    end < len(steps)
-                    and steps[end].status == status
-                    and _is_part_of_row(steps[end], step, columns, is_join=status == "removed")
+                    end < len(drafts)
+                    and drafts[end].status == status
+                    and _is_part_of_row(drafts[end], draft, columns, is_join=status == "removed")
                 ):
                     end += 1
                 if end > index:
-                    step, index = _join_step(step, steps[index:end], columns), end
+                    draft, index = _join_draft(draft, drafts[index:end], columns), end
                     break
-        joined.append(step)
+        joined.append(draft)
     return joined
 
 
-def _is_part_of_row(step: DiffStep, row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool) -> bool:
+def _is_part_of_row(draft: DraftEntry, row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bool) -> bool:
     """Return whether a row was joined into `row` (`is_join`) or split from it."""
-    part = step.old if is_join else step.new
+    part = draft.old if is_join else draft.new
     assert part is not None
     texts = [text for cell in part.children if _LETTER.search(text := _cell_text(cell))]
     joined = _joined_cells(row, columns, is_join=is_join)
@@ -223,7 +223,7 @@ def _is_part_of_row(step: DiffStep, row: DiffStep, columns: Sequence[ColumnPair]
     return found >= max(_MIN_JOINED_LENGTH, _MIN_SHARE_FOUND * sum(map(len, texts)))
 
 
-def _joined_cells(row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
+def _joined_cells(row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
     """Return the texts of the whole row and first part, by column. Both are empty if the first part has the text."""
     first, whole = (row.old, row.new) if is_join else (row.new, row.old)
     assert first is not None
@@ -239,11 +239,11 @@ def _joined_cells(row: DiffStep, columns: Sequence[ColumnPair], *, is_join: bool
     return found
 
 
-def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[ColumnPair]) -> DiffStep:
+def _join_draft(row: DraftEntry, others: Sequence[DraftEntry], columns: Sequence[ColumnPair]) -> DraftEntry:
     assert row.old is not None
     assert row.new is not None
     is_join = others[0].status == "removed"
-    parts = [node for step in others if (node := step.old if is_join else step.new) is not None]
+    parts = [node for draft in others if (node := draft.old if is_join else draft.new) is not None]
     many, one = (row.old, row.new) if is_join else (row.new, row.old)
     indices = [(pair.old_index, pair.new_index) if is_join else (pair.new_index, pair.old_index) for pair in columns]
     column_of = {mine: position for position, (mine, _) in enumerate(indices) if mine is not None}
@@ -269,14 +269,14 @@ def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[Colu
         cells.append(CellChange(old_cell, new_cell, changed if changed.kinds else None))
     joined_block = many.block._replace(children=tuple(cell_blocks))
     joined_row = Node(joined_block, [], -id(joined_block), " ".join(plain_text(run) for run in runs))
-    joined = DiffStep(
+    joined = DraftEntry(
         "changed", joined_row if is_join else row.old, row.new if is_join else joined_row, RowChange(tuple(cells))
     )
     joined.settings = row.settings
     count = 1 + len(parts)
     nodes = ((row.old, *parts), (row.new,)) if is_join else ((row.old,), (row.new, *parts))
     note = f"{count} rows joined into 1" if is_join else f"1 row split into {count}"
-    return DiffStep("restructured", old_nodes=nodes[0], new_nodes=nodes[1], note=note, inside=[joined])
+    return DraftEntry("restructured", old_nodes=nodes[0], new_nodes=nodes[1], note=note, children=[joined])
 
 
 def _cell_text(cell: Node) -> str:
@@ -307,22 +307,24 @@ _MIN_SHARE_KEPT = 0.5
 _MAX_TEXT_PAIRS = 20_000
 
 
-def join_converted_tables(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Join text that became a table without header, or the reverse. `run` has only added and removed steps."""
-    grids = [step for step in run for node in (step.old, step.new) if node is not None and node.kind in _TABLE_KINDS]
+def join_converted_tables(adjacent: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
+    """Join text that became a table without header, or the reverse. `adjacent` has only added and removed steps."""
+    grids = [
+        draft for draft in adjacent for node in (draft.old, draft.new) if node is not None and node.kind in _TABLE_KINDS
+    ]
     if len(grids) != 1 or (grid := grids[0].new or grids[0].old) is None:
-        return run
+        return adjacent
     if any(plain_text(column.title).strip() for column in grid.block.attrs.get("columns", ())):
-        return run  # Not a simple conversion, because the header was added or removed too.
+        return adjacent  # Not a simple conversion, because the header was added or removed too.
     is_new_table = grids[0].new is grid
-    others = [node for step in run if (node := step.old if is_new_table else step.new) is not None]
+    others = [node for draft in adjacent if (node := draft.old if is_new_table else draft.new) is not None]
     pairs = _pair_with_cells(others, grid)
     if not pairs:
-        return run
+        return adjacent
     converted = [node for node in others if any(id(text) in pairs for text in text_blocks(node))]
     between = others[others.index(converted[0]) : others.index(converted[-1]) + 1]
     if is_new_table:
-        joined = DiffStep("restructured", old_nodes=tuple(between), new_nodes=(grid,))
+        joined = DraftEntry("restructured", old_nodes=tuple(between), new_nodes=(grid,))
         joined.note = f"{count_kinds(converted)} → {grid.kind}"
         remaining = [
             text
@@ -331,23 +333,23 @@ def join_converted_tables(run: list[DiffStep], compare: CompareNodes) -> list[Di
             if id(text) not in pairs
         ]
         old_texts = {id(pairs[id(text)]): text for node in converted for text in text_blocks(node) if id(text) in pairs}
-        joined.inside = [
-            *(DiffStep("removed", old=text) for text in remaining),
+        joined.children = [
+            *(DraftEntry("removed", old=text) for text in remaining),
             compare(_table_before(grid, old_texts), grid),
         ]
     else:
-        joined = DiffStep("restructured", old_nodes=(grid,), new_nodes=tuple(between))
+        joined = DraftEntry("restructured", old_nodes=(grid,), new_nodes=tuple(between))
         joined.note = f"{grid.kind} → {count_kinds(converted)}"
         kept = set(map(id, pairs.values()))
         removed = [_as_kind("paragraph", cell) for cell in _filled_cells(grid) if id(cell) not in kept]
-        joined.inside = [
-            *(DiffStep("removed", old=text) for text in removed),
+        joined.children = [
+            *(DraftEntry("removed", old=text) for text in removed),
             *(
-                compare_texts(node, pairs, compare) if node in converted else DiffStep("added", new=node)
+                compare_texts(node, pairs, compare) if node in converted else DraftEntry("added", new=node)
                 for node in between
             ),
         ]
-    return insert_in_order(run, [joined])
+    return insert_in_order(adjacent, [joined])
 
 
 def _pair_with_cells(others: Sequence[Node], grid: Node) -> dict[int, Node]:
@@ -373,10 +375,10 @@ def _filled_cells(grid: Node) -> list[Node]:
     return [cell for row in grid.children for cell in row.children if cell.block.runs]
 
 
-def compare_texts(node: Node, pairs: dict[int, Node], compare: CompareNodes) -> DiffStep:
+def compare_texts(node: Node, pairs: dict[int, Node], compare: CompareNodes) -> DraftEntry:
     """Return the step of a new block. `pairs` has its old texts, by `id()` of the new texts."""
     if node.kind in _TEXT_KINDS and pairs[id(node)].block.runs == node.block.runs:
-        return DiffStep("same", _with_cell_text(node, pairs), node)
+        return DraftEntry("same", _with_cell_text(node, pairs), node)
     return compare(_with_cell_text(node, pairs), node)
 
 

@@ -17,9 +17,9 @@ from octavo.documents.diff_model import (
     ChangedBlock,
     CodeChange,
     ContainerChange,
-    Entry,
+    ContentChange,
+    DiffEntry,
     MovedBlock,
-    Parts,
     RowChange,
     TableChange,
     TextChange,
@@ -75,7 +75,7 @@ class _Replacement(NamedTuple):
     is_code: bool
 
 
-def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
+def changed_terms(entries: Iterable[DiffEntry], keys: Collection[str] | None = None) -> tuple[TermChange, ...]:
     """Return each replaced term, and in addition the term joined with the word before or after it. `keys` limits the
     result to blocks with these keys."""
     found: dict[tuple[str, str, bool], TermChange] = {}
@@ -91,18 +91,20 @@ def changed_terms(entries: Iterable[Entry], keys: Collection[str] | None = None)
     return tuple(found.values())
 
 
-def _texts(entries: Iterable[Entry], keys: Collection[str] | None) -> Iterator[tuple[TextChange | CodeChange, Block]]:
+def _texts(
+    entries: Iterable[DiffEntry], keys: Collection[str] | None
+) -> Iterator[tuple[TextChange | CodeChange, Block]]:
     """Yield the changed texts in the blocks `keys`, with old blocks."""
     for entry in entries:
         if isinstance(entry, (ChangedBlock, MovedBlock)):
             is_wanted = keys is None or entry.old.key in keys or entry.new.key in keys
-            yield from _texts_in(entry.parts, entry.old, None if is_wanted else keys)
+            yield from _texts_in(entry.content_change, entry.old, None if is_wanted else keys)
         elif nested := getattr(entry, "entries", ()):
             yield from _texts(nested, keys)
 
 
 def _texts_in(
-    parts: Parts, block: Block, keys: Collection[str] | None
+    parts: ContentChange, block: Block, keys: Collection[str] | None
 ) -> Iterator[tuple[TextChange | CodeChange, Block]]:
     match parts:
         case TextChange() | CodeChange():

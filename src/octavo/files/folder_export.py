@@ -13,7 +13,7 @@ from octavo.api.safety import safe_address
 from octavo.documents.folders.folder import (
     EXTERNAL_URL,
     THROUGH_LINK,
-    Entry,
+    ContentsEntry,
     Folder,
     Problem,
     readable_name,
@@ -111,10 +111,12 @@ def _summary_change(
     return ExportChange("A" if data is None else "M", path, encode_like(text, data or b""))
 
 
-def _comparable_structure(entries: list[Entry], layout: FolderLayout, files: Collection[str]) -> list[tuple[Any, ...]]:
+def _comparable_structure(
+    entries: list[ContentsEntry], layout: FolderLayout, files: Collection[str]
+) -> list[tuple[Any, ...]]:
     """Return a comparable structure. Pages without a file have only titles."""
 
-    def comparable_entry(entry: Entry) -> Entry:
+    def comparable_entry(entry: ContentsEntry) -> ContentsEntry:
         children = [comparable_entry(child) for child in entry.children]
         if entry.kind == "link":
             return entry
@@ -128,7 +130,7 @@ def _comparable_structure(entries: list[Entry], layout: FolderLayout, files: Col
     return structure_of([comparable_entry(entry) for entry in entries])
 
 
-def _make_relative_to(entries: list[Entry], start: str) -> None:
+def _make_relative_to(entries: list[ContentsEntry], start: str) -> None:
     """Make paths and targets relative to the folder `start`."""
     for entry in walk_entries(entries):
         if entry.path is not None:

@@ -31,7 +31,7 @@ from octavo.documents.folders.table_of_contents import write_summary
 from octavo.documents.merging import page_merge
 from octavo.documents.source_reader import find_markers
 from octavo.files import local_changes
-from octavo.files.local_changes import Entries, LocalFiles, base_entries, files_after_proposal
+from octavo.files.local_changes import LocalFiles, TableOfContents, base_entries, files_after_proposal
 from octavo.files.pulled_folder import (
     FileKind,
     PulledFolder,
@@ -175,7 +175,7 @@ class FolderMerge:
                 SUMMARY, encode_like(new_text, data), self.result.merged if is_edited_locally else self.result.edited
             )
 
-    def _server_entries(self, base: Entries) -> Entries:
+    def _server_entries(self, base: TableOfContents) -> TableOfContents:
         """Return the new table of contents, with old titles where nothing changed."""
         base_by_id = {entry.id: entry for entry in walk_entries(base)}
         files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
@@ -188,7 +188,7 @@ class FolderMerge:
                 entry.title = before.title if title == entry.title else entry.title
         return self.layout.entries
 
-    def _merged_entries(self, base: Entries, server: Entries) -> Entries:
+    def _merged_entries(self, base: TableOfContents, server: TableOfContents) -> TableOfContents:
         pages = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
         missing = {name for name, file in pages.items() if self.local.current_path(file) not in self.local.data}
         local_entries = local_changes.without_entries(self.local.entries, missing)

@@ -18,7 +18,7 @@ from octavo.documents.folders.folder import (
     ASSETS,
     IGNORED_FOLDERS,
     SPECIAL_FOLDER,
-    Entry,
+    ContentsEntry,
     Folder,
     Problem,
     is_page_path,
@@ -37,12 +37,12 @@ from octavo.files.pulled_folder import FileKind, PulledFolder, TrackedFile, text
 
 NEW_PAGE_PREFIX = "new:"
 """Prefix of the ID of a page that is only local, such as `new:guides/setup.md`."""
-Entries = list[Entry]
+TableOfContents = list[ContentsEntry]
 
 
-def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry]) -> None:
+def assign_ids(entries: TableOfContents, ids: Mapping[str, str], known: Iterable[ContentsEntry]) -> None:
     """Set the IDs of entries: pages by path in `ids`, others from `known`. Unmatched entries get a new ID."""
-    unmatched_entries: dict[str, list[Entry]] = {"group": [], "link": []}
+    unmatched_entries: dict[str, list[ContentsEntry]] = {"group": [], "link": []}
     for entry in walk_entries(list(known)):
         if entry.kind in unmatched_entries:
             unmatched_entries[entry.kind].append(entry)
@@ -66,7 +66,7 @@ def assign_ids(entries: Entries, ids: Mapping[str, str], known: Iterable[Entry])
         entry.id = entry.id or f"{entry.kind}:{number}:{entry.title}"
 
 
-def set_server_ids(base: Entries, local: Entries, server: Entries) -> None:
+def set_server_ids(base: TableOfContents, local: TableOfContents, server: TableOfContents) -> None:
     """Give groups and links in `base` the IDs of `server`. Replace the old IDs in `local` too."""
     before = [entry.id for entry in walk_entries(base)]
     pages = {entry.path.as_posix(): entry.id for entry in walk_entries(base) if entry.path is not None}
@@ -76,7 +76,7 @@ def set_server_ids(base: Entries, local: Entries, server: Entries) -> None:
         entry.id = new_ids.get(entry.id, entry.id)
 
 
-def _take_id(entry: Entry, others: list[Entry], key_of: Callable[[Entry], object]) -> None:
+def _take_id(entry: ContentsEntry, others: list[ContentsEntry], key_of: Callable[[ContentsEntry], object]) -> None:
     """Move the ID of the first matching entry in `others` to `entry`."""
     found = next((each for each in others if key_of(each) and key_of(each) == key_of(entry)), None)
     if found is not None:
@@ -84,19 +84,19 @@ def _take_id(entry: Entry, others: list[Entry], key_of: Callable[[Entry], object
         others.remove(found)
 
 
-def are_equal_contents(one: Entries, other: Entries) -> bool:
+def are_equal_contents(one: TableOfContents, other: TableOfContents) -> bool:
     """Return whether two tables of contents give the same `SUMMARY.md`."""
     return list(_comparable_entries(one)) == list(_comparable_entries(other))
 
 
-def _comparable_entries(entries: Iterable[Entry], depth: int = 0) -> Iterator[tuple[Any, ...]]:
+def _comparable_entries(entries: Iterable[ContentsEntry], depth: int = 0) -> Iterator[tuple[Any, ...]]:
     for entry in entries:
         slug = entry.slug if entry.slug != page_trees.page_slug(entry.title) else ""
         yield depth, entry.kind, entry.id, entry.title, entry.path, unquote(entry.target), entry.link_title, slug
         yield from _comparable_entries(entry.children, depth + 1)
 
 
-def structure_of(entries: Iterable[Entry]) -> list[tuple[Any, ...]]:
+def structure_of(entries: Iterable[ContentsEntry]) -> list[tuple[Any, ...]]:
     """Return the depth, kind, ID and URL of each entry, and the titles of groups and links."""
     return [
         (depth, kind, name, title if kind != "document" else "", target)
@@ -104,22 +104,22 @@ def structure_of(entries: Iterable[Entry]) -> list[tuple[Any, ...]]:
     ]
 
 
-def without_entries(entries: Iterable[Entry], ids: Collection[str]) -> Entries:
+def without_entries(entries: Iterable[ContentsEntry], ids: Collection[str]) -> TableOfContents:
     """Return a table of contents without these entries. Their children take their place."""
-    result: Entries = []
+    result: TableOfContents = []
     for entry in entries:
         children = without_entries(entry.children, ids)
         result += children if entry.id in ids else [replace(entry, children=children)]
     return result
 
 
-def with_missing_entries(entries: Entries, known: Entries, missing: Collection[str]) -> Entries:
+def with_missing_entries(entries: TableOfContents, known: TableOfContents, missing: Collection[str]) -> TableOfContents:
     """Return `entries` with the `missing` entries of `known`, at their old positions."""
     sources = {entry.id: entry for entry in (*walk_entries(known), *walk_entries(entries))}
     return _entries_of(page_trees.with_missing_pages(to_page_tree(entries), to_page_tree(known), missing), sources)
 
 
-def to_page_tree(entries: Iterable[Entry]) -> Pages:
+def to_page_tree(entries: Iterable[ContentsEntry]) -> Pages:
     """Convert a table of contents to a page tree."""
     return [
         {"id": entry.id, "type": entry.kind, "title": entry.title, "pages": to_page_tree(entry.children)}
@@ -127,13 +127,15 @@ def to_page_tree(entries: Iterable[Entry]) -> Pages:
     ]
 
 
-def merge_contents(base: Entries, local: Entries, server: Entries, *, edited: Collection[str]) -> Entries:
+def merge_contents(
+    base: TableOfContents, local: TableOfContents, server: TableOfContents, *, edited: Collection[str]
+) -> TableOfContents:
     """Return `local` with the changes of `server` since `base`. Deleted pages in `edited` are kept."""
     sides = [TreeVersion.of(to_page_tree(each)) for each in (base, local, server)]
     order = merge_page_order(*sides, edited=lambda before, after: after["id"] in edited)
     by_id = [{entry.id: entry for entry in walk_entries(each)} for each in (base, local, server)]
 
-    def build(parent: str | None) -> Entries:
+    def build(parent: str | None) -> TableOfContents:
         return [
             replace(_merge_entry(*(each.get(name) for each in by_id)), children=build(name))
             for name in order.children.get(parent, ())
@@ -142,7 +144,9 @@ def merge_contents(base: Entries, local: Entries, server: Entries, *, edited: Co
     return build(None)
 
 
-def _merge_entry(base: Entry | None, local: Entry | None, server: Entry | None) -> Entry:
+def _merge_entry(
+    base: ContentsEntry | None, local: ContentsEntry | None, server: ContentsEntry | None
+) -> ContentsEntry:
     if local is None or server is None:
         found = local or server
         assert found is not None, "a merged entry is in one of the versions"
@@ -155,7 +159,7 @@ def _merge_entry(base: Entry | None, local: Entry | None, server: Entry | None) 
     return replace(local, **changed)
 
 
-def _entries_of(pages: Pages, sources: Mapping[str, Entry]) -> Entries:
+def _entries_of(pages: Pages, sources: Mapping[str, ContentsEntry]) -> TableOfContents:
     return [replace(sources[page["id"]], children=_entries_of(page["pages"], sources)) for page in pages]
 
 
@@ -237,7 +241,7 @@ class LocalFiles:
     folder: PulledFolder
     data: dict[str, bytes] = field(default_factory=dict)
     """Contents of files by path: `SUMMARY.md`, its pages, the files of the last pull, and the assets."""
-    entries: Entries = field(default_factory=list)
+    entries: TableOfContents = field(default_factory=list)
     """The table of contents, with IDs. IDs of new pages begin with `NEW_PAGE_PREFIX`."""
     renamed: dict[str, str] = field(default_factory=dict)
     """Current paths of renamed files, by their paths in the last pull."""
@@ -309,7 +313,7 @@ class LocalFiles:
         return sorted(changes, key=lambda change: natural_order(change.path))
 
 
-def base_entries(folder: PulledFolder) -> Entries:
+def base_entries(folder: PulledFolder) -> TableOfContents:
     """Return the table of contents of the last pull, with IDs. Raises NotPulled if it is damaged."""
     file = folder.files.get(SUMMARY)
     if file is None:
@@ -335,7 +339,7 @@ def files_after_proposal(folder: PulledFolder) -> dict[str, TrackedFile]:
     return files
 
 
-def entries_of(folder: PulledFolder, summary: str) -> Entries:
+def entries_of(folder: PulledFolder, summary: str) -> TableOfContents:
     """Return the entries of a `SUMMARY.md` with the text `summary`, without IDs."""
     return summary_entries(Folder(folder.top.resolve(), folder.pages.resolve()), summary, Path(SUMMARY))
 
@@ -343,7 +347,7 @@ def entries_of(folder: PulledFolder, summary: str) -> Entries:
 _BULLET = re.compile(r"^([ \t]*)([*+-])(?= )", re.MULTILINE)
 
 
-def edited_summary(folder: PulledFolder, text: str, before: Entries, after: Entries) -> str | None:
+def edited_summary(folder: PulledFolder, text: str, before: TableOfContents, after: TableOfContents) -> str | None:
     """Return `SUMMARY.md` with the entries `after` instead of `before`. Other lines stay. None if that is not
     possible."""
     old, new = (_with_bullets_of(text, write_summary(each)) for each in (before, after))
@@ -461,7 +465,7 @@ class _TextTraits:
         return shared + min(self.repeats, other.repeats) >= least and (self.words & other.words).total() >= least
 
 
-def _positions(entries: Entries, parent_path: str = "") -> dict[str, tuple[str, str, str]]:
+def _positions(entries: TableOfContents, parent_path: str = "") -> dict[str, tuple[str, str, str]]:
     """Return titles, parent paths and previous paths of pages, by path."""
     positions: dict[str, tuple[str, str, str]] = {}
     previous_path = ""

@@ -17,7 +17,7 @@ from octavo.api.safety import safe_line
 from octavo.documents import page_trees
 from octavo.documents.folders.folder import (
     EXTERNAL_URL,
-    Entry,
+    ContentsEntry,
     is_page_path,
     link_urls,
     rewrite_links,
@@ -32,8 +32,8 @@ from octavo.documents.page_trees import Json
 from octavo.documents.source_reader import find_markers
 from octavo.files.local_changes import (
     NEW_PAGE_PREFIX,
-    Entries,
     LocalFiles,
+    TableOfContents,
     TreeStep,
     deleted_pages,
     set_server_ids,
@@ -104,7 +104,7 @@ class Baseline:
 
     files: dict[str, TrackedFile]
     """Files by the path that they had in the last pull or proposal. Their texts are in `.octavo/base`."""
-    entries: Entries
+    entries: TableOfContents
 
     @cached_property
     def pages(self) -> dict[str, TrackedFile]:
@@ -175,7 +175,7 @@ class ProposalPlanner:
         plan.steps = list(tree_steps(head_nodes, order, new_ids))
         plan.deletions = deleted_pages(head_nodes, order)
 
-    def _local_entries(self, plan: ProposalPlan) -> Entries:
+    def _local_entries(self, plan: ProposalPlan) -> TableOfContents:
         """Return the entries without unsupported changes, which are recorded in `plan`."""
         old_entries_by_id = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
         entries_by_id = {entry.id: entry for entry in walk_entries(self.local.entries)}
@@ -218,7 +218,7 @@ class ProposalPlanner:
         local_entries = without_entries(self.local.entries, missing | left_out)
         return with_missing_entries(local_entries, self.baseline.entries, kept_ids)
 
-    def _without_unknown_pages(self, entries: Entries) -> Entries:
+    def _without_unknown_pages(self, entries: TableOfContents) -> TableOfContents:
         """Return the entries without documents that the space does not have."""
         page_ids = self.baseline.pages.keys()
         unknown = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in page_ids}
@@ -338,11 +338,11 @@ def _without_ids(order: PageOrder, ids: set[str]) -> PageOrder:
     )
 
 
-def _differs(before: Entry, after: Entry) -> bool:
+def _differs(before: ContentsEntry, after: ContentsEntry) -> bool:
     return (before.title, before.target, before.slug) != (after.title, after.target, after.slug)
 
 
-def _path_of(entry: Entry) -> str:
+def _path_of(entry: ContentsEntry) -> str:
     return entry.path.as_posix() if entry.path is not None else entry.title
 
 

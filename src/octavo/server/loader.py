@@ -26,7 +26,7 @@ from octavo.documents.folders.folder import (
     EXTERNAL_URL,
     INCLUDES,
     VARIABLES,
-    Entry,
+    ContentsEntry,
     Folder,
     Problem,
     files_below,
@@ -227,7 +227,7 @@ class _FolderReader:
     _included: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of each file with reusable content, by path."""
     _key_counts: Counter[str] = field(default_factory=Counter)
-    _entries: list[tuple[Entry, str]] = field(default_factory=list)
+    _entries: list[tuple[ContentsEntry, str]] = field(default_factory=list)
 
     def convert(self) -> Json:
         """Return the content of the folder. The field `keys` has the ID of each page and file by its key, such as
@@ -321,7 +321,7 @@ class _FolderReader:
             self.folder.report(VARIABLES, f"could not be read: {wrong}. The space has no variables.")
             return {}
 
-    def _key_of(self, entry: Entry) -> str:
+    def _key_of(self, entry: ContentsEntry) -> str:
         """Return the key of an entry, such as `page:PATH` or `link:Blog#2`."""
         if entry.kind == "document" and entry.path is not None:
             return f"page:{entry.path}"
@@ -346,7 +346,7 @@ class _FolderReader:
                 page_id = by_text.pop(self.world.store.put_blob(body), None)
             self._keys[key] = page_id or self.world.new_id()
 
-    def _created_id(self, entry: Entry, key: str, known_ids: set[str]) -> str | None:
+    def _created_id(self, entry: ContentsEntry, key: str, known_ids: set[str]) -> str | None:
         """Claim the ID of the page or file that was exported as `entry`."""
         name = key if entry.path is not None else f"{entry.kind}:{entry.title}"
         page_id = self.opened.created.get(name) if self.opened is not None else None
@@ -355,7 +355,7 @@ class _FolderReader:
         known_ids.add(page_id)
         return page_id
 
-    def _build_pages(self, entries: list[Entry], keys: dict[int, str], old: dict[str, Json]) -> Pages:
+    def _build_pages(self, entries: list[ContentsEntry], keys: dict[int, str], old: dict[str, Json]) -> Pages:
         result = []
         for entry in entries:
             page_id = self._keys[keys[id(entry)]]
@@ -372,7 +372,7 @@ class _FolderReader:
             result.append(page)
         return result
 
-    def _page_fields(self, entry: Entry) -> Json:
+    def _page_fields(self, entry: ContentsEntry) -> Json:
         if entry.kind == "link":
             return {
                 "title": entry.title or title_from_name(Path(entry.target).stem),

@@ -301,7 +301,7 @@ def test_changed_code_far_from_change_is_only_counted(name: str) -> None:
         assert isinstance(entry, ChangedBlock)
         assert list(cached_entry_slices(entry)) == list(cached_entry_slices(entry))
     made = build_diff(compared.diff, ContextSize(), {}).complete()
-    changed = [unit.entry.parts for unit in made.units if isinstance(unit.entry, ChangedBlock)]
+    changed = [unit.entry.content_change for unit in made.units if isinstance(unit.entry, ChangedBlock)]
     code_lines = [line for parts in changed if isinstance(parts, CodeChange) for line in parts.lines]
     assert [line.omitted > 0 for line in code_lines] == [True, *[False] * 7, True]
     assert sum(line.omitted or 1 for line in code_lines) == len(compared.new.blocks[0].plain().split("\n"))

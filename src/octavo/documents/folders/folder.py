@@ -61,7 +61,7 @@ class Problem:
 
 
 @dataclass
-class Entry:
+class ContentsEntry:
     """Entry of a table of contents: a document, a group or a link."""
 
     kind: str
@@ -71,7 +71,7 @@ class Entry:
     """File of a document, relative to the root of the pages."""
     target: str = ""
     """The URL or path of a link. For other entries without a file, their folder or text."""
-    children: list[Entry] = field(default_factory=list)
+    children: list[ContentsEntry] = field(default_factory=list)
     slug: str = ""
     """Slug of a group. Empty if the slug follows from the title."""
     link_title: str = ""
@@ -86,7 +86,7 @@ class Folder:
 
     top: Path
     root: Path
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[ContentsEntry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     first_page: Path | None = None
     """First page of the space in a folder without a table of contents. Else None."""
@@ -176,7 +176,7 @@ class Folder:
         return self._file_names[directory]
 
 
-def walk_entries(entries: list[Entry]) -> Iterator[Entry]:
+def walk_entries(entries: list[ContentsEntry]) -> Iterator[ContentsEntry]:
     """Yield all entries in the order of the table of contents."""
     for entry in entries:
         yield entry

@@ -24,7 +24,7 @@ from octavo.documents.folders.folder import (
     INCLUDES,
     SAME_PATH,
     VARIABLES,
-    Entry,
+    ContentsEntry,
     Folder,
     Problem,
     encode_scheme,
@@ -402,24 +402,24 @@ class FolderLayout:
         return ""
 
     @cached_property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[ContentsEntry]:
         """The table of contents."""
         return list(self._entries(self.revision.pages))
 
-    def _entries(self, pages: Iterable[Page]) -> Iterator[Entry]:
+    def _entries(self, pages: Iterable[Page]) -> Iterator[ContentsEntry]:
         for page in pages:
             children = list(self._entries(page.pages))
             short, title = page.link_title or "", page.title or "Untitled"
             if page.type == "document" and page.id in self.paths:
                 path = Path(self.paths[page.id])
-                yield Entry("document", title, path, children=children, link_title=short, id=page.id)
+                yield ContentsEntry("document", title, path, children=children, link_title=short, id=page.id)
             elif page.type == "group":
-                yield Entry("group", title, children=children, slug=page.slug or "", id=page.id)
+                yield ContentsEntry("group", title, children=children, slug=page.slug or "", id=page.id)
             elif page.type == "link":
                 target_url = self.url_of(page.target) if isinstance(page.target, dict) else ""
                 if not EXTERNAL_URL.match(target_url):
                     target_url = url_of_path(*target_url.split("#", 1))
-                yield Entry("link", title, target=target_url or page.href or "", link_title=short, id=page.id)
+                yield ContentsEntry("link", title, target=target_url or page.href or "", link_title=short, id=page.id)
             else:
                 yield from children
 

@@ -21,7 +21,7 @@ from octavo.documents.folders.folder import (
     EXTERNAL_URL,
     IGNORED_FOLDERS,
     PAGE_SUFFIXES,
-    Entry,
+    ContentsEntry,
     Folder,
     encode_scheme,
     is_page_path,
@@ -116,21 +116,21 @@ def _add_unlisted(folder: Folder, summary: Path, readme: Path) -> None:
     ]
     if first := next((entry for entry in unlisted if entry.path == readme), None):
         unlisted.remove(first)
-        folder.entries.insert(0, Entry("document", path=readme))
+        folder.entries.insert(0, ContentsEntry("document", path=readme))
     if unlisted:
         unlisted.sort(key=lambda entry: natural_order(str(entry.path)))
         folder.unlisted = [entry.path for entry in unlisted if entry.path]
-        pages = [Entry("document", path=path) for path in folder.unlisted]
-        folder.entries.append(Entry("group", UNLISTED, children=pages))
+        pages = [ContentsEntry("document", path=path) for path in folder.unlisted]
+        folder.entries.append(ContentsEntry("group", UNLISTED, children=pages))
 
 
-def _folder_entries(folder: Folder, readme: Path) -> list[Entry]:
+def _folder_entries(folder: Folder, readme: Path) -> list[ContentsEntry]:
     folder.first_page = readme if folder.has_file(readme) and is_page_path(readme.name) else _find_index(folder, Path())
     entries = _entries_below(folder, Path(), None)
-    return [Entry("document", path=folder.first_page), *entries] if folder.first_page else entries
+    return [ContentsEntry("document", path=folder.first_page), *entries] if folder.first_page else entries
 
 
-def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[Entry]:
+def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[ContentsEntry]:
     """Return the entries of a folder, sorted by name, without its `index`."""
     entries = []
     for directory_entry in _list_directory(folder, path):
@@ -147,7 +147,7 @@ def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[Entry
             if entry := _directory_entry(folder, name):
                 entries.append(entry)
         elif is_page_path(name.name) and (fold(directory_entry.name) != "summary.md" or path.parts):
-            entries.append(Entry("document", path=name))
+            entries.append(ContentsEntry("document", path=name))
     return entries
 
 
@@ -159,18 +159,18 @@ def _list_directory(folder: Folder, path: Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def _directory_entry(folder: Folder, path: Path) -> Entry | None:
+def _directory_entry(folder: Folder, path: Path) -> ContentsEntry | None:
     if len(path.parts) > DEPTH_LIMIT:
         folder.report(path, f"is more than {DEPTH_LIMIT} folders deep, so it is left out.")
         return None
     index = _find_index(folder, path)
     children = _entries_below(folder, path, index)
     if index is not None:
-        return Entry("document", path=index, children=children)
+        return ContentsEntry("document", path=index, children=children)
     if not children:
         return None
     kind = "group" if len(path.parts) == 1 else "document"
-    return Entry(kind, title_from_name(path.name), target=str(path), children=children)
+    return ContentsEntry(kind, title_from_name(path.name), target=str(path), children=children)
 
 
 def _is_readable(folder: Folder, directory_entry: os.DirEntry[str], path: Path) -> bool:
@@ -198,9 +198,9 @@ def _find_index(folder: Folder, path: Path) -> Path | None:
     return next((page for page in index_pages if page != folder.first_page), None)
 
 
-def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
+def summary_entries(folder: Folder, text: str, summary: Path) -> list[ContentsEntry]:
     """Return the entries of a table of contents. Headings of level 2 or more start groups."""
-    top_entries: list[Entry] = []
+    top_entries: list[ContentsEntry] = []
     current_entries = top_entries
     # Only a written ID is a slug: other headings get their ID from the title.
     written_slugs = set(_WRITTEN_SLUG.findall(text))
@@ -211,7 +211,7 @@ def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
         for block in _unwrapped(document.blocks):
             if block.kind == "heading" and block.attrs.get("level", 1) > 1:
                 title, slug = _plain_text(block.runs) or "Untitled group", str(block.attrs.get("id") or "")
-                group = Entry("group", title, slug=slug if slug in written_slugs else "")
+                group = ContentsEntry("group", title, slug=slug if slug in written_slugs else "")
                 top_entries.append(group)
                 current_entries = group.children
             elif block.kind == "divider":
@@ -249,8 +249,8 @@ class _SummaryReader:
         self._source = document.source
         self._line_starts = [*line_starts(document.source), len(document.source)]
 
-    def items(self, block: Block) -> list[Entry]:
-        result: list[Entry] = []
+    def items(self, block: Block) -> list[ContentsEntry]:
+        result: list[ContentsEntry] = []
         for item in block.children:
             texts = [child for child in item.children if child.kind in ("paragraph", "heading")]
             below = [entry for child in item.children if child.kind == "list" for entry in self.items(child)]
@@ -265,29 +265,29 @@ class _SummaryReader:
                 result.append(entry)
         return result
 
-    def _entry(self, texts: Sequence[Block]) -> Entry | None:
+    def _entry(self, texts: Sequence[Block]) -> ContentsEntry | None:
         runs = [run for block in texts for run in block.runs]
         linked = [run for run in runs if run.link]
         if not linked:
             title = _plain_text(runs)
-            return Entry("document", title, target=title) if title else None
+            return ContentsEntry("document", title, target=title) if title else None
         url = linked[0].link or ""
         title = _plain_text(run for run in runs if run.link == url) or _plain_text(runs)
         short = next(filter(None, (self._link_title(block, url) for block in texts)), "")
         if EXTERNAL_URL.match(url):
-            return Entry("link", title or url, target=url, link_title=short)
+            return ContentsEntry("link", title or url, target=url, link_title=short)
         path = self._folder.resolve(url, self._summary)
         if path is None:
             self._folder.report(unquote(url), "points outside the folder, so its page is empty.")
-            return Entry("document", title, target=title)
+            return ContentsEntry("document", title, target=title)
         if not self._folder.has_file(path):
             tries = [path / "README.md", path / "index.md", *([path.with_name(f"{path.name}.md")] if path.name else [])]
             path = next((each for each in map(self._folder.actual_path, tries) if self._folder.has_file(each)), path)
         anchor = url.partition("#")[2]
         if path.suffix.lower() not in (*PAGE_SUFFIXES, ""):
             target = url_of_path(path.as_posix(), anchor) if self._folder.has_file(path) else url
-            return Entry("link", title, target=target, link_title=short)
-        return Entry("document", title, path=path, target=f"#{anchor}" if anchor else "", link_title=short)
+            return ContentsEntry("link", title, target=target, link_title=short)
+        return ContentsEntry("document", title, path=path, target=f"#{anchor}" if anchor else "", link_title=short)
 
     def _link_title(self, block: Block, url: str) -> str:
         """Return the title of the link to `url`, as in `[words](url "title")`. Empty if the link has none."""
@@ -297,16 +297,16 @@ class _SummaryReader:
         return re.sub(r"\\(.)", r"\1", title)
 
 
-def _link_repeated_files(folder: Folder, root: list[Entry]) -> None:
+def _link_repeated_files(folder: Folder, root: list[ContentsEntry]) -> None:
     """Keep one entry of each file. Other entries become links to it."""
-    entries_by_path: dict[Path, list[Entry]] = {}
+    entries_by_path: dict[Path, list[ContentsEntry]] = {}
     for entry in walk_entries(root):
         if entry.kind == "document" and entry.path is not None:
             entries_by_path.setdefault(entry.path, []).append(entry)
     _link_repeated(root, {path: _page_entry(folder, path, entries) for path, entries in entries_by_path.items()})
 
 
-def _page_entry(folder: Folder, path: Path, entries: list[Entry]) -> Entry:
+def _page_entry(folder: Folder, path: Path, entries: list[ContentsEntry]) -> ContentsEntry:
     """Return the main entry of a page, if possible without anchor and with the title of the page."""
     candidates = [each for each in entries if not each.target] or entries
     if len(candidates) == 1 or not folder.has_file(path):
@@ -319,8 +319,8 @@ def _page_entry(folder: Folder, path: Path, entries: list[Entry]) -> Entry:
     return next((each for each in candidates if each.title == title), candidates[0])
 
 
-def _link_repeated(entries: list[Entry], owners: dict[Path, Entry]) -> None:
-    siblings: list[Entry] = []
+def _link_repeated(entries: list[ContentsEntry], owners: dict[Path, ContentsEntry]) -> None:
+    siblings: list[ContentsEntry] = []
     for entry in entries:
         _link_repeated(entry.children, owners)
         siblings.append(entry)
@@ -338,7 +338,7 @@ def _plain_text(runs: Iterable[Run]) -> str:
     return " ".join("".join(run.text for run in runs).split())
 
 
-def write_summary(entries: Iterable[Entry]) -> str:
+def write_summary(entries: Iterable[ContentsEntry]) -> str:
     """Return the text of `SUMMARY.md`. Entries without a file or target are left out, except groups."""
     lines = [HEADING, ""]
     in_group = False
@@ -355,14 +355,14 @@ def write_summary(entries: Iterable[Entry]) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _group_heading(entry: Entry) -> str:
+def _group_heading(entry: ContentsEntry) -> str:
     heading = "## " + _HEADING_END.sub(r"\\#", _escape(entry.title))
     if entry.slug and entry.slug != page_trees.page_slug(entry.title):
         heading += f' <a href="#{entry.slug}" id="{entry.slug}"></a>'
     return heading
 
 
-def _items(entries: Iterable[Entry], depth: int) -> Iterator[str]:
+def _items(entries: Iterable[ContentsEntry], depth: int) -> Iterator[str]:
     for entry in entries:
         target = _link_target(url_of_path(entry.path.as_posix()) if entry.path is not None else entry.target)
         if not target:

@@ -21,7 +21,7 @@ from octavo.documents.diff_model import (
     ChangedBlock,
     CodeChange,
     Diff,
-    Entry,
+    DiffEntry,
     LineChange,
     MovedBlock,
     RemovedBlock,
@@ -116,7 +116,7 @@ T = TypeVar("T")
 _MOST_TABLE_ROWS = 60
 """Maximum number of rows in a slice of a changed table."""
 _LINE_COST = 90
-_entry_slices_cache: RecentResults[ChangedBlock | MovedBlock, list[Entry]] = RecentResults()
+_entry_slices_cache: RecentResults[ChangedBlock | MovedBlock, list[DiffEntry]] = RecentResults()
 CONTEXT_LINES = 3
 """Number of unchanged lines shown before and after a change in code."""
 
@@ -138,7 +138,7 @@ def split_unit(unit: DiffUnit) -> Iterator[DiffUnit]:
             yield unit
 
 
-def cached_entry_slices(entry: ChangedBlock | MovedBlock) -> Iterator[Entry]:
+def cached_entry_slices(entry: ChangedBlock | MovedBlock) -> Iterator[DiffEntry]:
     """Yield the slices of a change, or the change if it is short. Slices are cached."""
     return stream_cached(_entry_slices_cache, entry, _split_entry)
 
@@ -172,29 +172,29 @@ def _number_slices(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUn
         yield unit, first
 
 
-def _split_entry(entry: ChangedBlock | MovedBlock) -> Iterator[Entry]:
-    match entry.parts:
+def _split_entry(entry: ChangedBlock | MovedBlock) -> Iterator[DiffEntry]:
+    match entry.content_change:
         case TableChange() as table:
             yield from _split_table(entry, table)
         case CodeChange(lines=lines):
             for group in _group_lines(changes_with_context(lines)):
-                yield replace(entry, parts=CodeChange(group))
+                yield replace(entry, content_change=CodeChange(group))
         case TextChange(words=words) as change if not change.is_rewritten and not any(
             _is_long_text(word.run.text) for word in words
         ):
             for chunk in _split_words(words):
-                yield entry if len(chunk) == len(words) else replace(entry, parts=replace(change, words=chunk))
+                yield entry if len(chunk) == len(words) else replace(entry, content_change=replace(change, words=chunk))
         case None | TextChange() if is_long(entry.old) or is_long(entry.new):
             pairs = zip_longest(cached_slices(entry.old), cached_slices(entry.new))
             if len(slice_pairs := list(pairs)) > 1:
-                entry = replace(entry, parts=None)  # Each slice finds its own changed words.
+                entry = replace(entry, content_change=None)  # Each slice finds its own changed words.
             for old, new in slice_pairs:
                 yield _slice_entry(entry, old, new)
         case _:
             yield entry
 
 
-def _slice_entry(entry: ChangedBlock | MovedBlock, old: Block | None, new: Block | None) -> Entry:
+def _slice_entry(entry: ChangedBlock | MovedBlock, old: Block | None, new: Block | None) -> DiffEntry:
     if old is not None and new is not None:
         return replace(entry, old=old, new=new)
     if new is not None:
@@ -203,12 +203,14 @@ def _slice_entry(entry: ChangedBlock | MovedBlock, old: Block | None, new: Block
     return RemovedBlock(old)
 
 
-def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterator[Entry]:
+def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterator[DiffEntry]:
     """Yield a table change in parts of at most `_MOST_TABLE_ROWS` rows."""
-    rows: list[Entry] = []
+    rows: list[DiffEntry] = []
 
-    def part() -> Entry:
-        return entry if len(rows) == len(table.rows) else replace(entry, parts=replace(table, rows=tuple(rows)))
+    def part() -> DiffEntry:
+        return (
+            entry if len(rows) == len(table.rows) else replace(entry, content_change=replace(table, rows=tuple(rows)))
+        )
 
     for row in table.rows:
         if _is_long_row(row):
@@ -229,7 +231,7 @@ def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterat
         yield part()
 
 
-def _versions_of(row: Entry) -> tuple[Block | None, Block | None]:
+def _versions_of(row: DiffEntry) -> tuple[Block | None, Block | None]:
     match row:
         case ChangedBlock(old=old, new=new):
             return old, new
@@ -240,7 +242,7 @@ def _versions_of(row: Entry) -> tuple[Block | None, Block | None]:
     return None, None
 
 
-def _is_long_row(row: Entry) -> bool:
+def _is_long_row(row: DiffEntry) -> bool:
     match row:
         case ChangedBlock(old=old, new=new) | MovedBlock(old=old, new=new):
             return layout_cost(old, 4 * SLICE_COST) + layout_cost(new, 4 * SLICE_COST) > 4 * SLICE_COST

@@ -72,7 +72,7 @@ def estimate_height(unit: DiffUnit) -> int:
     if unit.kind in ("lines", "threads"):
         return len(unit.lines) + 4 * len(unit.threads)
     if isinstance(unit.entry, (model.ChangedBlock, model.MovedBlock)):
-        match unit.entry.parts:
+        match unit.entry.content_change:
             case model.TableChange(rows=rows):
                 return 2 * len(rows) + 2
             case model.CodeChange(lines=lines):
@@ -302,11 +302,11 @@ def _within_parent(block: Block, path: Sequence[Block]) -> Block:
 
 
 def _render_entry(
-    context: LayoutContext, unit: DiffUnit, entry: model.Entry, side_widths: SideWidths
+    context: LayoutContext, unit: DiffUnit, entry: model.DiffEntry, side_widths: SideWidths
 ) -> list[SidePair]:
     styles = context.styles
     if unit.slice_number > 1 and isinstance(entry, (model.ChangedBlock, model.MovedBlock)):
-        return _render_parts(context, unit, entry.old, entry.new, entry.parts, side_widths)
+        return _render_parts(context, unit, entry.old, entry.new, entry.content_change, side_widths)
     match entry:
         case model.AddedBlock() | model.RemovedBlock() if unit.is_container_change:
             return [_render_container_change(unit, entry, side_widths, styles)]
@@ -332,11 +332,11 @@ def _render_entry(
                 *note_sides([text] if text else [], styles, side_widths, entry.new, ">"),
                 *render_setting_changes(entry.settings, entry.new.kind, styles, side_widths, entry.new),
             ]
-            if entry.parts is None:
+            if entry.content_change is None:
                 return [*notes, SidePair(new=_render_side(context, unit, entry.new, " ", side_widths))]
-            return [*notes, *_render_parts(context, unit, entry.old, entry.new, entry.parts, side_widths)]
+            return [*notes, *_render_parts(context, unit, entry.old, entry.new, entry.content_change, side_widths)]
         case model.ChangedBlock():
-            sides = _render_parts(context, unit, entry.old, entry.new, entry.parts, side_widths)
+            sides = _render_parts(context, unit, entry.old, entry.new, entry.content_change, side_widths)
             invisible_settings = [setting for setting in entry.settings if not _is_visible(setting, entry.new, sides)]
             return [
                 *note_sides(
@@ -400,7 +400,7 @@ def _render_container_change(
 
 
 def _render_parts(
-    context: LayoutContext, unit: DiffUnit, old: Block, new: Block, parts: model.Parts, side_widths: SideWidths
+    context: LayoutContext, unit: DiffUnit, old: Block, new: Block, parts: model.ContentChange, side_widths: SideWidths
 ) -> list[SidePair]:
     match parts:
         case model.TextChange() if not parts.is_rewritten:

@@ -22,7 +22,7 @@ from octavo.documents.diff_model import (
     ChangeSize,
     ContainerChange,
     Diff,
-    Entry,
+    DiffEntry,
     MovedBlock,
     RemovedBlock,
     RestructuredBlocks,
@@ -255,7 +255,9 @@ class _UnitBuilder:
         block = Block("note", key=f"note {len(self._placed_units)}")
         self._add_unit(DiffUnit("note", block, text=text, change_number=change, kinds=kinds))
 
-    def _new_change_unit(self, kind: str, block: Block, entry: Entry | None, kinds: frozenset[ChangeKind]) -> DiffUnit:
+    def _new_change_unit(
+        self, kind: str, block: Block, entry: DiffEntry | None, kinds: frozenset[ChangeKind]
+    ) -> DiffUnit:
         return DiffUnit(kind, block, None, entry, change_number=self._next_number(), kinds=kinds)
 
     def _kinds_of(self, entry: DiffGroup) -> frozenset[ChangeKind]:
@@ -288,7 +290,7 @@ class _UnitBuilder:
         self.units.count += 1
         return self.units.count - 1
 
-    def _add_entries(self, entries: Sequence[Entry]) -> None:
+    def _add_entries(self, entries: Sequence[DiffEntry]) -> None:
         hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]] = []
         for entry in join_moves(pair_replacements(entries) if self._side_by_side else entries):
             kinds = self._kinds_of(entry)
@@ -306,8 +308,8 @@ class _UnitBuilder:
                 case UnchangedBlocks(old=old, new=new):
                     self._add_unchanged(old, new)
                 case (
-                    ChangedBlock(parts=ContainerChange() as inside)
-                    | MovedBlock(parts=ContainerChange() as inside, is_arrival=True)
+                    ChangedBlock(content_change=ContainerChange() as inside)
+                    | MovedBlock(content_change=ContainerChange() as inside, is_arrival=True)
                 ):
                     self._add_changed_container(entry, inside)
                 case RestructuredBlocks():
@@ -351,7 +353,7 @@ class _UnitBuilder:
             )
             return
         for index, move in enumerate(moves.moves):
-            is_covered = index > 0 and move.parts is None and not move.settings
+            is_covered = index > 0 and move.content_change is None and not move.settings
             change = -1 if is_covered else self._next_number()
             kinds = self._kinds.of(move)
             unit = DiffUnit("entry", move.new, None, move, change_number=change, follows_move=index > 0, kinds=kinds)
@@ -392,7 +394,7 @@ class _UnitBuilder:
             self._add_threads(entry.new.key, entry.new)
             self._add_threads(entry.old.key, entry.old)
 
-    def _add_container_line(self, block: Block, entry: Entry) -> None:
+    def _add_container_line(self, block: Block, entry: DiffEntry) -> None:
         kinds = self._kinds.of(entry)
         if self._is_hidden(kinds):
             self._add_hidden([(entry, kinds)])

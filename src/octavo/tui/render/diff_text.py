@@ -359,8 +359,8 @@ def _changed_rows(
                 ]
                 rows.append(_ChangedRow(faint, None, row, row, (">", "")))
             case (
-                model.ChangedBlock(old=was, new=now, parts=model.RowChange(cells=cells))
-                | model.MovedBlock(old=was, new=now, parts=model.RowChange(cells=cells))
+                model.ChangedBlock(old=was, new=now, content_change=model.RowChange(cells=cells))
+                | model.MovedBlock(old=was, new=now, content_change=model.RowChange(cells=cells))
             ):
                 cells = cells[:_MOST_COLUMNS]
                 both = [

@@ -16,7 +16,7 @@ from octavo.documents.diff_model import (
     AttributeChange,
     ChangedBlock,
     ContainerChange,
-    Entry,
+    DiffEntry,
     LineChange,
     MovedBlock,
     RemovedBlock,
@@ -54,7 +54,7 @@ class DiffUnit(NamedTuple):
     block: Block | None = None
     old: Block | None = None
     """The same block in the old version."""
-    entry: Entry | None = None
+    entry: DiffEntry | None = None
     ancestors: tuple[Block, ...] = ()
     """Containers around the new block, outermost first, if needed to render it."""
     old_ancestors: tuple[Block, ...] = ()
@@ -178,7 +178,7 @@ class Replacement:
     entries: tuple[AddedBlock | RemovedBlock, ...]
 
 
-def pair_replacements(entries: Sequence[Entry]) -> Iterator[Entry | Replacement]:
+def pair_replacements(entries: Sequence[DiffEntry]) -> Iterator[DiffEntry | Replacement]:
     """Yield the entries. Consecutive removals and additions become a `Replacement` with up to `MOST_PAIRED` blocks on
     each side."""
     removed: list[RemovedBlock] = []
@@ -206,7 +206,7 @@ class JointMove:
     moves: tuple[MovedBlock, ...]
 
 
-DiffGroup = Entry | Replacement | JointMove
+DiffGroup = DiffEntry | Replacement | JointMove
 
 
 def has_inner_changes(entry: DiffGroup) -> bool:
@@ -214,18 +214,20 @@ def has_inner_changes(entry: DiffGroup) -> bool:
     match entry:
         case AddedBlock(entries=inner) | RemovedBlock(entries=inner) | RestructuredBlocks(entries=inner):
             return bool(inner)
-        case ChangedBlock(parts=ContainerChange()):
+        case ChangedBlock(content_change=ContainerChange()):
             return True
-        case MovedBlock(parts=ContainerChange(), is_arrival=True):
+        case MovedBlock(content_change=ContainerChange(), is_arrival=True):
             return True
     return False
 
 
-def join_moves(entries: Iterable[Entry | Replacement]) -> Iterator[Entry | Replacement | JointMove]:
+def join_moves(entries: Iterable[DiffEntry | Replacement]) -> Iterator[DiffEntry | Replacement | JointMove]:
     """Yield the entries. Blocks that moved together become a `JointMove`."""
     moves: list[MovedBlock] = []
     for entry in entries:
-        is_move = isinstance(entry, MovedBlock) and not (entry.is_arrival and isinstance(entry.parts, ContainerChange))
+        is_move = isinstance(entry, MovedBlock) and not (
+            entry.is_arrival and isinstance(entry.content_change, ContainerChange)
+        )
         if moves and not (isinstance(entry, MovedBlock) and is_move and _moved_together(moves[-1], entry)):
             yield JointMove(tuple(moves))
             moves = []
