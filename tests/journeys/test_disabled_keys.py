@@ -147,7 +147,7 @@ class PermissionComparison:
 
     async def compare_create(self, level: BrowserLevel, kind: Resource[Any], name: str) -> None:
         """Compare the command that creates an item. The command must be enabled if at least one request is allowed."""
-        why = why_not(resource_commands.CREATE_COMMANDS, "create", self.run, level.create_target())
+        why = why_not(resource_commands.CREATE_COMMANDS, "create", self.run, level.current_table())
         tried: Operation[Any] | None = None
         async for _, op in self.forms.to_make(kind, level.arguments):
             if self.is_accepted_from_admin(op):

@@ -30,7 +30,7 @@ async def create_site_with_sections(ask: Ask, *titles: str) -> tuple[SiteRef, di
     return at, {title: await add_section(ask, at, title) for title in titles}
 
 
-def outline(parts: tuple[structure.Part, ...]) -> Titles:
+def outline(parts: tuple[structure.SitePart, ...]) -> Titles:
     """Return the titles of the parts. Each group is followed by the list of its parts."""
     found: Titles = []
     for part in parts:

@@ -23,7 +23,7 @@ async def test_parts_move_before_and_after_each_other(ask: Ask) -> None:
     at, made = await create_site_with_sections(ask, "Guide", "API", "Blog")
     group = await ask(structure.CreateGroup(at=at, title="Group", sections=(made["API"].id,)))
 
-    async def sort(item: SiteSection | SectionGroup | SiteSpace, position: Position) -> structure.Part:
+    async def sort(item: SiteSection | SectionGroup | SiteSpace, position: Position) -> structure.SitePart:
         return await ask(structure.Sort(at=at, item=pointer_to(item), position=position), "mia")
 
     moved = await sort(made["Blog"], before_part(made["Guide"]))

@@ -76,17 +76,17 @@ class SectionGroup(Model):
     icon: SafeLine | None = None
     section_group: Id | None = None
     sections: tuple[SiteSection, ...] = ()
-    children: tuple["Part", ...] = ()
+    children: tuple["SitePart", ...] = ()
 
 
-Part = Annotated[SiteSection | SectionGroup | SiteSpace | UnknownPart, Field(union_mode="left_to_right")]
+SitePart = Annotated[SiteSection | SectionGroup | SiteSpace | UnknownPart, Field(union_mode="left_to_right")]
 
 
 class SiteStructure(Model):
     """The items of a site in order: sections and groups, else site spaces."""
 
     type: Annotated[SafeLine, KnownValues("sections", "siteSpaces")] = ""
-    structure: tuple[Part, ...] = ()
+    structure: tuple[SitePart, ...] = ()
 
 
 class Pointer(Model):
@@ -127,7 +127,7 @@ class Get(InSite, Operation[SiteStructure], get="/structure"):
     """The secret of a share link, for sites published through one."""
 
 
-class Sort(InSite, Operation[Part], patch="/structure/sort"):
+class Sort(InSite, Operation[SitePart], patch="/structure/sort"):
     """Move a space, section or section group before or after another item on the site."""
 
     item: Pointer

@@ -109,7 +109,7 @@ def test_part_moves_one_place_and_back(name: str, step: Any, after: str | None) 
 def test_move_targets_accept_the_part_and_are_not_inside_it(
     structure: SiteStructure, name: str, holders: dict[str | None, str]
 ) -> None:
-    found = site_tree.move_targets(structure, part(structure, name))
+    found = site_tree.possible_parents(structure, part(structure, name))
     assert {each.id: " ".join(one.id for one in each.children) for each in found} == holders
 
 

@@ -21,7 +21,7 @@ from octavo.tui.resources import resource_commands
 from octavo.tui.resources.resource import (
     Action,
     Arguments,
-    DetailFacts,
+    LabeledValues,
     RequiredPermissions,
     Resource,
     ResourceColumn,
@@ -43,7 +43,7 @@ _PENDING_STATES = ("pending", "progress")
 _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
 
 
-async def specification_facts(live: Live, arguments: Arguments, specification: openapi.OpenApiSpec) -> DetailFacts:
+async def specification_facts(live: Live, arguments: Arguments, specification: openapi.OpenApiSpec) -> LabeledValues:
     """Return the facts about the latest version of a specification that the server has processed."""
     if specification.last_version is None:
         return (("latest version", "no version processed yet"),)
@@ -248,7 +248,7 @@ INVITE_LINKS: Resource[invites.InviteLink] = Resource(
         ResourceColumn("REDUNDANT", "redundant", 9, drop_rank=1),
     ),
     lookups=(collections.List,),
-    permissions=RequiredPermissions(place_fields={"space": "admin", "collection": "admin"}),
+    permissions=RequiredPermissions(parent_fields={"space": "admin", "collection": "admin"}),
     delete_effects=lambda each: ["The link will stop working. People who joined with the link will stay members."],
     create_intro="Anyone who opens the link joins with this role. To invite people only to a space or collection, choose a level instead of a role.",
 )  # fmt: skip
@@ -277,7 +277,7 @@ COLLECTIONS: Resource[collections.Collection] = Resource(
     ),
     lookups=(collections.List,),
     children=(COLLECTION_SPACES, *ACCESS_TABLES),
-    permissions=RequiredPermissions(create="create_content", on_item=True, place_fields={"parent": "create"}),
+    permissions=RequiredPermissions(create="create_content", on_item=True, parent_fields={"parent": "create"}),
     required_fields=frozenset({"title"}),
     delete_effects=lambda each: ["The spaces and collections in this collection will move up one level."],
 )  # fmt: skip

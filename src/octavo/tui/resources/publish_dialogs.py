@@ -20,7 +20,7 @@ from octavo.data.writes.direct import SendResult, send_unchecked
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.resources import site_tree
-from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
+from octavo.tui.resources.resource import PAGE_SIZE, Arguments, LabeledValues
 from octavo.tui.resources.resource_commands import Selection
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.widgets.short_texts import Fact, first_few, plural
@@ -69,7 +69,7 @@ async def _load_or_none(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
         return None
 
 
-async def share_link_facts(live: Live, arguments: Arguments, link: share_links.ShareLink) -> DetailFacts:
+async def share_link_facts(live: Live, arguments: Arguments, link: share_links.ShareLink) -> LabeledValues:
     """Return facts about a share link: why it has no URL, or why it is not needed. Raises ApiError."""
     site = await live.cached_or_fetch(sites.Get(at=arguments["at"]))
     facts: list[tuple[str, str]] = []

@@ -49,7 +49,7 @@ UndoFactory: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
 """Function that returns the operations to undo a sent operation. None if the operation cannot be undone."""
 NO_VALID_ID = "Could not open this item: the server did not send a valid ID."
 _ID: TypeAdapter[str] = TypeAdapter(Id, config=ConfigDict(defer_build=True))
-DetailFacts: TypeAlias = Sequence[tuple[str, AnyText]]
+LabeledValues: TypeAlias = Sequence[tuple[str, AnyText]]
 """Facts in the details: pairs of a label and a value."""
 PAGE_SIZE = 1000
 """Maximum number of items in a response of the API."""
@@ -162,7 +162,7 @@ class TableCommand:
     name: str
     """Title of the command."""
     run: Callable[[Shell, Any], None]
-    """Runs the command for a `CreateTarget`."""
+    """Runs the command for a `CurrentTable`."""
     operation: type[Operation[Any]]
     """Operation that the command needs. The command is disabled if the server does not have the operation."""
 
@@ -176,7 +176,7 @@ class RequiredPermissions:
     delete: str = "admin"
     on_item: bool = False
     """True if `update` and `delete` are permissions on the item. False if they are permissions on its parent."""
-    place_fields: Mapping[str, str] = field(default_factory=dict)
+    parent_fields: Mapping[str, str] = field(default_factory=dict)
     """Permission to create an item in a space or collection, by form field, such as `{"parent": "create"}`."""
     allows_leaving: bool = False
     """True if users may remove themselves without permission, for example from a team."""
@@ -218,7 +218,7 @@ class Resource(Generic[M]):
     row_resources: Mapping[str, Resource[Any]] = field(default_factory=dict)
     """Resources of the rows in a list of several kinds of items, by the name of the kind."""
     add_item: Callable[[Shell, Any], None] | None = None
-    """Asks which kind of item to create in a list of several kinds. Called with a `CreateTarget`."""
+    """Asks which kind of item to create in a list of several kinds. Called with a `CurrentTable`."""
     route: Callable[[M], Route | None] = lambda item: None
     """Returns the view that enter opens for an item. None if enter stays in the tables."""
     lookups: tuple[type[Operation[Any]], ...] = ()
@@ -237,9 +237,9 @@ class Resource(Generic[M]):
     unavailable_reason: Callable[[Any], str | None] = lambda parent: None
     """Returns why a parent cannot have items of this kind, or None. Called before the first request."""
     permissions: RequiredPermissions = RequiredPermissions()
-    details: Callable[[M], DetailFacts] = lambda item: ()
+    details: Callable[[M], LabeledValues] = lambda item: ()
     """Returns facts for the top of the details, in addition to the fields of an item."""
-    load_details: Callable[[Live, Arguments, M], Awaitable[DetailFacts]] | None = None
+    load_details: Callable[[Live, Arguments, M], Awaitable[LabeledValues]] | None = None
     """Loads more facts for the top of the details. Raises ApiError."""
     status: Callable[[M], str] = lambda item: ""
     """Returns the status of an item, shown while its children are open."""

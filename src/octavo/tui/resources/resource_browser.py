@@ -64,11 +64,11 @@ class BrowserLevel:
             return None
         return resource_commands.Selection(resource, self.arguments, self.parent, items, clear)
 
-    def create_target(
+    def current_table(
         self, on_created: Callable[[str], None] = lambda key: None, row: Any = None
-    ) -> resource_commands.CreateTarget:
+    ) -> resource_commands.CurrentTable:
         """Return the target for a new item. `row` has the cursor. `on_created` is called with the key of the item."""
-        return resource_commands.CreateTarget(self.resource, self.arguments, self.parent, on_created, row)
+        return resource_commands.CurrentTable(self.resource, self.arguments, self.parent, on_created, row)
 
     def child_level(self, item: Any) -> BrowserLevel:
         """Return the level with the tables of an item in the selected table."""
@@ -87,7 +87,7 @@ def _why_no_table(app: Shell, view: BrowserScreen) -> str | None:
 
 def _why_not_sorted(app: Shell, view: BrowserScreen) -> str | None:
     if view.levels and view.level.resource.resolve_row is not None:
-        target = structure_target(view)
+        target = selected_site_part(view)
         move = " To move an item, press alt+↑ or alt+↓." if target is not None and target.structure is not None else ""
         return f"This list is in the order that visitors see, so you cannot sort it.{move}"
     return _why_no_table(app, view)
@@ -104,17 +104,17 @@ def selection(view: BrowserScreen) -> resource_commands.Selection | None:
     return view.level.selection(*(view.selected_rows or (view.rows.item,)), clear=view.rows.selection.clear)
 
 
-def create_target(view: BrowserScreen) -> resource_commands.CreateTarget | None:
+def current_table(view: BrowserScreen) -> resource_commands.CurrentTable | None:
     """Return the target for new items in the selected table. None until the organization is known."""
-    return view.level.create_target(view.select_new_item, view.rows.item) if view.levels else None
+    return view.level.current_table(view.select_new_item, view.rows.item) if view.levels else None
 
 
-def structure_target(view: BrowserScreen) -> site_tree.StructureTarget | None:
+def selected_site_part(view: BrowserScreen) -> site_tree.SelectedSitePart | None:
     """Return the target of the commands that move parts of a site. None if no table is visible."""
     if not view.levels or is_covered(view, view.rows):
         return None
     level = view.level
-    return site_tree.structure_target(
+    return site_tree.selected_site_part(
         level.resource, level.arguments, level.parent, view.snapshot.value, view.rows.item
     )
 
@@ -177,8 +177,8 @@ class BrowserScreen(ListView[Any]):
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         resource_commands.SELECTION_COMMANDS.for_target(selection, no_target=_why_no_selection),
-        resource_commands.CREATE_COMMANDS.for_target(create_target),
-        site_tree.STRUCTURE_COMMANDS.for_target(structure_target),
+        resource_commands.CREATE_COMMANDS.for_target(current_table),
+        site_tree.STRUCTURE_COMMANDS.for_target(selected_site_part),
         PREVIEW_COMMANDS,
         TABLE_COMMANDS,
     )
@@ -363,7 +363,7 @@ class BrowserScreen(ListView[Any]):
         self.redraw_list()
         _load_more_names(self)
         self.table_list.redraw()
-        self.pending.open_target()
+        self.pending.open_requested_item()
 
     def add_names(self, snapshot: Snapshot[Any] | None = None) -> None:
         """Add the names in a response, and update the rows. `snapshot` is None after spaces were renamed."""
@@ -394,7 +394,7 @@ class BrowserScreen(ListView[Any]):
         self.rows.columns = self.table.headings()
         reason = self._unavailable_reason(resource)
         self.rows.state.empty = reason or resource.empty_text or f"No {resource.plural}."
-        why_not_create = resource_commands.why_not_create(self.shell, self.level.create_target())
+        why_not_create = resource_commands.why_not_create(self.shell, self.level.current_table())
         self.rows.state.hint = _empty_table_hint(resource, reason, self.level.parent, why_not_create)
         if snapshot.value is not None:
             items = self.table.sort_items(_derived_items(self, resource, snapshot.value), self.name_of)
@@ -623,7 +623,7 @@ class PendingNavigation:
         self._steps = 0
         self._view.show_level()
 
-    def open_target(self) -> None:
+    def open_requested_item(self) -> None:
         """Open the requested item if it is in the list. If it is missing, say so. In another table, do nothing."""
         view = self._view
         if self._target is None or view.snapshot.value is None:

@@ -77,10 +77,10 @@ class Selection:
         resource, required = self.resource, self.resource.permissions
         if required.on_item:
             return [resource.permission_source(item) for item in self.items]
-        if not required.place_fields:
+        if not required.parent_fields:
             return (self.parent,)
         listed = {
-            name: loaded_items(app, self.arguments, resource.reference_lists, name) for name in required.place_fields
+            name: loaded_items(app, self.arguments, resource.reference_lists, name) for name in required.parent_fields
         }
         places = {name: None if items is None else {item.id: item for item in items} for name, items in listed.items()}
         return [self._permission_source(item, places) for item in self.items]
@@ -209,7 +209,7 @@ def _why_not_editable(app: Shell, selection: Selection) -> str | None:
 
 
 @dataclass(frozen=True)
-class CreateTarget:
+class CurrentTable:
     """The table and the parent in which a command creates an item."""
 
     resource: Resource[Any]
@@ -221,14 +221,14 @@ class CreateTarget:
     """The row with the cursor."""
 
 
-def _create(app: Shell, target: CreateTarget) -> None:
+def _create(app: Shell, target: CurrentTable) -> None:
     if target.resource.add_item is not None:
         target.resource.add_item(app, target)
         return
     resource_forms.open_create_form(app, target.resource, target.arguments, target.on_created)
 
 
-def why_not_create(app: Shell, target: CreateTarget) -> str | None:
+def why_not_create(app: Shell, target: CurrentTable) -> str | None:
     """Return why the user cannot create an item in a table. None if the user can."""
     resource = target.resource
     if resource.is_single and target.row is not None:
@@ -243,20 +243,20 @@ def why_not_create(app: Shell, target: CreateTarget) -> str | None:
     return missing and (None if _may_create_in_some(app, target) else missing)
 
 
-def _may_create_in_some(app: Shell, target: CreateTarget) -> bool:
-    for name, permission in target.resource.permissions.place_fields.items():
+def _may_create_in_some(app: Shell, target: CurrentTable) -> bool:
+    for name, permission in target.resource.permissions.parent_fields.items():
         places = loaded_items(app, target.arguments, target.resource.reference_lists, name)
         if places is None or any(has_permission(place, permission) for place in places):
             return True
     return False
 
 
-def _why_not_run_command(app: Shell, target: CreateTarget) -> str | None:
+def _why_not_run_command(app: Shell, target: CurrentTable) -> str | None:
     command = target.resource.command
     return None if command is None else _why_unavailable(app, command.operation, target.parent)
 
 
-def _run_command(app: Shell, target: CreateTarget) -> None:
+def _run_command(app: Shell, target: CurrentTable) -> None:
     if target.resource.command is not None:
         target.resource.command.run(app, target)
 
@@ -334,7 +334,7 @@ def _copy(app: Shell, selection: Selection) -> None:
     copy_text(app, titles, f"Copied {label}.")
 
 
-CREATE_COMMANDS: Commands[CreateTarget] = Commands(
+CREATE_COMMANDS: Commands[CurrentTable] = Commands(
     "resource",
     (
         Command("create", "ctrl+n", "New", "Create an item", run=_create, why_not=why_not_create, writes=True,

@@ -73,7 +73,7 @@ def open_create_form(
             title=resource.create_label,
             arguments=arguments,
             draft_name=f"form {resource.name} new {_list_path(resource, arguments)}",
-            reference_lists=_reference_lists(app, resource, arguments) | _permitted_places(app, resource, arguments),
+            reference_lists=_reference_lists(app, resource, arguments) | _permitted_parents(app, resource, arguments),
             verb="Create" if resource.creation_notice is None else resource.create_label,
             required_fields=resource.required_fields,
             intro=resource.create_intro or resource.description,
@@ -294,7 +294,7 @@ def _reference_lists(app: Shell, resource: Resource[Any], arguments: Arguments) 
     return reference_lists(app, arguments, resource.reference_lists)
 
 
-def _permitted_places(app: Shell, resource: Resource[Any], arguments: Arguments) -> dict[str, ReferenceList]:
+def _permitted_parents(app: Shell, resource: Resource[Any], arguments: Arguments) -> dict[str, ReferenceList]:
     """Return lists of possible spaces and collections by field name."""
     lists = _reference_lists(app, resource, arguments)
 
@@ -307,7 +307,7 @@ def _permitted_places(app: Shell, resource: Resource[Any], arguments: Arguments)
 
     return {
         name: with_disabled_choices(lists[name], permission)
-        for name, permission in resource.permissions.place_fields.items()
+        for name, permission in resource.permissions.parent_fields.items()
     }
 
 

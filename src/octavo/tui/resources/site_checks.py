@@ -38,8 +38,8 @@ from octavo.tui.core.routes import ToPage
 from octavo.tui.core.shell import Shell, explained
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.resources import site_tree
-from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
-from octavo.tui.resources.resource_commands import CreateTarget
+from octavo.tui.resources.resource import PAGE_SIZE, Arguments, LabeledValues
+from octavo.tui.resources.resource_commands import CurrentTable
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, DialogField
@@ -126,7 +126,7 @@ class LinkTestResult:
         return f"{plural(self.end_counts.total(), 'redirect')} on this site, {f'including {problems}' if problems else 'none broken'}"
 
 
-async def redirect_facts(live: Live, arguments: Arguments, redirect: redirects.Redirect) -> DetailFacts:
+async def redirect_facts(live: Live, arguments: Arguments, redirect: redirects.Redirect) -> LabeledValues:
     """Return facts about a redirect: its target, and the number of broken redirects on the site."""
     result = await test_link(live, arguments["at"], redirect.source)
     is_direct = len(result.chain.steps) == 2 and result.chain.end == "leads"
@@ -236,7 +236,7 @@ MAX_SPACES = 100
 """Maximum number of spaces in the search results."""
 
 
-def open_link_test(app: Shell, target: CreateTarget, link: str = "", facts: tuple[Fact, ...] = ()) -> None:
+def open_link_test(app: Shell, target: CurrentTable, link: str = "", facts: tuple[Fact, ...] = ()) -> None:
     """Open the dialog that tests links. `link` and `facts` are an earlier link and its result."""
     field = DialogField("Link", link, placeholder="/old/page", required_error="Type a link or a path on the site.")
     intro = "" if facts else "Octavo follows the redirects on the site, as a browser would."
@@ -244,7 +244,7 @@ def open_link_test(app: Shell, target: CreateTarget, link: str = "", facts: tupl
     app.ask(dialog, lambda answer: app.background(_show_result(app, target, answer.text)))
 
 
-async def _show_result(app: Shell, target: CreateTarget, link: str) -> None:
+async def _show_result(app: Shell, target: CurrentTable, link: str) -> None:
     screen = app.screen
     try:
         with show_progress(app, f"Testing {link}…"):
@@ -274,14 +274,14 @@ def result_facts(result: LinkTestResult) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def open_site_search(app: Shell, target: CreateTarget) -> None:
+def open_site_search(app: Shell, target: CurrentTable) -> None:
     """Ask for a query, show the matching pages of the site, and open the chosen page."""
     field = DialogField("Search words", required_error="Type the words to search for.", max_length=MAX_QUERY_LENGTH)
     dialog = ConfirmDialog("Search the site", verb="Search", cancel="Close", field=field)
     app.ask(dialog, lambda answer: app.background(_show_results(app, target, answer.text)))
 
 
-async def _show_results(app: Shell, target: CreateTarget, query: str) -> None:
+async def _show_results(app: Shell, target: CurrentTable, query: str) -> None:
     op = search.InSite(at=target.arguments["at"], query=query, scope=search.AllScope(), limit=MAX_SPACES)
     screen = app.screen
     with show_progress(app, f"Searching for “{query}”…"), explained("Could not search the site"):

@@ -130,28 +130,28 @@ PUBLISHED_PARTS: Resource[Any] = replace(
 _PART_RESOURCES: Mapping[str, Resource[Any]] = {"section": SECTIONS, "group": GROUPS, "space": SITE_SPACES}
 
 
-def _space_route(row: site_tree.PartRow) -> ToPage | None:
+def _space_route(row: site_tree.SitePartRow) -> ToPage | None:
     space = row.part.space if isinstance(row.part, site_structure.SiteSpace) else None
     return ToPage(space.id) if space is not None else None
 
 
-def _published_url(part: site_structure.Part) -> str:
+def _published_url(part: site_structure.SitePart) -> str:
     urls = getattr(part, "urls", None)
     return (urls.published if urls is not None else "") or ""
 
 
 _PART_COLUMNS = (
-    ResourceColumn[site_tree.PartRow]("NAME", lambda row: f"{'  ' * row.depth}{site_tree.title_of(row.part)}"),
-    ResourceColumn[site_tree.PartRow](
+    ResourceColumn[site_tree.SitePartRow]("NAME", lambda row: f"{'  ' * row.depth}{site_tree.title_of(row.part)}"),
+    ResourceColumn[site_tree.SitePartRow](
         "TYPE", lambda row: site_tree.noun_of(row.part), 8, render=lambda kind: Content.styled(kind, "$octavo-muted")
     ),
-    ResourceColumn[site_tree.PartRow]("DEFAULT", lambda row: getattr(row.part, "default", False), 7),
-    ResourceColumn[site_tree.PartRow]("PATH", "part.path", drop_rank=1),
-    ResourceColumn[site_tree.PartRow]("CONDITION", "part.condition", 20, drop_rank=2),
-    ResourceColumn[site_tree.PartRow]("CONTAINS", "titles_inside", is_shown=False),
+    ResourceColumn[site_tree.SitePartRow]("DEFAULT", lambda row: getattr(row.part, "default", False), 7),
+    ResourceColumn[site_tree.SitePartRow]("PATH", "part.path", drop_rank=1),
+    ResourceColumn[site_tree.SitePartRow]("CONDITION", "part.condition", 20, drop_rank=2),
+    ResourceColumn[site_tree.SitePartRow]("CONTAINS", "titles_inside", is_shown=False),
 )
 _SEARCH_COMMAND = TableCommand("Search the site", site_checks.open_site_search, search.InSite)
-STRUCTURE: Resource[site_tree.PartRow] = Resource(
+STRUCTURE: Resource[site_tree.SitePartRow] = Resource(
     "part", "structure", site_structure.Get,
     description="Section groups, sections, and spaces, in the order visitors see them.",
     items=site_tree.part_rows,
@@ -269,7 +269,7 @@ SITE_MEMBERS: Resource[sites.SitePermission] = Resource(
     ),
     read_only_reason="To change roles, go to Admin (press 6) or to the spaces on the site.",
 )  # fmt: skip
-PUBLISHED_CONTENT: Resource[site_tree.PartRow] = Resource(
+PUBLISHED_CONTENT: Resource[site_tree.SitePartRow] = Resource(
     "part", "published content", sites.GetPublished,
     description="The site as visitors see it.",
     items=lambda response: site_tree.part_rows(response.structure),

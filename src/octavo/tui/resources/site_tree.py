@@ -10,10 +10,10 @@ from typing import Any, Literal
 from octavo.api import site_structure, sites
 from octavo.api.operation import Model, Operation, SiteRef
 from octavo.api.site_structure import (
-    Part,
     Pointer,
     Position,
     SectionGroup,
+    SitePart,
     SiteSection,
     SiteSpace,
     SiteStructure,
@@ -26,17 +26,17 @@ from octavo.tui.core.shell import Shell
 from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.resources import resource_forms
 from octavo.tui.resources.resource import Arguments, Resource
-from octavo.tui.resources.resource_commands import CreateTarget, Selection
+from octavo.tui.resources.resource_commands import CurrentTable, Selection
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 
 MovablePart = SiteSection | SectionGroup | SiteSpace
 
 
-class PartRow(Model):
+class SitePartRow(Model):
     """A row of the structure."""
 
-    part: Part
+    part: SitePart
     depth: int = 0
     titles_inside: str = ""
     """Titles of all parts inside the part. The filter searches these titles."""
@@ -46,13 +46,13 @@ class PartRow(Model):
         return self.part.id
 
 
-def title_of(part: Part) -> str:
+def title_of(part: SitePart) -> str:
     """Return the title of a part, else the title of its space or its ID."""
     space = part.space.title if isinstance(part, SiteSpace) and part.space is not None else ""
     return part.title or space or part.id or "Untitled"
 
 
-def noun_of(part: Part) -> str:
+def noun_of(part: SitePart) -> str:
     """Return the noun for a part of a site, such as `section`."""
     match part:
         case SiteSection():
@@ -64,7 +64,7 @@ def noun_of(part: Part) -> str:
     return part.object.removeprefix("site-").replace("-", " ") or "part"
 
 
-def children_of(part: Part) -> tuple[Part, ...]:
+def children_of(part: SitePart) -> tuple[SitePart, ...]:
     """Return the children of a part, with the ID of the part as their parent."""
     match part:
         case SiteSection():
@@ -75,11 +75,11 @@ def children_of(part: Part) -> tuple[Part, ...]:
     return ()
 
 
-def _in_group(part: Part, group: str | None) -> Part:
+def _in_group(part: SitePart, group: str | None) -> SitePart:
     return part.model_copy(update={"section_group": group}) if isinstance(part, SiteSection | SectionGroup) else part
 
 
-def part_rows(structure: SiteStructure) -> tuple[PartRow, ...]:
+def part_rows(structure: SiteStructure) -> tuple[SitePartRow, ...]:
     """Return a row for each part, in the order of the site."""
     parts = list(walk_parts(structure))
     titles = [title_of(part) for part, _ in parts]
@@ -88,23 +88,23 @@ def part_rows(structure: SiteStructure) -> tuple[PartRow, ...]:
         while ancestors and parts[ancestors[-1]][1] >= depth:
             ends[ancestors.pop()] = index
         ancestors.append(index)
-    result: dict[str, PartRow] = {}
+    result: dict[str, SitePartRow] = {}
     for index, (part, depth) in enumerate(parts):
         titles_inside = " ".join(titles[index + 1 : ends[index]])
-        result.setdefault(part.id, PartRow.model_construct(part=part, depth=depth, titles_inside=titles_inside))
+        result.setdefault(part.id, SitePartRow.model_construct(part=part, depth=depth, titles_inside=titles_inside))
     return tuple(result.values())
 
 
-def walk_parts(structure: SiteStructure) -> Iterator[tuple[Part, int]]:
+def walk_parts(structure: SiteStructure) -> Iterator[tuple[SitePart, int]]:
     """Yield all parts with their depth, each before its children."""
-    pending: list[tuple[Part, int]] = [(part, 0) for part in reversed(structure.structure)]
+    pending: list[tuple[SitePart, int]] = [(part, 0) for part in reversed(structure.structure)]
     while pending:
         part, depth = pending.pop()
         yield part, depth
         pending += [(child, depth + 1) for child in reversed(children_of(part))]
 
 
-def parent_id(part: Part) -> str | None:
+def parent_id(part: SitePart) -> str | None:
     """Return the ID of a part's parent. None at the top level."""
     return part.section if isinstance(part, SiteSpace) else getattr(part, "section_group", None)
 
@@ -117,7 +117,7 @@ def pointer_to(part: MovablePart) -> Pointer:
 def movable_children(structure: SiteStructure, parent: str | None) -> list[MovablePart]:
     """Return the movable children of the part with the ID `parent`. None stands for the site."""
     if parent is None:
-        result: Sequence[Part] = structure.structure
+        result: Sequence[SitePart] = structure.structure
     else:
         result = next((children_of(part) for part, _ in walk_parts(structure) if part.id == parent), ())
     return [part for part in result if not isinstance(part, UnknownPart)]
@@ -148,7 +148,7 @@ def current_position(structure: SiteStructure, part: MovablePart) -> Position | 
 
 
 @dataclass(frozen=True)
-class MoveTarget:
+class PossibleParent:
     """A possible parent of a part."""
 
     id: str | None
@@ -159,7 +159,7 @@ class MoveTarget:
     """Children next to which the part can be placed."""
 
 
-def move_targets(structure: SiteStructure, part: MovablePart) -> list[MoveTarget]:
+def possible_parents(structure: SiteStructure, part: MovablePart) -> list[PossibleParent]:
     """Return the possible parents of a part: sections for a space, else section groups. The site itself comes first if
     possible."""
     parent_type = SiteSection if isinstance(part, SiteSpace) else SectionGroup
@@ -167,12 +167,12 @@ def move_targets(structure: SiteStructure, part: MovablePart) -> list[MoveTarget
         each.id for each, _ in walk_parts(SiteStructure.model_construct(structure=children_of(part)))
     }
     result = [
-        MoveTarget(each.id, title_of(each), depth, _other_children(structure, part, each.id))
+        PossibleParent(each.id, title_of(each), depth, _other_children(structure, part, each.id))
         for each, depth in walk_parts(structure)
         if isinstance(each, parent_type) and each.id not in descendant_ids
     ]
     if not isinstance(part, SiteSpace) or parent_id(part) is None:
-        result.insert(0, MoveTarget(None, "Top level of the site", 0, _other_children(structure, part, None)))
+        result.insert(0, PossibleParent(None, "Top level of the site", 0, _other_children(structure, part, None)))
     return result
 
 
@@ -193,7 +193,7 @@ def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
         return structure
     step = 0 if sort.position.before else 1
 
-    def with_new_order(parts: Sequence[Part], parent: str | None) -> tuple[Part, ...]:
+    def with_new_order(parts: Sequence[SitePart], parent: str | None) -> tuple[SitePart, ...]:
         siblings = [
             _with_children(each, with_new_order(children_of(each), each.id)) for each in parts if each.id != part.id
         ]
@@ -207,7 +207,7 @@ def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
     return structure.model_copy(update={"structure": with_new_order(structure.structure, None)})
 
 
-def _with_children(part: Part, children: tuple[Part, ...]) -> Part:
+def _with_children(part: SitePart, children: tuple[SitePart, ...]) -> SitePart:
     match part:
         case SiteSection():
             return part.model_copy(update={"site_spaces": children})
@@ -220,8 +220,8 @@ def with_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
     """Return the structure with `part` as the default space or section."""
     parent, is_space = parent_id(part), isinstance(part, SiteSpace)
 
-    def with_new_default(parts: Sequence[Part]) -> tuple[Part, ...]:
-        siblings: list[Part] = []
+    def with_new_default(parts: Sequence[SitePart]) -> tuple[SitePart, ...]:
+        siblings: list[SitePart] = []
         for each in parts:
             updated = _with_children(each, with_new_default(children_of(each)))
             if _shares_default(updated, is_space, parent):
@@ -239,7 +239,7 @@ def replaced_default(structure: SiteStructure, part: MovablePart) -> MovablePart
     return next((each for each in defaults if each.id != part.id and _shares_default(each, is_space, parent)), None)
 
 
-def _shares_default(part: Part, is_space: bool, parent: str | None) -> bool:
+def _shares_default(part: SitePart, is_space: bool, parent: str | None) -> bool:
     """Return True for a space in `parent` or, without `is_space`, a section."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)
 
@@ -248,7 +248,7 @@ _END_NAMES = {-1: "first", 1: "last"}
 
 
 @dataclass(frozen=True)
-class StructureTarget:
+class SelectedSitePart:
     """Target of the commands that move parts: the selected part of a site."""
 
     site: Model
@@ -272,17 +272,17 @@ class StructureTarget:
         return None
 
 
-def structure_target(
+def selected_site_part(
     resource: Resource[Any], arguments: Arguments, parent: Model, response: Any, row: Any
-) -> StructureTarget:
+) -> SelectedSitePart:
     """Return the target of the structure commands for the selected `row` of a table."""
     structure = response if isinstance(response, SiteStructure) and resource.list is site_structure.Get else None
-    part = row.part if isinstance(row, PartRow) and not isinstance(row.part, UnknownPart) else None
-    return StructureTarget(parent, arguments["at"], structure, part)
+    part = row.part if isinstance(row, SitePartRow) and not isinstance(row.part, UnknownPart) else None
+    return SelectedSitePart(parent, arguments["at"], structure, part)
 
 
-def _move_step(step: Literal[-1, 1]) -> Callable[[Shell, StructureTarget], None]:
-    def move(app: Shell, target: StructureTarget) -> None:
+def _move_step(step: Literal[-1, 1]) -> Callable[[Shell, SelectedSitePart], None]:
+    def move(app: Shell, target: SelectedSitePart) -> None:
         if target.structure is None or target.part is None:
             return
         position = position_after_step(target.structure, target.part, step)
@@ -293,12 +293,12 @@ def _move_step(step: Literal[-1, 1]) -> Callable[[Shell, StructureTarget], None]
     return move
 
 
-def _choose_parent(app: Shell, target: StructureTarget) -> None:
+def _choose_parent(app: Shell, target: SelectedSitePart) -> None:
     if (part := target.part) is None or (structure := target.structure) is None:
         return
     current_parent = parent_id(part)
     choices = []
-    for move_target in move_targets(structure, part):
+    for move_target in possible_parents(structure, part):
         empty = f"This destination is empty. The server can place a {noun_of(part)} only next to another item."
         right = "current" if move_target.id == current_parent else ""
         disabled_reason = "" if move_target.children else empty
@@ -312,7 +312,7 @@ def _choose_parent(app: Shell, target: StructureTarget) -> None:
 
 
 def _choose_position(
-    app: Shell, target: StructureTarget, structure: SiteStructure, part: MovablePart, destination: MoveTarget
+    app: Shell, target: SelectedSitePart, structure: SiteStructure, part: MovablePart, destination: PossibleParent
 ) -> None:
     siblings = [(title_of(each), pointer_to(each)) for each in destination.children]
     choices = [
@@ -327,7 +327,7 @@ def _choose_position(
 
 
 def _move(
-    app: Shell, target: StructureTarget, structure: SiteStructure, part: MovablePart, position: Position, message: str
+    app: Shell, target: SelectedSitePart, structure: SiteStructure, part: MovablePart, position: Position, message: str
 ) -> None:
     previous, name = current_position(structure, part), title_of(part)
     item = pointer_to(part)
@@ -391,10 +391,10 @@ def _parent_title(structure: SiteStructure, site: Model, part: MovablePart) -> s
     return title or getattr(site, "title", "") or "the site"
 
 
-def choose_new_part(app: Shell, target: CreateTarget) -> None:
+def choose_new_part(app: Shell, target: CurrentTable) -> None:
     """Ask which part to add to a site, and open the form."""
     structure = app.session.live.peek(site_structure.Get(at=target.arguments["at"])).value or SiteStructure()
-    section, group = _containers(structure, target.row.part if isinstance(target.row, PartRow) else None)
+    section, group = _containers(structure, target.row.part if isinstance(target.row, SitePartRow) else None)
     choices: list[Choice[Callable[[], object]]] = []
 
     def offer(kind: str, title: str, detail: str, **more: str) -> None:
@@ -424,7 +424,7 @@ def choose_new_part(app: Shell, target: CreateTarget) -> None:
     app.ask(Picker("Add to the site", choices), lambda make: make())
 
 
-def _containers(structure: SiteStructure, part: Part | None) -> tuple[SiteSection | None, SectionGroup | None]:
+def _containers(structure: SiteStructure, part: SitePart | None) -> tuple[SiteSection | None, SectionGroup | None]:
     """Return the section and the section group at or around `part`."""
     parts = {each.id: each for each, _ in walk_parts(structure)}
     parent = parts.get(parent_id(part) or "") if isinstance(part, SiteSpace) else None
@@ -434,11 +434,11 @@ def _containers(structure: SiteStructure, part: Part | None) -> tuple[SiteSectio
     return section, group if isinstance(group, SectionGroup) else None
 
 
-def _has_structure(app: Shell, target: StructureTarget) -> bool:
+def _has_structure(app: Shell, target: SelectedSitePart) -> bool:
     return target.structure is not None
 
 
-STRUCTURE_COMMANDS: Commands[StructureTarget] = Commands(
+STRUCTURE_COMMANDS: Commands[SelectedSitePart] = Commands(
     "structure",
     (
         Command("move", "M", "Move", "Move the item to another section or group", writes=True, is_available=_has_structure,

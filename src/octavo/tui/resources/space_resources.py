@@ -18,7 +18,7 @@ from octavo.tui.resources import roles
 from octavo.tui.resources.resource import (
     PAGE_SIZE,
     Arguments,
-    DetailFacts,
+    LabeledValues,
     RequiredPermissions,
     Resource,
     ResourceColumn,
@@ -30,17 +30,21 @@ from octavo.tui.resources.roles import MERGE_ROLES, actions
 from octavo.tui.widgets.short_texts import AnyText, plural
 
 
-async def role_facts_of_member(live: Live, arguments: Arguments, permission: permissions.UserPermission) -> DetailFacts:
+async def role_facts_of_member(
+    live: Live, arguments: Arguments, permission: permissions.UserPermission
+) -> LabeledValues:
     """Return facts that say why a listed member has a role in the open space or collection."""
     return await _role_facts(live, arguments, arguments["at"], permission.user.id, permission.permission)
 
 
-async def role_facts_in_space(live: Live, arguments: Arguments, permission: permissions.SpacePermission) -> DetailFacts:
+async def role_facts_in_space(
+    live: Live, arguments: Arguments, permission: permissions.SpacePermission
+) -> LabeledValues:
     """Return facts that say why the open member has a role in a space of the list."""
     return await _role_facts(live, arguments, permission.space.ref, arguments["user_id"], permission.permission)
 
 
-async def _role_facts(live: Live, arguments: Arguments, at: Shared, user: str, role: str) -> DetailFacts:
+async def _role_facts(live: Live, arguments: Arguments, at: Shared, user: str, role: str) -> LabeledValues:
     organization = OrganizationRef(organization_id=arguments.get("organization_id") or arguments["at"].organization_id)
     organization_details, member, team_ids, scopes = await asyncio.gather(
         live.cached_or_fetch(organizations.Get(at=organization)),

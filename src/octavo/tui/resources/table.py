@@ -26,7 +26,7 @@ from octavo.data.live import Live
 from octavo.data.state_db import StateDb
 from octavo.tui.core.item_info import field_details
 from octavo.tui.core.view import View
-from octavo.tui.resources.resource import NO_VALID_ID, Arguments, DetailFacts, NameOf, Resource, ResourceColumn
+from octavo.tui.resources.resource import NO_VALID_ID, Arguments, LabeledValues, NameOf, Resource, ResourceColumn
 from octavo.tui.widgets import row_list
 from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.row_list import Row
@@ -181,7 +181,7 @@ def _plain_text(column: ResourceColumn[Any], item: Any, name_of: NameOf) -> str:
 
 LOAD_DELAY = 0.3
 """Seconds that the cursor stays on a row before Octavo loads its details."""
-LOADING: DetailFacts = (("", "Loading…"),)
+LOADING: LabeledValues = (("", "Loading…"),)
 
 
 class DetailLoader:
@@ -190,7 +190,7 @@ class DetailLoader:
     def __init__(self, view: View, get_live: Callable[[], Live], on_loaded: Callable[[], None]) -> None:
         """`on_loaded` is called when details are loaded or cannot be loaded."""
         self._view, self._live, self._on_loaded = view, get_live, on_loaded
-        self._facts: dict[tuple[str, str], DetailFacts] = {}
+        self._facts: dict[tuple[str, str], LabeledValues] = {}
         self._key: tuple[str, str] | None = None
         self._load_delay = Delay(view)
 
@@ -199,7 +199,7 @@ class DetailLoader:
         self._facts.clear()
         self._stop()
 
-    def details_of(self, resource: Resource[Any], arguments: Arguments, item: Any | None) -> DetailFacts:
+    def details_of(self, resource: Resource[Any], arguments: Arguments, item: Any | None) -> LabeledValues:
         """Return the loaded details of an item, or `LOADING` until these are loaded."""
         if resource.load_details is None or item is None:
             self._stop()
@@ -263,7 +263,9 @@ class Details(VerticalScroll, can_focus=False):
             yield FactList(classes="details--left")
             yield FactList(classes="details--right")
 
-    def show(self, resource: Resource[Any], item: Any | None, name_of: NameOf, loaded_facts: DetailFacts = ()) -> None:
+    def show(
+        self, resource: Resource[Any], item: Any | None, name_of: NameOf, loaded_facts: LabeledValues = ()
+    ) -> None:
         """Show the facts about an item, with `loaded_facts` at the top. Show nothing if `item` is None."""
         title = Content.styled(resource.title(item), "bold") if item is not None else Content("")
         self.query_one(".details--title", Static).update(title)
