@@ -109,7 +109,7 @@ def _go_to_page(shell: Shell, route: ToPage) -> None:
         content = await _switch_to_content(shell, route)
         if is_whole(content):
             content.spaces.open_wanted_route()
-            if route.part:
+            if route.block_or_anchor:
                 content.page_view.focus()  # the next keys act on the block of the route
 
     shell.background(show())

@@ -179,7 +179,9 @@ class SpaceList:
             return
         if shell.workspace.space(wanted_route.space) is not None:
             self.wanted_route = None
-            self._open_space.show_space(wanted_route.space, wanted_route.page, wanted_route.part, add_to_history=False)
+            self._open_space.show_space(
+                wanted_route.space, wanted_route.page, wanted_route.block_or_anchor, add_to_history=False
+            )
         elif reason := shell.workspace.why_no_space(wanted_route.space):
             self.wanted_route = None
             shell.say(reason, tone="care")

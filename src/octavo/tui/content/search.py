@@ -435,7 +435,9 @@ class SearchScreen(Dialog[None]):
         elif result.kind == "collection":
             self.shell.go(ToCollection(result.id))
         else:
-            self.shell.go(ToPage(result.space, result.id if result.kind == "page" else None, part=result.anchor))
+            self.shell.go(
+                ToPage(result.space, result.id if result.kind == "page" else None, block_or_anchor=result.anchor)
+            )
 
     def _open_thread(self, hit: search_index.Hit) -> None:
         """Close the dialog and open a thread. Awaiting `dismiss` could deadlock."""

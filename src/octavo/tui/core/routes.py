@@ -29,7 +29,7 @@ class ToPage(Route):
 
     space: str
     page: str | None = None
-    part: str = ""
+    block_or_anchor: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,12 @@ class ToActivity(Route):
     """The outbox and the latest requests."""
 
 
-_MAX_STOPS = 200
+_MAX_ENTRIES = 200
 MAX_SCREENS = 4
 """Maximum number of screens that the history keeps in memory."""
 
 
-class Stop(NamedTuple):
+class ViewLocation(NamedTuple):
     """A location in the history: a view and the screens on top of it."""
 
     mode: str
@@ -96,10 +96,10 @@ class Stop(NamedTuple):
     """State that `restore_visit` of the view restores, such as the open page. May be None."""
 
 
-class Step(NamedTuple):
+class HistoryEntry(NamedTuple):
     """A stop, and the way in which the user left it."""
 
-    stop: Stop
+    location: ViewLocation
     opened_item: bool
     """True if the user left the stop by opening an item there."""
 
@@ -110,35 +110,35 @@ class NavigationHistory:
     def __init__(self, app: App[Any], all_screens: Callable[[], Sequence[Screen[Any]]]) -> None:
         """`all_screens` returns the open screens of all modes."""
         self._app, self._all_screens = app, all_screens
-        self._behind: list[Step] = []
-        self._ahead: list[Step] = []
+        self._behind: list[HistoryEntry] = []
+        self._ahead: list[HistoryEntry] = []
         self._is_paused = False
 
     def contains(self, screen: Screen[Any]) -> bool:
         """True if a stop in the history includes `screen`."""
-        return any(screen in step.stop.screens for step in (*self._behind, *self._ahead))
+        return any(screen in entry.location.screens for entry in (*self._behind, *self._ahead))
 
     def record(self, *, opens_item: bool = True) -> None:
         """Add the current location to the history, and close all dialogs. `opens_item` is True if the user opens an
         item there."""
-        current = self._current_stop()
+        current = self._current_location()
         if current is None or self._is_paused:
             return
-        if not self._behind or self._behind[-1].stop != current:
-            self._behind.append(Step(current, opens_item))
+        if not self._behind or self._behind[-1].location != current:
+            self._behind.append(HistoryEntry(current, opens_item))
         else:
-            self._behind[-1] = Step(current, opens_item)
-        dropped = [*self._ahead, *self._behind[:-_MAX_STOPS]]
-        self._ahead, self._behind = [], self._behind[-_MAX_STOPS:]
-        self._remove_screens(screen for step in dropped for screen in step.stop.screens)
+            self._behind[-1] = HistoryEntry(current, opens_item)
+        dropped = [*self._ahead, *self._behind[:-_MAX_ENTRIES]]
+        self._ahead, self._behind = [], self._behind[-_MAX_ENTRIES:]
+        self._remove_screens(screen for entry in dropped for screen in entry.location.screens)
         self._limit_screens()
         while len(self._app.screen_stack) > 1 and self._app.screen.is_modal:
             self._app.pop_screen()
 
     def why_not(self, step: object) -> str | None:
         """Return the reason why `go(step)` is not possible, or None."""
-        current = self._current_stop()
-        if step == -1 and all(each.stop == current for each in self._behind):
+        current = self._current_location()
+        if step == -1 and all(each.location == current for each in self._behind):
             return "You cannot go back any further."
         if step == 1 and not self._ahead:
             return "You cannot go forward any further."
@@ -155,10 +155,10 @@ class NavigationHistory:
     def go_up(self) -> bool:
         """Go back to the list from which the current item was opened. Return False if there is none."""
         self._drop_current()
-        current, previous = self._current_stop(), self._behind[-1] if self._behind else None
+        current, previous = self._current_location(), self._behind[-1] if self._behind else None
         if current is None or previous is None or not previous.opened_item:
             return False
-        if (previous.stop.mode, previous.stop.screens) == (current.mode, current.screens):
+        if (previous.location.mode, previous.location.screens) == (current.mode, current.screens):
             return False  # Both stops are on the same screen: the user came from another page, not from a list.
         self.go(-1)
         return True
@@ -171,26 +171,26 @@ class NavigationHistory:
     def clear(self) -> None:
         dropped = [*self._behind, *self._ahead]
         self._behind, self._ahead = [], []
-        self._remove_screens(screen for step in dropped for screen in step.stop.screens)
+        self._remove_screens(screen for entry in dropped for screen in entry.location.screens)
 
-    def _current_stop(self) -> Stop | None:
+    def _current_location(self) -> ViewLocation | None:
         stack = self._app.screen_stack
-        if not stack or not is_stop(base := stack[0]) or not is_whole(base):
+        if not stack or not can_return_to(base := stack[0]) or not is_whole(base):
             return None
-        screens = tuple(each for each in stack[1:] if is_stop(each))
-        return Stop(self._app.current_mode, screens, getattr(base, "current_visit", None))
+        screens = tuple(each for each in stack[1:] if can_return_to(each))
+        return ViewLocation(self._app.current_mode, screens, getattr(base, "current_visit", None))
 
     def _drop_current(self) -> None:
-        current = self._current_stop()
-        while self._behind and self._behind[-1].stop == current:
+        current = self._current_location()
+        while self._behind and self._behind[-1].location == current:
             self._behind.pop()
 
-    def _move(self, source: list[Step], target: list[Step]) -> None:
-        current, step = self._current_stop(), source.pop()
+    def _move(self, source: list[HistoryEntry], target: list[HistoryEntry]) -> None:
+        current, entry = self._current_location(), source.pop()
         if current is not None:
-            target.append(Step(current, step.opened_item))
+            target.append(HistoryEntry(current, entry.opened_item))
         with self.paused():
-            self._show(step)
+            self._show(entry)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -201,18 +201,18 @@ class NavigationHistory:
         finally:
             self._is_paused = False
 
-    def _show(self, step: Step) -> None:
-        app, stop = self._app, step.stop
-        if app.current_mode != stop.mode:
-            if step.opened_item:
+    def _show(self, entry: HistoryEntry) -> None:
+        app, location = self._app, entry.location
+        if app.current_mode != location.mode:
+            if entry.opened_item:
                 self._pop_to(())
-            app.switch_mode(stop.mode)
-        self._pop_to(stop.screens)
-        for screen in stop.screens[len(app.screen_stack) - 1 :]:
+            app.switch_mode(location.mode)
+        self._pop_to(location.screens)
+        for screen in location.screens[len(app.screen_stack) - 1 :]:
             app.push_screen(screen)
         base = app.screen_stack[0]
-        if stop.visit is not None and getattr(base, "current_visit", None) != stop.visit:
-            base.restore_visit(stop.visit)  # type: ignore[attr-defined]  # screens with `current_visit` have `restore_visit`
+        if location.visit is not None and getattr(base, "current_visit", None) != location.visit:
+            base.restore_visit(location.visit)  # type: ignore[attr-defined]  # screens with `current_visit` have `restore_visit`
 
     def _pop_to(self, screens: tuple[Screen[Any], ...]) -> None:
         """Close the topmost screens until the open screens are the first of `screens`."""
@@ -222,11 +222,13 @@ class NavigationHistory:
             stack = self._app.screen_stack
 
     def _limit_screens(self) -> None:
-        screens = list(dict.fromkeys(screen for step in reversed(self._behind) for screen in step.stop.screens))
+        screens = list(dict.fromkeys(screen for entry in reversed(self._behind) for screen in entry.location.screens))
         if excess := set(screens[MAX_SCREENS:]):
             self._behind = [
-                step._replace(stop=step.stop._replace(screens=())) if excess & set(step.stop.screens) else step
-                for step in self._behind
+                entry._replace(location=entry.location._replace(screens=()))
+                if excess & set(entry.location.screens)
+                else entry
+                for entry in self._behind
             ]
             self._remove_screens(excess)
 
@@ -237,6 +239,6 @@ class NavigationHistory:
                 screen.remove()
 
 
-def is_stop(screen: Screen[Any]) -> bool:
+def can_return_to(screen: Screen[Any]) -> bool:
     """True if the history can return to a screen. Dialogs are no stops."""
     return bool(getattr(screen, "IN_HISTORY", False))

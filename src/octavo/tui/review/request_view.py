@@ -30,7 +30,7 @@ from octavo.tui.comments.thread_commands import UNSENT
 from octavo.tui.core.file_dialogs import choose_export
 from octavo.tui.core.list_view import LINK_COMMANDS
 from octavo.tui.core.permissions import CANNOT_DELETE, why_not_in_discussion
-from octavo.tui.core.routes import is_stop
+from octavo.tui.core.routes import can_return_to
 from octavo.tui.core.view import View, current_view, focus_if
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing, why_no_page_edit
 from octavo.tui.reader.diff_navigation import ThreadOnOtherPageRequested
@@ -462,7 +462,7 @@ class ChangeRequestScreen(View):
         self.page_diff.retry()
 
     def on_screen_suspend(self) -> None:
-        if is_stop(self.app.screen):  # The view stays visible below a dialog, so its diffs are kept.
+        if can_return_to(self.app.screen):  # The view stays visible below a dialog, so its diffs are kept.
             self.comparison.drop_hidden()
             self.page_diff.all_pages.drop_hidden()
 
