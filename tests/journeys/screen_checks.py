@@ -99,7 +99,7 @@ def _list_contradictions(run: Run, server: RandomServer, rows: RowList[Any], op:
         yield f"has {len(rows.keys)} rows of {len(value.items)}"
     if snapshot.pages == 1 and not any(len(value.items) + value.unreadable >= len(_ids(items)) for items in there):
         yield f"has {len(value.items)} and leaves out {value.unreadable} of {[len(each) for each in there]}"
-    facts = "".join(bar.facts for bar in run.app.screen.query(StatusBar))
+    facts = "".join(bar.summary for bar in run.app.screen.query(StatusBar))
     if value.next is not None and "load more" not in text and "more on the server" not in facts:
         yield "says of nothing that there is more"
     yield from _title_contradictions(run, server, rows, op)

@@ -9,7 +9,7 @@ from octavo.api.operation import ListPage, Operation, SpaceRef
 from octavo.client import client
 from octavo.data.live import Snapshot
 from octavo.server.app import Platform
-from octavo.tui.app.activity import Line
+from octavo.tui.app.activity import ActivityRow
 from octavo.tui.core.view import View
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.widgets.row_list import RowList
@@ -66,7 +66,7 @@ async def test_selected_request_stays_selected_when_older_requests_are_dropped(
             await run.app.session.live.refresh(organizations.List())
         await run.press("!", "j", "j")
         await run.see("API REQUESTS")
-        rows: RowList[Line] = run.app.screen.query_one("#lines", RowList)
+        rows: RowList[ActivityRow] = run.app.screen.query_one("#lines", RowList)
         selected = rows.items[2]
         assert (rows.item, len(rows.items)) == (selected, 8)
         await run.later(seconds=1)

@@ -38,7 +38,7 @@ NAMES = {
 }
 
 
-CONSTANTS = ("ORDER_FACT", "ONCE_PREFIX")
+CONSTANTS = ("ORDER_KEY", "ONCE_PREFIX")
 """Constants with a name, or with its beginning, that other modules use."""
 
 

@@ -21,6 +21,6 @@ def test_unsent_mark_names_drafts_and_pending_comments_or_shows_signs() -> None:
         "◌ 3 pending",
     ]
     assert unsent_mark([DRAFT, PENDING]).plain == "✎ draft ◌ pending"
-    assert unsent_mark([DRAFT, PENDING], tight=True).plain == "✎◌"
+    assert unsent_mark([DRAFT, PENDING], symbols_only=True).plain == "✎◌"
     assert with_unsent_mark([DRAFT], "2d").plain == "✎ draft  2d"
     assert with_unsent_mark([], "2d").plain == "2d"

@@ -32,15 +32,15 @@ from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowHeading, RowList
 from octavo.tui.widgets.short_texts import as_clause, first_few, plural, short_age
 
-Item: TypeAlias = OutboxEntry | UnsentFile | OfflineSpace | Activity | str
+ActivityItem: TypeAlias = OutboxEntry | UnsentFile | OfflineSpace | Activity | str
 """An item of the list. A text is the error message about an invalid setting."""
 
 
-class Line(NamedTuple):
+class ActivityRow(NamedTuple):
     """An item of the list, and the key of its row."""
 
     key: str
-    item: Item
+    item: ActivityItem
 
 
 STATES = {
@@ -101,7 +101,7 @@ ACTIVITY: Commands[ActivityScreen] = Commands(
 )  # fmt: skip
 
 
-def _status_cell(item: Item) -> Content:
+def _status_cell(item: ActivityItem) -> Content:
     match item:
         case OutboxEntry():
             style = "$error" if item.needs_user else "$warning" if item.state != "failed" else "$octavo-muted"
@@ -136,7 +136,7 @@ class ActivityScreen(Dialog[None]):
     """Unsent drafts in the files of external editors, as last read from the folder."""
 
     def body(self) -> ComposeResult:
-        self.rows: RowList[Line] = RowList(
+        self.rows: RowList[ActivityRow] = RowList(
             self._draw,
             key=lambda line: line.key,
             groups=lambda line: [RowHeading(_heading(line.item))],
@@ -169,15 +169,15 @@ class ActivityScreen(Dialog[None]):
             return  # The session ended in the meantime.
         session = self.shell.session
         entries = sorted(session.outbox.entries, key=lambda entry: _WRITE_HEADINGS.index(_heading(entry)))
-        lines = [Line(entry.id, entry) for entry in entries]
-        lines += [Line(f"setting {number}", error) for number, error in enumerate(self.shell.settings_errors)]
-        lines += [Line(file.path.name, file) for file in self._unsent_files]
-        lines += [Line(f"kept {space.id}", space) for space in session.offline.all]
+        lines = [ActivityRow(entry.id, entry) for entry in entries]
+        lines += [ActivityRow(f"setting {number}", error) for number, error in enumerate(self.shell.settings_errors)]
+        lines += [ActivityRow(file.path.name, file) for file in self._unsent_files]
+        lines += [ActivityRow(f"kept {space.id}", space) for space in session.offline.all]
         times: Counter[datetime] = Counter()
-        requests: list[Line] = []
+        requests: list[ActivityRow] = []
         for request in reversed(tuple(session.latest_requests())):
             times[request.moment] += 1
-            requests.append(Line(f"{request.moment.timestamp()} {times[request.moment]}", request))
+            requests.append(ActivityRow(f"{request.moment.timestamp()} {times[request.moment]}", request))
         lines += reversed(requests)
         columns = (
             Column("", max((_status_cell(item).cell_length for _, item in lines), default=0)),
@@ -190,7 +190,7 @@ class ActivityScreen(Dialog[None]):
         self.rows.show(lines)
         self._show_details()
 
-    def _draw(self, line: Line) -> Row:
+    def _draw(self, line: ActivityRow) -> Row:
         item = line.item
         if isinstance(item, OutboxEntry):
             return Row(
@@ -242,7 +242,7 @@ class ActivityScreen(Dialog[None]):
         return f"Waiting for another change to be sent first: {description}."
 
     @property
-    def _current_item(self) -> Item | None:
+    def _current_item(self) -> ActivityItem | None:
         return self.rows.item.item if self.rows.item is not None else None
 
     @property
@@ -334,7 +334,7 @@ class ActivityScreen(Dialog[None]):
         self.shell.ask(ConfirmDialog(title, verb="Discard", intro="\n".join(named), after=after), discard)
 
 
-def _heading(item: Item) -> str:
+def _heading(item: ActivityItem) -> str:
     if not isinstance(item, OutboxEntry):
         return _HEADINGS[type(item)]
     decision, failed, in_progress = _WRITE_HEADINGS

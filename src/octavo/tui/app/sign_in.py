@@ -85,7 +85,7 @@ class SignInScreen(HasCommands, Screen[None]):
                     yield Static("API key  ", id="label")
                     yield (secret := SecretInput(id="key"))
                     yield SecretLengthLabel(secret, id="count")
-                yield Static("", id="facts")
+                yield Static("", id="notes")
                 with Horizontal(id="next"):
                     yield TextButton("Check key", "enter", id="check", classes="-primary")
                     yield TextButton("Start", "enter", id="start")
@@ -112,7 +112,7 @@ class SignInScreen(HasCommands, Screen[None]):
     def on_mount(self) -> None:
         self.run_worker(self._show_storage())
         if self.shell.sign_in_methods.reason:
-            self._show_facts(("care", self.shell.sign_in_methods.reason))
+            self._show_notes(("care", self.shell.sign_in_methods.reason))
         self.query_one("#start", TextButton).display = False
         self.query_one("#key", SecretInput).focus()
 
@@ -123,18 +123,18 @@ class SignInScreen(HasCommands, Screen[None]):
         if self._check is not None and not self._check.done():
             return
         if secret is None:
-            self._show_facts(("care", "Paste an API key first, or try the demo."))
+            self._show_notes(("care", "Paste an API key first, or try the demo."))
             return
-        self._show_facts(("asking", "Checking the API key…"))
+        self._show_notes(("asking", "Checking the API key…"))
         self._check = self.shell.background(self._sign_in(secret.get_secret_value()))
 
     async def _sign_in(self, key: str) -> None:
         try:
             self._signed_in = await self.shell.sign_in_methods.sign_in(key)
         except (ApiError, ValueError, OSError) as error:
-            self._show_facts(("care", error_in_words(error)))
+            self._show_notes(("care", error_in_words(error)))
             return
-        self._show_facts(*self._signed_in.facts)
+        self._show_notes(*self._signed_in.key_notes)
         if is_being_removed(self):
             return
         self.query_one("#check", TextButton).key = ""
@@ -153,7 +153,7 @@ class SignInScreen(HasCommands, Screen[None]):
         self.try_demo()
 
     def try_demo(self) -> None:
-        self._show_facts(("asking", "Preparing the demo…"))
+        self._show_notes(("asking", "Preparing the demo…"))
         self._open(lambda: self._enter(self.shell.sign_in_methods.open_demo))
 
     @on(TextButton.Pressed, "#open")
@@ -178,13 +178,13 @@ class SignInScreen(HasCommands, Screen[None]):
         try:
             session = await open_session()
         except (ApiError, ValueError, OSError) as error:
-            self._show_facts(("care", error_in_words(error)))
+            self._show_notes(("care", error_in_words(error)))
             return
         await self.shell.switch_session(session, "")
 
-    def _show_facts(self, *facts: tuple[str, str]) -> None:
+    def _show_notes(self, *notes: tuple[str, str]) -> None:
         if is_being_removed(self):
             return
         marks = {"ok": ("✓ ", "$success"), "care": ("! ", "$warning"), "asking": ("… ", "$octavo-muted")}
-        lines = [Content.assemble(marks[kind], Content(sentence)) for kind, sentence in facts]
-        self.query_one("#facts", Static).update(Content("\n").join(lines))
+        lines = [Content.assemble(marks[kind], Content(sentence)) for kind, sentence in notes]
+        self.query_one("#notes", Static).update(Content("\n").join(lines))

@@ -82,7 +82,7 @@ class CommentsScreen(ListView[Thread]):
     MODE = "comments"
     CONTEXT = "list and preview"
     LIST_ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in thread_filters.ORDERS.items()}
-    ORDER_FACT = "order of threads"
+    ORDER_KEY = "order of threads"
     HELP = (
         "This view shows the comment threads in the organization, grouped by space and page. Press c to reply, d to resolve, enter to open the page, "
         "or x to select more than one thread. Press [ or ] to switch tabs. The tab Review comments shows the comments of reviews, which are no threads. "

@@ -392,7 +392,7 @@ class FilesScreen(ListView[File]):
         "kind": "By type",
         "used": "Least used first",
     }
-    ORDER_FACT = "order of files"
+    ORDER_KEY = "order of files"
 
     def __init__(self, space: Space) -> None:
         super().__init__()

@@ -122,7 +122,7 @@ class Subscriptions:
     def operations(self) -> tuple[Operation[Any], ...]:
         return tuple(each.op for each in self._slots.values())
 
-    def awaited_responses(self) -> Iterator[LiveResponse]:
+    def shown_responses(self) -> Iterator[LiveResponse]:
         """Yield the responses that determine the age of the widget's data."""
         yield from (each.response for slot, each in self._slots.items() if slot not in self._low_priority_slots)
         yield from self._dependencies
@@ -206,7 +206,7 @@ class Connection:
         if self._session is None:
             return None
         visible = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)
-        moments = [each.current_as_of for owner in visible for each in owner.awaited_responses()]
+        moments = [each.current_as_of for owner in visible for each in owner.shown_responses()]
         account_operations: tuple[Operation[Any], ...] = (Me(), ListOrganizations())
         candidates = moments or map(self._session.live.current_as_of, account_operations)
         return min((each for each in candidates if each is not None), default=None)

@@ -174,7 +174,7 @@ def page_nodes(
             count=counts.get(page.id, 0),
             sign=to_emoji(page.emoji),
             right=unsent_mark(unsent[page.id]) if page.id in unsent else "",
-            short_right=unsent_mark(unsent[page.id], tight=True) if page.id in unsent else "",
+            short_right=unsent_mark(unsent[page.id], symbols_only=True) if page.id in unsent else "",
             dim=page.hidden,
             path=page.path or "",
         )

@@ -154,7 +154,7 @@ class SignInResult(NamedTuple):
     """A new session, and sentences about the API key with their tones."""
 
     session: Session
-    facts: tuple[tuple[Literal["ok", "care"], str], ...]
+    key_notes: tuple[tuple[Literal["ok", "care"], str], ...]
 
 
 class SignInMethods(NamedTuple):
@@ -261,16 +261,16 @@ class UnsentTexts:
         return f"{plural(len(unsaved), 'draft')} not saved yet: {self._session.drafts.unsaved_reason}"
 
 
-def unsent_mark(texts: Iterable[UnsentText], *, tight: bool = False) -> Content:
-    """Return the mark of a row with drafts or pending comments. Only symbols if `tight`. Empty without `texts`."""
+def unsent_mark(texts: Iterable[UnsentText], *, symbols_only: bool = False) -> Content:
+    """Return the mark of a row with drafts or pending comments. Only symbols if `symbols_only`. Empty without `texts`."""
     all_texts = tuple(texts)
     pending, unsaved = sum(bool(each.entry_id) for each in all_texts), sum(each.is_late for each in all_texts)
     drafts, note, error = len(all_texts) - pending - unsaved, "$octavo-note", "$error"
     parts = [("!", "not saved yet" if unsaved == 1 else f"{unsaved} not saved yet", error)] * bool(unsaved)
     parts += [("✎", "draft" if drafts == 1 else f"{drafts} drafts", note)] * bool(drafts)
     parts += [("◌", "pending" if pending == 1 else f"{pending} pending", note)] * bool(pending)
-    marks = [Content.styled(sign if tight else f"{sign} {label}", style) for sign, label, style in parts]
-    return Content("" if tight else " ").join(marks)
+    marks = [Content.styled(sign if symbols_only else f"{sign} {label}", style) for sign, label, style in parts]
+    return Content("" if symbols_only else " ").join(marks)
 
 
 def with_unsent_mark(texts: Iterable[UnsentText], label: str) -> Content:
@@ -279,7 +279,7 @@ def with_unsent_mark(texts: Iterable[UnsentText], label: str) -> Content:
     return Content.assemble(unsent, "  ", right) if unsent else right
 
 
-_COUNT_FACT = "count of the inbox"
+_COUNT_KEY = "count of the inbox"
 
 
 class InboxFeed:
@@ -310,7 +310,7 @@ class InboxFeed:
         """Switch to the inbox of `organization`. Load the inbox if `start` was called before."""
         self._reset()
         self._session, self._organization = session, organization
-        saved = session.state.get_fact(_COUNT_FACT)
+        saved = session.state.get_fact(_COUNT_KEY)
         is_same_organization = isinstance(saved, dict) and saved.get("organization") == organization.id
         self._last_count = saved["count"] if is_same_organization and isinstance(saved.get("count"), int) else None
         if self._is_started:
@@ -408,7 +408,7 @@ class InboxFeed:
             return
         if _is_complete(self.snapshot):
             self._last_count = count
-            session.state.set_fact(_COUNT_FACT, {"organization": organization.id, "count": count})
+            session.state.set_fact(_COUNT_KEY, {"organization": organization.id, "count": count})
 
     def _reset(self) -> None:
         if self._unsubscribe is not None:

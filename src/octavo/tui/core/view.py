@@ -238,7 +238,7 @@ class StatusBar(_Bar):
     """
 
     crumbs = reactive("")
-    facts = reactive("")
+    summary = reactive("")
 
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._repaint_if_changed())
@@ -247,9 +247,9 @@ class StatusBar(_Bar):
     def _line(self) -> Content:
         width = self.content_size.width
         left = Content(f" {self.crumbs}")
-        right = self._right_part(self.facts)
+        right = self._right_part(self.summary)
         if self.shell.workspace.news.summary and left.cell_length + right.cell_length + 2 > width:
-            right = self._right_part("")  # The facts come back as soon as the news is dismissed.
+            right = self._right_part("")  # The summary comes back as soon as the news is dismissed.
         # The location keeps at least a third of the width.
         right = right.truncate(max(width - left.cell_length - 2, width * 2 // 3), ellipsis=True)
         left = Content(f" {shorten_path(self.crumbs, max(width - right.cell_length - 3, 0))}")
@@ -258,12 +258,12 @@ class StatusBar(_Bar):
             return right.truncate(width, ellipsis=True)
         return left + Content(" " * gap) + right
 
-    def _right_part(self, facts: str) -> Content:
+    def _right_part(self, summary: str) -> Content:
         workspace = self.shell.workspace
         read_only = "read-only" if self.shell.has_session and self.shell.session.read_only_reason else ""
         parts = [
             (workspace.unsent.why_not_saved, "bold $error"),
-            (facts, ""),
+            (summary, ""),
             (workspace.news.summary, "$primary"),
             (workspace.outbox_summary, "$warning"),
             (read_only, "bold $warning"),
@@ -444,9 +444,9 @@ class View(HasCommands, Screen[None]):
         for op in dict.fromkeys((*self.shell.workspace.operations, *self.subscriptions.operations())):
             self.shell.background(self.live.refresh(op))
 
-    def show_location(self, crumbs: str, facts: str = "") -> None:
+    def show_location(self, crumbs: str, summary: str = "") -> None:
         """Show the current location, and facts about it, in the status bar."""
-        self._status_bar.crumbs, self._status_bar.facts = crumbs, facts
+        self._status_bar.crumbs, self._status_bar.summary = crumbs, summary
 
     @on(Notices.UndoRequested)
     def _on_undo_requested(self) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from octavo.data.polling import RemoteChange
     from octavo.data.writes.machine import OutboxEntry
 
-_TOUR_FACT = "tour"
+_TOUR_KEY = "tour"
 """Key of the number of completed steps in the session state."""
 
 
@@ -48,7 +48,7 @@ class TourStep(NamedTuple):
     """Default key of the first command."""
     purpose: str
     """End of the sentence “Press KEY to …”."""
-    place: str = ""
+    where: str = ""
     """Start of the sentence if the key works only in some views, such as “In the list, ”."""
 
 
@@ -80,7 +80,7 @@ class Tour:
     @property
     def next_step(self) -> int | None:
         """Index of the next step. None if no tour is active."""
-        step_count = self._state.get_fact(_TOUR_FACT, 0) if self._state is not None else None
+        step_count = self._state.get_fact(_TOUR_KEY, 0) if self._state is not None else None
         return step_count if isinstance(step_count, int) and 0 <= step_count < len(STEPS) else None
 
     @property
@@ -89,8 +89,8 @@ class Tour:
         if (index := self.next_step) is None:
             return ""
         step = STEPS[index]
-        press = f"{'press' if step.place else 'Press'} {self._key(step.commands[0], step.key)}"
-        return f"Tour {index + 1}/{len(STEPS)}  {step.place}{press} to {step.purpose}."
+        press = f"{'press' if step.where else 'Press'} {self._key(step.commands[0], step.key)}"
+        return f"Tour {index + 1}/{len(STEPS)}  {step.where}{press} to {step.purpose}."
 
     @property
     def exit_hint(self) -> str:
@@ -116,7 +116,7 @@ class Tour:
 
     def _save(self, step_count: int) -> None:
         if self._state is not None:
-            self._state.set_fact(_TOUR_FACT, step_count)
+            self._state.set_fact(_TOUR_KEY, step_count)
         self._on_change()
 
 
@@ -286,18 +286,18 @@ class Workspace:
         return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
 
     def count_review_summaries(
-        self, change_request_id: str, comments: ListPage[Comment], counted: int | None = None
+        self, change_request_id: str, comments: ListPage[Comment], comment_count: int | None = None
     ) -> None:
-        """Store the number of review summaries among the open comments, if these are complete. `counted` is their
+        """Store the number of review summaries among the open comments, if these are complete. `comment_count` is their
         number on the server, if known."""
         if comments.next is not None:
             return
         open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
         summaries = sum(item.is_review for item in open_comments)
         undecided = [item for items in self._undecided_by_status.values() for item in items]
-        counted = next((item.comments for item in undecided if item.id == change_request_id), counted)
-        if counted is not None:  # Some servers may not send a count.
-            summaries = min(summaries, max(0, counted - (len(open_comments) - summaries)))
+        comment_count = next((item.comments for item in undecided if item.id == change_request_id), comment_count)
+        if comment_count is not None:  # Some servers may not send a count.
+            summaries = min(summaries, max(0, comment_count - (len(open_comments) - summaries)))
         if self._summary_counts.get(change_request_id) == summaries:
             return
         self._summary_counts[change_request_id] = summaries

@@ -164,7 +164,7 @@ class InboxScreen(ListView[InboxRow]):
     MODE = "inbox"
     CONTEXT = "inbox"
     LIST_ORDERS: ClassVar[Mapping[str, str]] = row_views.ORDERS
-    ORDER_FACT = "order of the inbox"
+    ORDER_KEY = "order of the inbox"
     HELP = (
         "The inbox shows all items that need your attention, most urgent first. Press enter to open an item, c to reply, d to "
         "mark the item as done, or w to snooze it. Press esc to go back to the list."

@@ -176,7 +176,7 @@ def _node(entry: ChangedPage, marks: EntryMarks, children: Sequence[TreeNode] = 
         count=marks.open_threads.get(entry.key, 0),
         sign=_sign(viewed_mark, entry.sign) if entry.changes else "",
         right=_right_end(*figures, has_conflict, unsent_mark(unsent)),
-        short_right=_right_end(*short_figures, has_conflict, unsent_mark(unsent, tight=True)),
+        short_right=_right_end(*short_figures, has_conflict, unsent_mark(unsent, symbols_only=True)),
         dim=viewed or (not entry.changes and entry.page is None and entry.key != WHOLE_REQUEST),
     )
 

@@ -225,7 +225,7 @@ class RequestListScreen(ListView[ChangeRequest]):
     MODE = "changes"
     CONTEXT = "list of change requests"
     LIST_ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in ORDERS.items()}
-    ORDER_FACT = "order of change requests"
+    ORDER_KEY = "order of change requests"
     HELP = (
         "This list shows the change requests in all spaces, with a preview. Press enter to open a change request, "
         "a to approve it, m to run the checks and merge it, or x to select several change requests. "
