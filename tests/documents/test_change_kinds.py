@@ -52,7 +52,7 @@ def kinds_of(before: str, after: str) -> list[frozenset[ChangeKind]]:
 def walk(entries: Sequence[DiffEntry]) -> Iterator[DiffEntry]:
     for entry in entries:
         yield entry
-        parts = getattr(entry, "parts", None)
+        parts = getattr(entry, "content_change", None)
         if not (isinstance(entry, RestructuredBlocks) and entry.is_replaced):
             yield from walk(parts.entries if isinstance(parts, ContainerChange) else getattr(entry, "entries", ()))
 
