@@ -16,8 +16,8 @@ from octavo.tui.render.deferred import DiagramQuery
 from octavo.tui.render.diagrams import draw_diagram, drawing_problem
 from octavo.tui.render.diagrams import normalize_diagram as read_diagram
 from octavo.tui.render.layout import lay_out
-from octavo.tui.render.layout_context import Folds, path_to_block, render_runs
-from octavo.tui.render.styled_lines import Line, Piece, SplitLine, cells, flatten_emoji
+from octavo.tui.render.layout_context import ViewState, path_to_block, render_runs
+from octavo.tui.render.styled_lines import Line, SplitLine, StyledText, cells, flatten_emoji
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.tables import COLUMN_GAP, visible_columns
 from octavo.tui.render.tables import grid_by_width as read_table
@@ -95,28 +95,28 @@ def default_styles() -> Styles:
     return Styles.from_theme({**theme.variables, **{name: value or "" for name, value in named.items()}})
 
 
-def open_folds(document: Document, tab: Block | None = None) -> Folds:
-    """Return folds that expand all blocks and show `tab`."""
-    folds = Folds()
+def open_view_state(document: Document, tab: Block | None = None) -> ViewState:
+    """Return a state in which all blocks are expanded and `tab` is selected."""
+    view_state = ViewState()
     for block in document.walk():
         if block.kind in ("expandable", "code", "prompt", "openapi"):
-            folds.opened[block.key] = True
+            view_state.expanded[block.key] = True
     if tab is not None:
-        folds.expand_path(next(path for block in document.blocks if (path := path_to_block(block, tab.key))))
-    return folds
+        view_state.expand_path(next(path for block in document.blocks if (path := path_to_block(block, tab.key))))
+    return view_state
 
 
 def lay_out_all(
-    document: Document, width: int, look: Styles, *, room: int = 0, folds: Folds | None = None
+    document: Document, width: int, look: Styles, *, room: int = 0, view_state: ViewState | None = None
 ) -> list[Line]:
     """Return all lines of an expanded page, followed by the lines of the tabs that are not shown."""
-    folds = folds or open_folds(document)
-    lines = lay_out(document.blocks, width, look, folds, available_width=room)
+    view_state = view_state or open_view_state(document)
+    lines = lay_out(document.blocks, width, look, view_state, available_width=room)
     for block in document.walk():
         if block.kind == "tabs":
-            chosen = folds.chosen_tab(block)
+            chosen = view_state.selected_tab_index(block)
             for at, tab in enumerate(block.children):
-                lines += lay_out(tab.children, width, look, folds, available_width=room) if at != chosen else []
+                lines += lay_out(tab.children, width, look, view_state, available_width=room) if at != chosen else []
     return lines
 
 
@@ -125,7 +125,7 @@ def text_of(lines: Iterable[Line]) -> str:
     return "\n".join("".join(map(_text_of_piece, line.pieces)) for line in lines)
 
 
-def _text_of_piece(piece: Piece) -> str:
+def _text_of_piece(piece: StyledText) -> str:
     is_mark = piece.clickable is not None and piece.clickable.kind == "note" and _NOTE.fullmatch(piece.text)
     return " " if piece.is_decoration or is_mark else piece.text
 
@@ -137,11 +137,11 @@ def faults(document: Document, widths: Sequence[int], source: str = "") -> Itera
     for width in widths:
         for look in looks:
             for room in (width, width + 24):
-                folds = open_folds(document)
-                lines = lay_out_all(document, width, look, room=room, folds=folds)
+                view_state = open_view_state(document)
+                lines = lay_out_all(document, width, look, room=room, view_state=view_state)
                 yield from _too_wide(lines, room)
                 if not look.ascii:
-                    movable = [block for block in document.walk() if folds.hidden.get(block.key)]
+                    movable = [block for block in document.walk() if view_state.overflow.get(block.key)]
                     yield from _cut(lines, look, movable, f"at {width}")
                     yield from _unlabelled(lines, look)
                     yield from _unused_width_of_code(document, lines, look, room, width + (room - width) // 2)

@@ -65,7 +65,7 @@ def check_target(screen: ChangeRequestScreen) -> None:
     page = contents_of(screen).page
     span = screen.main_pane.cursor.current()
     assert span is not None
-    assert contents_of(screen).section_at(span.unit_index) is page
+    assert contents_of(screen).section_at(span.chunk_index) is page
     listed, block = str(screen.changed_tree.widget.key), screen.page_diff.visible_block
     assert screen.changed_tree.key == listed
     if listed not in screen.changed_tree.changed_entries and listed != WHOLE_REQUEST:
@@ -142,7 +142,7 @@ async def test_only_pages_near_the_cursor_are_loaded(stage: Stage) -> None:
         loaded = [each for each in contents.sections if each.is_loaded]
         assert 2 <= len(loaded) < 12
         assert len(run.gate.sent(content.GetPage)) - sent <= 2 * len(loaded)
-        assert len(contents.shown_diff.units) < 62 * 2 + 60
+        assert len(contents.shown_diff.chunks) < 62 * 2 + 60
         for _ in range(20):
             await run.press("J")
             check_target(screen)
@@ -358,7 +358,7 @@ async def test_page_that_is_dropped_while_its_changes_are_prepared_stays_dropped
         section.show_note("Loading Long page…", "loading")
         scroll._failed.add(section.key)  # Otherwise, the page is loaded again at once.
         await loading
-        assert not section.diff.units
+        assert not section.diff.chunks
 
 
 @pytest.mark.before_release

@@ -202,7 +202,7 @@ def _long_page(version: str, count: int) -> str:
 
 def _conflict_lines(run: Run) -> list[str]:
     galley = run.app.screen.query_one(ThreeWayView).viewport.virtual_lines
-    return [line.text for unit in range(len(galley)) for line in galley.lines(unit)]
+    return [line.text for chunk in range(len(galley)) for line in galley.lines(chunk)]
 
 
 @pytest.mark.before_release

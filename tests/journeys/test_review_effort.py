@@ -215,7 +215,7 @@ async def review_page(run: Run, view: ChangeRequestScreen, number: int, page: st
             block = view.page_diff.visible_block
             words = block.plain() if block is not None else ""
         else:
-            words = " ".join(each.plain() for each in pane.contents.shown_diff.units[span.unit_index].blocks)
+            words = " ".join(each.plain() for each in pane.contents.shown_diff.chunks[span.chunk_index].blocks)
         seen = {each for each in wanted if FAULTS[each].sign in words}
         if by_findings and not seen:
             effort.elsewhere.append(f"{span.block.text}: {words}")

@@ -25,7 +25,7 @@ from textual.widgets import Static, TextArea
 
 from octavo.tui.app import pauses
 from octavo.tui.app.pauses import IDLE_CHECK_INTERVAL, MAX_IDLE_WAIT, Garbage, Teardown, Workers, caches, run_when_idle
-from octavo.tui.render.styled_lines import Line, Piece
+from octavo.tui.render.styled_lines import Line, StyledText
 from octavo.tui.render.virtual_lines import VirtualLines
 
 
@@ -188,7 +188,7 @@ async def test_keys_start_no_full_collection(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_collections_stay_short_while_objects_are_freed_and_created() -> None:
-    page = VirtualLines(range(5000), lambda _: 4, lambda unit: [Line([Piece(f"{unit}")] * 2) for _ in range(4)])
+    page = VirtualLines(range(5000), lambda _: 4, lambda chunk: [Line([StyledText(f"{chunk}")] * 2) for _ in range(4)])
     rest: deque[list[list[int]]] = deque(maxlen=600)
     sizes: list[int] = []
 
@@ -199,9 +199,9 @@ def test_collections_stay_short_while_objects_are_freed_and_created() -> None:
     Garbage().start()
     gc.callbacks.append(collections)
     try:
-        for unit in range(5000):
+        for chunk in range(5000):
             rest.append([[number] for number in range(80)])  # These objects resemble the segments of the lines.
-            page.lines(unit)
+            page.lines(chunk)
     finally:
         gc.callbacks.remove(collections)
     assert sizes

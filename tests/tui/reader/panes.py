@@ -69,7 +69,7 @@ def screen(pane: Reader) -> str:
 
 
 async def wait_for_layout(pane: Reader, pilot: Pilot[Any]) -> None:
-    """Wait until all units of the pane are laid out."""
+    """Wait until all chunks of the pane are laid out."""
     while pane.viewport.virtual_lines.estimated_count:
         await pilot.pause()
 
@@ -81,7 +81,7 @@ async def wait_for_width(pane: Reader, pilot: Pilot[Any], width: int) -> None:
 
 
 async def wait_for_diff(pane: DiffView, pilot: Pilot[Any]) -> None:
-    """Wait until all units of a diff are built."""
+    """Wait until all chunks of a diff are built."""
     await pilot.pause()
     while pane.contents.is_building:
         await pilot.pause()

@@ -150,8 +150,8 @@ def test_long_block_between_conflicts_counts_once() -> None:
     merged = merge(page, page.replace("First.", "First of main."), page.replace("First.", "First of ours."))
     contents = ThreeWayView().contents
     contents.set_pieces(prepare_conflicts(merged), ("main", "this change request"))
-    folds = [unit.text for unit in contents.units() if unit.kind == "fold"]
-    assert folds == ["1 block without conflicts", "3 blocks without conflicts"]
+    collapsed = [chunk.text for chunk in contents.chunks() if chunk.kind == "fold"]
+    assert collapsed == ["1 block without conflicts", "3 blocks without conflicts"]
 
 
 async def test_first_page_that_is_loading_is_not_called_a_page_without_conflicts() -> None:

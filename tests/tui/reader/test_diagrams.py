@@ -16,7 +16,7 @@ from octavo.tui.render import diagrams
 from octavo.tui.render.deferred import DiagramQuery
 from octavo.tui.render.diagrams import draw_diagram, drawing_problem, normalize_diagram
 from octavo.tui.render.layout import deferred_content, render_block
-from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.layout_context import LayoutContext, ViewState
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import ASCII, Styles
 from octavo.tui.terminal.limited_programs import run_bounded
@@ -53,7 +53,7 @@ def block_of(markdown: str) -> Block:
 
 
 def layout_context(*, look: Styles | None = None) -> LayoutContext:
-    return LayoutContext(look or Styles(), Folds(), render_block, deferred=deferred_content())
+    return LayoutContext(look or Styles(), ViewState(), render_block, deferred=deferred_content())
 
 
 async def draw(markdown: str, width: int, *, look: Styles | None = None) -> tuple[list[Line], LayoutContext]:
@@ -92,7 +92,7 @@ async def test_wide_diagram_scrolls_sideways() -> None:
     block = block_of(f"```mermaid\n{WIDE_DIAGRAM}\n```")
     assert "more columns ›" in lines[-1].text
     assert "Station 19" not in text_of(lines)
-    context.folds.pan_by(block.key, 10_000)
+    context.view_state.pan_by(block.key, 10_000)
     moved = render_block(context, block, 60)
     assert "Station" in text_of(moved)
     assert "more columns" in moved[-1].text
@@ -106,7 +106,7 @@ async def test_wide_diagram_first_shows_its_beginning() -> None:
     source = f"```mermaid\ngraph TD\n  A([A ship]) --> S\n{ways}\n```"
     lines, context = await draw(source, 40)
     assert "A ship" in text_of(lines[:6])
-    context.folds.pan_by(block_of(source).key, -10_000)
+    context.view_state.pan_by(block_of(source).key, -10_000)
     assert "A ship" not in text_of(render_block(context, block_of(source), 40))
 
 

@@ -7,12 +7,12 @@ import pytest
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.comparison import compare
-from octavo.tui.render.diff_lines import render_diff_unit
+from octavo.tui.render.diff_chunks import ContextSize
+from octavo.tui.render.diff_lines import render_diff_chunk
 from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_sides import SideWidths
-from octavo.tui.render.diff_units import ContextSize
 from octavo.tui.render.layout import render_block
-from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.layout_context import LayoutContext, ViewState
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import ThreadReply, ThreadSummary
 from tests.tui.reader.panes import PaneApp, bar_column, links, screen
@@ -110,10 +110,10 @@ def side(app: PaneApp[DiffView]) -> str:
 @pytest.mark.parametrize("split", [False, True])
 def test_every_kind_of_change_matches_snapshot(width: int, split: bool) -> None:
     compared = compare(BEFORE, AFTER)
-    context = LayoutContext(Styles.plain(), Folds(), render_block)
+    context = LayoutContext(Styles.plain(), ViewState(), render_block)
     widths = SideWidths.for_width(min(width, 108) if not split else width, split=split)
     found = build_diff(compared.diff, ContextSize(), {}, "Retries", side_by_side=split).complete()
-    lines = [line for unit in found.units for line in render_diff_unit(context, unit, widths)]
+    lines = [line for chunk in found.chunks for line in render_diff_chunk(context, chunk, widths)]
     assert [line.text for line in lines if line.width > widths.width] == []
     check(f"diff-{'sides' if split else 'kinds'}-{width}", text_of(lines))
 
@@ -313,10 +313,10 @@ def test_sliced_long_change_looks_like_one(split: bool) -> None:
     rows = "\n".join(f"| row {number} | value {number} |" for number in range(150))
     before = f"| Name | Value |\n| --- | --- |\n{rows}\n\n" + "\n".join(f"* item {number}" for number in range(3))
     after = before.replace("value", "longer value") + "\n" + "\n".join(f"* more {number}" for number in range(100))
-    context = LayoutContext(Styles.plain(), Folds(), render_block)
-    units = build_diff(compare(before, after).diff, ContextSize(), {}, side_by_side=split).complete().units
-    assert max(unit.slice_number for unit in units) == 3
-    lines = [render_diff_unit(context, unit, SideWidths.for_width(150, split=split)) for unit in units]
+    context = LayoutContext(Styles.plain(), ViewState(), render_block)
+    chunks = build_diff(compare(before, after).diff, ContextSize(), {}, side_by_side=split).complete().chunks
+    assert max(chunk.slice_number for chunk in chunks) == 3
+    lines = [render_diff_chunk(context, chunk, SideWidths.for_width(150, split=split)) for chunk in chunks]
     assert max(map(len, lines)) < 250
     text = text_of(line for each in lines for line in each)
     assert text.count("Name") == 1 + split

@@ -18,12 +18,12 @@ from octavo.tui.reader.multi_page_diff import MultiPageNavigation
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import ReadingPosition
 from octavo.tui.render.comparison import PageComparison, compare
-from octavo.tui.render.diff_lines import render_diff_unit
+from octavo.tui.render.diff_chunks import ContextSize
+from octavo.tui.render.diff_lines import render_diff_chunk
 from octavo.tui.render.diff_sequence import build_diff, build_source_diff
 from octavo.tui.render.diff_sides import SideWidths
-from octavo.tui.render.diff_units import ContextSize
 from octavo.tui.render.layout import render_block
-from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.layout_context import LayoutContext, ViewState
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import ThreadReply, ThreadSummary
 from octavo.tui.widgets.commands import active_commands
@@ -107,27 +107,27 @@ def show(app: PaneApp[DiffView], before: str = BEFORE, after: str = AFTER, **thr
 @pytest.mark.parametrize("width", [60, 100, 140])
 @pytest.mark.parametrize("ascii", [False, True])
 def test_diff_matches_snapshot(width: int, ascii: bool) -> None:
-    context = LayoutContext(Styles.plain(ascii=ascii), Folds(), render_block)
+    context = LayoutContext(Styles.plain(ascii=ascii), ViewState(), render_block)
     threads = {key_of("You can"): [THREAD], "": [ThreadSummary("Zoe M.", "3 d", "On the page.", is_open=False)]}
     found = build_diff(diff(parse(BEFORE), parse(AFTER)), ContextSize(), threads, "Signing secrets").complete()
     lines = [
         line
-        for unit in found.units
-        for line in render_diff_unit(context, unit, SideWidths.for_width(min(108, width - 4), split=False))
+        for chunk in found.chunks
+        for line in render_diff_chunk(context, chunk, SideWidths.for_width(min(108, width - 4), split=False))
     ]
     assert [line.text for line in lines if line.width > width - 4] == []
     check(f"diff-{width}{'-ascii' if ascii else ''}", text_of(lines))
 
 
 def test_changed_words_are_marked_without_colors() -> None:
-    context = LayoutContext(Styles.plain(), Folds(), render_block)
+    context = LayoutContext(Styles.plain(), ViewState(), render_block)
     found = build_diff(
         diff(parse("The secret never changes."), parse("The secret often changes.")), ContextSize(), {}
     ).complete()
     pieces = [
         piece
-        for unit in found.units
-        for line in render_diff_unit(context, unit, SideWidths.for_width(60, split=False))
+        for chunk in found.chunks
+        for line in render_diff_chunk(context, chunk, SideWidths.for_width(60, split=False))
         for piece in line.pieces
     ]
     assert [piece.text for piece in pieces if piece.style.strike] == ["never"]
@@ -140,7 +140,7 @@ def test_blocks_around_an_unchanged_thread_are_shown_or_counted(commented: int) 
     after = parse("\n\n".join([*paragraphs, "It is new."]))
     threads = {after.blocks[commented].key: [THREAD]}
     found = build_diff(diff(parse("\n\n".join(paragraphs)), after), ContextSize(), threads).complete()
-    shown = [block.plain() for unit in found.units for block in (*unit.blocks, *unit.hidden_blocks)]
+    shown = [block.plain() for chunk in found.chunks for block in (*chunk.blocks, *chunk.hidden_blocks)]
     assert [text for text in dict.fromkeys(shown) if text] == [block.plain() for block in after.blocks]
 
 
@@ -149,10 +149,10 @@ def test_unchanged_block_that_was_wrapped_is_shown_below_the_note(block: str) ->
     wrapped = f'{{% tabs %}}\n{{% tab title="" %}}\n{block}\n{{% endtab %}}\n{{% endtabs %}}'
     below = "\n\n".join(f"Paragraph {number} stays as it is." for number in range(9))
     old, new = (parse(f"# Install\n\n{part}\n\n{below}") for part in (wrapped, block))
-    units = build_diff(diff(old, new), ContextSize(), {}).complete().units
-    index = next(index for index, unit in enumerate(units) if unit.kind == "note")
-    assert units[index].text == "unwrapped from tabs"
-    assert units[index + 1].block is new.blocks[1]
+    chunks = build_diff(diff(old, new), ContextSize(), {}).complete().chunks
+    index = next(index for index, chunk in enumerate(chunks) if chunk.kind == "note")
+    assert chunks[index].text == "unwrapped from tabs"
+    assert chunks[index + 1].block is new.blocks[1]
 
 
 async def test_next_and_previous_change_are_selected_and_counted() -> None:
@@ -353,11 +353,11 @@ async def test_changed_code_has_syntax_colors_below_word_marks(keys: list[str]) 
         look = app.pane.viewport.text_styles
 
         def pieces() -> list[tuple[str, Style]]:
-            units = range(len(app.pane.viewport.virtual_lines))
+            chunks = range(len(app.pane.viewport.virtual_lines))
             return [
                 piece[:2]
-                for unit in units
-                for line in app.pane.viewport.virtual_lines.lines(unit)
+                for chunk in chunks
+                for line in app.pane.viewport.virtual_lines.lines(chunk)
                 for piece in line.pieces
             ]
 
@@ -391,14 +391,14 @@ def test_hunks_of_source_are_changes() -> None:
     hunks = source_diff("\n".join(lines), "\n".join([*lines[:5], "x", *lines[5:30], *lines[31:]]))
     found = build_source_diff(hunks).complete()
     assert found.count == 2
-    assert [unit.kind for unit in found.units] == ["label", "lines", "label", "lines"]
+    assert [chunk.kind for chunk in found.chunks] == ["label", "lines", "label", "lines"]
 
 
 async def wait_for_lines(pane: DiffView) -> None:
     """Wait until a pane that is shown again has its lines. The width of the pane is known earlier."""
     for _ in range(200):
         await asyncio.sleep(0.01)
-        if not pane.viewport.is_outdated and len(pane.viewport.virtual_lines) == len(pane.contents.built_diff.units):
+        if not pane.viewport.is_outdated and len(pane.viewport.virtual_lines) == len(pane.contents.built_diff.chunks):
             return
     raise AssertionError("There are no lines.")
 
@@ -425,7 +425,7 @@ async def test_requested_thread_is_selected_once_pane_has_width() -> None:
 
 
 async def test_diff_stays_visible_while_pane_has_no_width() -> None:
-    """A hidden pane keeps its lines, even if other units are built meanwhile."""
+    """A hidden pane keeps its lines, even if other chunks are built meanwhile."""
     async with PaneApp(DiffView()).run_test(size=(90, 20)) as pilot:
         pane = pilot.app.query_one(DiffView)
         pane.show(compare(BEFORE, AFTER), key="p")
@@ -435,7 +435,7 @@ async def test_diff_stays_visible_while_pane_has_no_width() -> None:
         pane.set_threads({block.key: [THREAD] for block in parse(AFTER).walk() if not block.children})
         await pilot.pause()
 
-        assert len(pane.contents.shown_diff.units) == len(pane.viewport.virtual_lines)
+        assert len(pane.contents.shown_diff.chunks) == len(pane.viewport.virtual_lines)
         assert not pane.navigation.select_thread("t1")
         pane.display = True
         await wait_for_lines(pane)

@@ -15,7 +15,7 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.layout import lay_out, source_blocks
 from octavo.tui.render.styled_lines import ClickableSpan, clickable_spans
 from octavo.tui.render.styles import Styles
-from tests.documents.rendered_line_checks import default_styles, lay_out_all, open_folds
+from tests.documents.rendered_line_checks import default_styles, lay_out_all, open_view_state
 from tests.tui.reader.panes import PaneApp
 from tests.tui.reader.picture import PAGES
 
@@ -39,7 +39,7 @@ def too_wide(document: Document, width: int, look: Styles) -> list[str]:
 
 
 def clickables_of(document: Document) -> list[ClickableSpan]:
-    return clickable_spans(lay_out(document.blocks, 76, Styles.plain(), open_folds(document)))
+    return clickable_spans(lay_out(document.blocks, 76, Styles.plain(), open_view_state(document)))
 
 
 @pytest.mark.parametrize("look", STYLES_BY_NAME)
@@ -53,7 +53,7 @@ def test_tabs_take_their_displayed_width() -> None:
     code = "```\na\tb\n\tc\n```\n"
     document = parse(f'{code}\n{{% prompt description="It" %}}\n{code}{{% endprompt %}}\n\n`a\tb` and\ta tab\n')
     for blocks in (document.blocks, source_blocks(document.source)):
-        assert "\t" not in "".join(line.text for line in lay_out(blocks, 40, Styles.plain(), open_folds(document)))
+        assert "\t" not in "".join(line.text for line in lay_out(blocks, 40, Styles.plain(), open_view_state(document)))
 
 
 async def test_keys_reach_everything_that_opens() -> None:
@@ -62,19 +62,21 @@ async def test_keys_reach_everything_that_opens() -> None:
         for path in FIXTURES:
             document = read(path)
             app.pane.show(document, key=path.stem)
-            app.pane.viewport.folds.opened.update(open_folds(document).opened)
+            app.pane.viewport.view_state.expanded.update(open_view_state(document).expanded)
             app.pane.reset_lines()
             await pilot.pause()
             expected = {
                 (clickable.kind, clickable.target, clickable.clickable.index) for clickable in clickables_of(document)
             }
             spans = [
-                span for unit in range(len(app.pane.viewport.virtual_lines)) for span in app.pane.cursor.spans_of(unit)
+                span
+                for chunk in range(len(app.pane.viewport.virtual_lines))
+                for span in app.pane.cursor.spans_of(chunk)
             ]
             lines = [
                 line
-                for unit in range(len(app.pane.viewport.virtual_lines))
-                for line in app.pane.viewport.virtual_lines.lines(unit)
+                for chunk in range(len(app.pane.viewport.virtual_lines))
+                for line in app.pane.viewport.virtual_lines.lines(chunk)
             ]
             clickable = {
                 id(app.pane.contents.block_at(line, clickable.start))

@@ -14,7 +14,7 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.layout import lay_out
-from octavo.tui.render.styled_lines import Piece, hidden_columns_text, pan_pieces, width_of
+from octavo.tui.render.styled_lines import StyledText, hidden_columns_text, pan_pieces, width_of
 from octavo.tui.render.styles import UNICODE, Styles
 from tests.tui.reader.panes import PaneApp, screen
 from tests.tui.reader.picture import PAGES
@@ -39,7 +39,7 @@ def test_hidden_columns_are_counted_per_side(left: int, right: int, shown: str) 
     assert hidden_columns_text(left, right, UNICODE) == shown
 
 
-WORDS = [Piece("one two three four-and-more "), Piece("漢字 five   six sevenseveneightnine")]
+WORDS = [StyledText("one two three four-and-more "), StyledText("漢字 five   six sevenseveneightnine")]
 
 
 @pytest.mark.parametrize(

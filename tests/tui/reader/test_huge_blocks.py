@@ -1,6 +1,6 @@
 """A huge block of any kind is rendered in slices and loses no words.
 
-The tests count steps and not time: units, lines of a unit, and units that a key renders."""
+The tests count steps and not time: chunks, lines of a chunk, and chunks that a key renders."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.render import block_slices
-from octavo.tui.render.comparison import PlacedUnit, UnchangedRange, cached_entry_slices, collapse_unchanged, compare
+from octavo.tui.render.comparison import PlacedChunk, UnchangedRange, cached_entry_slices, collapse_unchanged, compare
 from octavo.tui.render.conflict_lines import ConflictView, prepare_conflicts
-from octavo.tui.render.diff_lines import render_diff_unit
+from octavo.tui.render.diff_chunks import ContextSize, DiffChunk
+from octavo.tui.render.diff_lines import render_diff_chunk
 from octavo.tui.render.diff_sequence import build_diff, build_source_diff
 from octavo.tui.render.diff_sides import SideWidths
-from octavo.tui.render.diff_units import ContextSize, DiffUnit
-from octavo.tui.render.layout import render_block, render_unit, split_into_units
-from octavo.tui.render.layout_context import Folds, LayoutContext, path_to_block
+from octavo.tui.render.layout import render_block, render_chunk, split_into_chunks
+from octavo.tui.render.layout_context import LayoutContext, ViewState, path_to_block
 from octavo.tui.render.painting import BlockTextFinder
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
@@ -37,7 +37,7 @@ from tests.documents.huge_blocks import HUGE
 from tests.tui.reader.panes import PaneApp, screen, wait_for_diff, wait_for_layout
 
 MOST_LINES, MOST_PIECES = 400, 4000
-"""Maximum numbers of lines and of pieces in a unit. Some lines contain only one letter, or only the bars of blocks."""
+"""Maximum numbers of lines and of pieces in a chunk. Some lines contain only one letter, or only the bars of blocks."""
 WITHOUT_HUGE_BLOCK = {"tabs", "codes", "front matter", "embeds", "diagrams", "many columns", "unknown tag"}
 """Names of pages that consist of many blocks, or of one block with little text."""
 PLAIN_STYLES = Styles.plain()
@@ -66,11 +66,11 @@ SPLIT_BLOCKS = (
         if name not in WITHOUT_HUGE_BLOCK
     ],
 )
-def test_no_unit_exceeds_layout_limit(name: str) -> None:
-    cut = list(split_into_units(parse(HUGE[name](30)).blocks))
-    setting = LayoutContext(PLAIN_STYLES, Folds(), render_block, available_width=110)
-    for unit in (*cut[:6], *cut[len(cut) // 2 :][:2], *cut[-2:]):
-        lines = render_unit(setting, unit, 76)
+def test_no_chunk_exceeds_layout_limit(name: str) -> None:
+    cut = list(split_into_chunks(parse(HUGE[name](30)).blocks))
+    setting = LayoutContext(PLAIN_STYLES, ViewState(), render_block, available_width=110)
+    for chunk in (*cut[:6], *cut[len(cut) // 2 :][:2], *cut[-2:]):
+        lines = render_chunk(setting, chunk, 76)
         assert len(lines) <= MOST_LINES
         assert sum(len(line.pieces) for line in lines) <= MOST_PIECES
 
@@ -78,9 +78,9 @@ def test_no_unit_exceeds_layout_limit(name: str) -> None:
 @pytest.mark.parametrize("name", SPLIT_BLOCKS)
 def test_splitting_block_loses_no_words(name: str) -> None:
     blocks = parse(HUGE[name](40)).blocks
-    folds = Folds(opened={block.key: True for block in blocks})
-    setting = LayoutContext(PLAIN_STYLES, folds, render_block, available_width=110, never_wraps_code=False)
-    rendered = "".join(line.text for unit in split_into_units(blocks) for line in render_unit(setting, unit, 76))
+    view_state = ViewState(expanded={block.key: True for block in blocks})
+    setting = LayoutContext(PLAIN_STYLES, view_state, render_block, available_width=110, never_wraps_code=False)
+    rendered = "".join(line.text for chunk in split_into_chunks(blocks) for line in render_chunk(setting, chunk, 76))
     letters = re.sub(r"\W", "", rendered)
     words = [word for block in blocks for word in _WORD.findall(block.plain())]
     assert len(words) > 100
@@ -96,36 +96,36 @@ def test_each_block_with_children_can_be_split() -> None:
     assert ROLES.keys() - {"row", "card"} <= block_slices._SPLITTERS.keys(), "rows and cards are split with their table"
 
 
-def test_top_of_a_unit_is_the_sum_of_the_heights_above() -> None:
+def test_top_of_a_chunk_is_the_sum_of_the_heights_above() -> None:
     heights = [1 + number % 4 for number in range(3000)]
     virtual_lines = VirtualLines(
-        range(3000), lambda unit: heights[unit], lambda unit: [Line([])] * (heights[unit] + unit % 3)
+        range(3000), lambda chunk: heights[chunk], lambda chunk: [Line([])] * (heights[chunk] + chunk % 3)
     )
-    for unit in (2999, 0, 1500, 255, 256, 257):
-        virtual_lines.lines(unit)
-        heights[unit] += unit % 3
-    for unit in (0, 1, 255, 256, 257, 1500, 1501, 2998, 2999):
-        assert virtual_lines.top(unit) == sum(heights[:unit])
-        assert virtual_lines.unit_at(virtual_lines.top(unit)) == (unit, 0)
-        assert virtual_lines.unit_at(virtual_lines.top(unit) + heights[unit] - 1) == (unit, heights[unit] - 1)
+    for chunk in (2999, 0, 1500, 255, 256, 257):
+        virtual_lines.lines(chunk)
+        heights[chunk] += chunk % 3
+    for chunk in (0, 1, 255, 256, 257, 1500, 1501, 2998, 2999):
+        assert virtual_lines.top(chunk) == sum(heights[:chunk])
+        assert virtual_lines.chunk_at(virtual_lines.top(chunk)) == (chunk, 0)
+        assert virtual_lines.chunk_at(virtual_lines.top(chunk) + heights[chunk] - 1) == (chunk, heights[chunk] - 1)
     assert virtual_lines.total == sum(heights)
 
 
 def test_search_runs_in_parts_and_finds_each_match_once() -> None:
-    cut = list(split_into_units(parse(HUGE["hints in hints, much in each"](200)).blocks))
-    finder = BlockTextFinder((number, unit.content) for number, unit in enumerate(cut))
+    cut = list(split_into_chunks(parse(HUGE["hints in hints, much in each"](200)).blocks))
+    finder = BlockTextFinder((number, chunk.content) for number, chunk in enumerate(cut))
     found = list(finder.find("harbour"))
     assert found.count(None) > 3
-    text = "".join(unit.content.plain() for unit in cut)
+    text = "".join(chunk.content.plain() for chunk in cut)
     assert len([find for find in found if find is not None]) == text.count("harbour")
     assert list(finder.find("harbour")) == found
 
 
 def test_nested_bars_and_signs_are_measured_once() -> None:
-    cut = list(split_into_units(parse(HUGE["hints in hints, much in each"](60)).blocks))
-    setting = LayoutContext(PLAIN_STYLES, Folds(), render_block, available_width=110)
+    cut = list(split_into_chunks(parse(HUGE["hints in hints, much in each"](60)).blocks))
+    setting = LayoutContext(PLAIN_STYLES, ViewState(), render_block, available_width=110)
     with CallCounter(cell_len) as calls:
-        pieces = sum(len(line.pieces) for line in render_unit(setting, cut[len(cut) // 2], 76))
+        pieces = sum(len(line.pieces) for line in render_chunk(setting, cut[len(cut) // 2], 76))
     assert pieces > 500
     assert calls.counts["cell_len"] < 20
 
@@ -134,12 +134,12 @@ def test_search_pauses_for_keys_in_blocks_without_text() -> None:
     read: list[int] = []
 
     def blocks() -> Iterator[tuple[int, Block]]:
-        for unit in range(300):
-            read.append(unit)
-            yield unit, Block("paragraph", text="" if unit % 100 else "words")
+        for chunk in range(300):
+            read.append(chunk)
+            yield chunk, Block("paragraph", text="" if chunk % 100 else "words")
 
     search = BlockTextFinder(blocks(), letters_per_section=1).find("words")
-    assert [find.unit_index for find in search if find is not None] == [0, 100, 200]
+    assert [find.chunk_index for find in search if find is not None] == [0, 100, 200]
     read.clear()
     for find in BlockTextFinder(blocks(), letters_per_section=1).find("words"):
         if find is None:
@@ -147,12 +147,12 @@ def test_search_pauses_for_keys_in_blocks_without_text() -> None:
             read.clear()
 
 
-async def test_jump_in_nested_page_lays_out_few_units() -> None:
+async def test_jump_in_nested_page_lays_out_few_chunks() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(parse(HUGE["steps in steps"](300)), key="p")
         await pilot.pause()
-        outermost: Block = app.pane.viewport.virtual_lines.units[0].block
+        outermost: Block = app.pane.viewport.virtual_lines.chunks[0].block
         unset = app.pane.viewport.virtual_lines.estimated_count
         app.pane.navigation.go_to_block(outermost.key)
         assert app.pane.viewport.virtual_lines.estimated_count > unset - 60
@@ -170,7 +170,7 @@ async def test_diff_of_one_huge_block_is_sliced() -> None:
         await pilot.press("G", "\\")
         while not app.pane.contents.shows_source or app.pane.contents.is_building:
             await pilot.pause()
-        assert all(len(unit.lines) < 200 for unit in app.pane.contents.shown_diff.units)
+        assert all(len(chunk.lines) < 200 for chunk in app.pane.contents.shown_diff.chunks)
         assert "item 0" in screen(app.pane)
 
 
@@ -182,23 +182,26 @@ def _unchanged_range(count: int) -> UnchangedRange:
     return UnchangedRange(news, news, (), (), None, firsts, places)
 
 
-def test_only_context_lines_become_units() -> None:
-    unchanged, change = _unchanged_range(20_000), PlacedUnit(DiffUnit("note", Block("note", key="n"), change_number=0))
+def test_only_context_lines_become_chunks() -> None:
+    unchanged, change = (
+        _unchanged_range(20_000),
+        PlacedChunk(DiffChunk("note", Block("note", key="n"), change_number=0)),
+    )
     context_size = ContextSize()
-    assert len(list(unchanged.visible_units(context_size))) < 10
+    assert len(list(unchanged.visible_chunks(context_size))) < 10
     for step in range(len(ContextSize.STEPS)):
         for opened in ({"gone"}, {"4", "5", "9"}, {"11", "13", "30"}):
             context_size.step, context_size.expanded = step, opened
             for count in (1, 2, 5, 6, 23, 45):
                 unchanged = _unchanged_range(count)
-                one_by_one = [unchanged.unit_at(at) for at in range(count)]
+                one_by_one = [unchanged.chunk_at(at) for at in range(count)]
                 assert _collapsed([change, unchanged, change], context_size) == _collapsed(
                     [change, *one_by_one, change], context_size
                 )
                 assert _collapsed([unchanged, change], context_size) == _collapsed([*one_by_one, change], context_size)
 
 
-def _collapsed(given: list[PlacedUnit | UnchangedRange], context_size: ContextSize) -> list[DiffUnit]:
+def _collapsed(given: list[PlacedChunk | UnchangedRange], context_size: ContextSize) -> list[DiffChunk]:
     return list(collapse_unchanged(given, context_size))
 
 
@@ -219,14 +222,14 @@ async def test_huge_conflict_shows_first_part_and_names_rest() -> None:
         await pilot.pause()
         lines = [
             line
-            for unit in range(len(app.pane.viewport.virtual_lines))
-            for line in app.pane.viewport.virtual_lines.lines(unit)
+            for chunk in range(len(app.pane.viewport.virtual_lines))
+            for line in app.pane.viewport.virtual_lines.lines(chunk)
         ]
         assert any("more lines are not shown" in line.text for line in lines)
         assert len(lines) < 450
 
 
-async def test_diff_stays_visible_until_next_units_are_built() -> None:
+async def test_diff_stays_visible_until_next_chunks_are_built() -> None:
     app = PaneApp(DiffView())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(compare(HUGE["codes"](60), HUGE["codes"](60).replace("a", "b", 30)), key="p")
@@ -259,8 +262,8 @@ async def test_huge_block_around_conflict_is_sliced() -> None:
         await wait_for_layout(app.pane, pilot)
         assert len(app.pane.viewport.virtual_lines) > 20
         assert all(
-            len(app.pane.viewport.virtual_lines.lines(unit)) <= MOST_LINES
-            for unit in range(len(app.pane.viewport.virtual_lines))
+            len(app.pane.viewport.virtual_lines.lines(chunk)) <= MOST_LINES
+            for chunk in range(len(app.pane.viewport.virtual_lines))
         )
         assert "End words" in screen(app.pane)
 
@@ -276,7 +279,7 @@ async def test_next_conflict_is_selected_without_layout_between() -> None:
         here, unset = app.pane.cursor.current(), app.pane.viewport.virtual_lines.estimated_count
         assert here is not None
         assert unset > 20
-        assert next(app.pane.cursor.spans_from(here.unit_index, here.block, -1, lambda unit: True), None) is None
+        assert next(app.pane.cursor.spans_from(here.chunk_index, here.block, -1, lambda chunk: True), None) is None
         assert app.pane.viewport.virtual_lines.estimated_count == unset
 
 
@@ -284,8 +287,8 @@ def test_slices_of_huge_changed_word_show_own_letters() -> None:
     made = build_diff(
         compare(f"{'w' * 60_000}\n", f"{'w' * 30_000}x{'w' * 30_000}\n").diff, ContextSize(), {}
     ).complete()
-    setting, room = LayoutContext(PLAIN_STYLES, Folds(), render_block), SideWidths.for_width(90, split=False)
-    heights = [len(render_diff_unit(setting, unit, room)) for unit in made.units]
+    setting, room = LayoutContext(PLAIN_STYLES, ViewState(), render_block), SideWidths.for_width(90, split=False)
+    heights = [len(render_diff_chunk(setting, chunk, room)) for chunk in made.chunks]
     assert len(heights) > 5
     assert max(heights) <= MOST_LINES
 
@@ -301,7 +304,7 @@ def test_changed_code_far_from_change_is_only_counted(name: str) -> None:
         assert isinstance(entry, ChangedBlock)
         assert list(cached_entry_slices(entry)) == list(cached_entry_slices(entry))
     made = build_diff(compared.diff, ContextSize(), {}).complete()
-    changed = [unit.entry.content_change for unit in made.units if isinstance(unit.entry, ChangedBlock)]
+    changed = [chunk.entry.content_change for chunk in made.chunks if isinstance(chunk.entry, ChangedBlock)]
     code_lines = [line for parts in changed if isinstance(parts, CodeChange) for line in parts.lines]
     assert [line.omitted > 0 for line in code_lines] == [True, *[False] * 7, True]
     assert sum(line.omitted or 1 for line in code_lines) == len(compared.new.blocks[0].plain().split("\n"))
@@ -311,8 +314,8 @@ def test_long_unchanged_line_next_to_change_is_sliced() -> None:
     long = " ".join("word" for _ in range(20_000))
     compared = compare(f"```\n{long}\na\n```\n", f"```\n{long}\nb\n```\n")
     for made in (build_diff(compared.diff, ContextSize(), {}), build_source_diff(compared.hunks)):
-        setting, room = LayoutContext(PLAIN_STYLES, Folds(), render_block), SideWidths.for_width(90, split=False)
-        assert max(len(render_diff_unit(setting, unit, room)) for unit in made.complete().units) <= MOST_LINES
+        setting, room = LayoutContext(PLAIN_STYLES, ViewState(), render_block), SideWidths.for_width(90, split=False)
+        assert max(len(render_diff_chunk(setting, chunk, room)) for chunk in made.complete().chunks) <= MOST_LINES
 
 
 class _CountingName(str):

@@ -18,7 +18,7 @@ from octavo.tui.render.block_slices import run_guarded
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import AsyncCache
 from octavo.tui.render.layout import lay_out
-from octavo.tui.render.styled_lines import Line, Piece
+from octavo.tui.render.styled_lines import Line, StyledText
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.terminal.crash_report import FaultLog
@@ -90,7 +90,7 @@ async def test_block_that_fails_to_paint_shows_its_source(faults: FaultLog) -> N
         app.pane.show(parse(SOURCE), key="p")
         await pilot.pause()
         app.pane.viewport.virtual_lines.put(
-            1, [Line([Piece("unseen", no_style)]), *app.pane.viewport.virtual_lines.lines(1)]
+            1, [Line([StyledText("unseen", no_style)]), *app.pane.viewport.virtual_lines.lines(1)]
         )
         app.pane.viewport.repaint()
         await pilot.pause()

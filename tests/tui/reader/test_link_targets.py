@@ -28,17 +28,17 @@ from octavo.tui.render.deferred import (
 from octavo.tui.render.layout import (
     CopyUrlRequested,
     LinkFollowed,
-    PageUnit,
+    PageChunk,
     deferred_content,
     load_operation_lines,
     render_block,
-    render_unit,
-    split_into_units,
+    render_chunk,
+    split_into_chunks,
 )
-from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.layout_context import LayoutContext, ViewState
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.virtual_lines import LaidUnits, UnitLayout, lay_out_units
+from octavo.tui.render.virtual_lines import ChunkLayout, RenderedChunks, lay_out_chunks
 from tests.tui.reader.panes import PaneApp, screen
 
 TREE = PageTree(
@@ -274,16 +274,16 @@ async def test_expanded_webhook_without_details_does_not_look_unloaded() -> None
 def test_cache_that_is_added_during_the_layout_changes_nothing() -> None:
     deferred = deferred_content()
 
-    def make_renderer(content: DeferredContent | None) -> Callable[[PageUnit], list[Line]]:
-        context = LayoutContext(Styles(), Folds(), render_block, deferred=content)
-        return lambda unit: render_unit(context, unit, 60)
+    def make_renderer(content: DeferredContent | None) -> Callable[[PageChunk], list[Line]]:
+        context = LayoutContext(Styles(), ViewState(), render_block, deferred=content)
+        return lambda chunk: render_chunk(context, chunk, 60)
 
-    units = list(split_into_units(parse("Words.\n\n```python\na = 1\n```\n").blocks))
-    layout = UnitLayout((), lambda unit: 1, make_renderer, 0, 0, deferred)
-    laid: list[LaidUnits] = []
+    chunks = list(split_into_chunks(parse("Words.\n\n```python\na = 1\n```\n").blocks))
+    layout = ChunkLayout((), lambda chunk: 1, make_renderer, 0, 0, deferred)
+    laid: list[RenderedChunks] = []
 
     def lay_out() -> Iterator[None]:
-        laid.append((yield from lay_out_units(layout, units, range(len(units)))))
+        laid.append((yield from lay_out_chunks(layout, chunks, range(len(chunks)))))
 
     steps = lay_out()
     next(steps)

@@ -7,7 +7,7 @@ import pytest
 from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_loading import PageLoaded, PageParse
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.layout_context import Folds
+from octavo.tui.render.layout_context import ViewState
 from tests.tui.reader.panes import PaneApp, screen, wait_for_layout
 from tests.tui.reader.test_while_loading import HeldPage, finish_loading, loading_page
 
@@ -31,12 +31,12 @@ async def test_long_page_shows_first_screen_before_it_is_parsed() -> None:
 def test_first_screen_adds_no_steps_of_parsing() -> None:
     """A short page is parsed on the event loop, where waiting for a frame would block it."""
     markdown = "\n\n".join(f"Paragraph {number}." for number in range(30))
-    load = PageParse(markdown, ("", ""), "p", "", Folds(), needs_first_screen=True)
-    assert len(list(load.steps())) == 2 * 30, "one step to parse each block, and one to split it into units"
+    load = PageParse(markdown, ("", ""), "p", "", ViewState(), needs_first_screen=True)
+    assert len(list(load.steps())) == 2 * 30, "one step to parse each block, and one to split it into chunks"
 
 
 def test_page_of_one_long_block_is_shown_before_it_is_laid_out() -> None:
-    load = PageParse("Many words. " * 20_000, ("", ""), "p", "", Folds(), needs_first_screen=True)
+    load = PageParse("Many words. " * 20_000, ("", ""), "p", "", ViewState(), needs_first_screen=True)
     first_screens = (load.first_screen for _ in load.steps())
     shown = next(filter(None, first_screens))
     assert load.whole_page is None
@@ -58,7 +58,7 @@ async def test_late_first_screen_is_shown_when_parsed() -> None:
         assert not app.pane.contents.is_fully_parsed
         assert screen(app.pane).count("Long") == 1
         await finish_loading(app, pilot)
-        assert app.pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 199 says a little."
+        assert app.pane.viewport.virtual_lines.chunks[-1].block.plain() == "Paragraph 199 says a little."
         assert len(app.pane.viewport.virtual_lines) == 4001
 
 
@@ -99,7 +99,8 @@ async def test_long_page_has_exact_heights_and_keeps_few_lines(times: int, keeps
         before = app.pane.viewport.virtual_lines.total
         assert (
             sum(
-                len(app.pane.viewport.virtual_lines.lines(unit)) for unit in range(len(app.pane.viewport.virtual_lines))
+                len(app.pane.viewport.virtual_lines.lines(chunk))
+                for chunk in range(len(app.pane.viewport.virtual_lines))
             )
             == before
         )
@@ -185,13 +186,13 @@ async def test_block_expanded_during_layout_stays_expanded() -> None:
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(page), key="p")
         await pilot.pause()
-        block = app.pane.viewport.virtual_lines.units[0].block
-        app.pane.viewport.folds.toggle(block)
+        block = app.pane.viewport.virtual_lines.chunks[0].block
+        app.pane.viewport.view_state.toggle(block)
         app.pane.viewport.lay_out_again(0)
         await wait_for_layout(app.pane, pilot)
         await pilot.pause()
         assert "Inner words." in screen(app.pane)
-        app.pane.viewport.folds.toggle(block)
+        app.pane.viewport.view_state.toggle(block)
         app.pane.viewport.lay_out_again(0)
         assert "Inner words." not in screen(app.pane)
 

@@ -95,15 +95,15 @@ async def test_position_is_read_while_the_thread_renders_wide_blocks() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)):
         app.pane.show(parse("A page."), key="p")
-        folds = app.pane.viewport.folds
+        view_state = app.pane.viewport.view_state
         for number in range(50_000):
-            folds.pan_offset(f"block {number}", 10)
+            view_state.pan_offset(f"block {number}", 10)
 
         def render() -> None:
             for number in range(50_000, 150_000):
-                folds.pan_offset(f"block {number}", 10)
+                view_state.pan_offset(f"block {number}", 10)
 
         rendering = threading.Thread(target=render)
         rendering.start()
         while rendering.is_alive():
-            assert app.pane.navigation.current_position.folds is not None
+            assert app.pane.navigation.current_position.view_state is not None

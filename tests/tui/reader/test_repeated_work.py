@@ -17,7 +17,7 @@ from octavo.tui.render import diff_sequence
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.layout import anchors_above
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.render.virtual_lines import LaidUnits, UnitLayout, lay_out_units
+from octavo.tui.render.virtual_lines import ChunkLayout, RenderedChunks, lay_out_chunks
 from octavo.tui.terminal import polite_thread
 from tests.tui.reader.panes import PaneApp, screen
 
@@ -44,14 +44,16 @@ class LateLoader(PageLoader):
 
 @pytest.fixture
 def laid_again(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return the number of units of each layout that the thread does after a page was parsed and laid out."""
+    """Return the number of chunks of each layout that the thread does after a page was parsed and laid out."""
     counts: list[int] = []
 
-    def count(layout: UnitLayout, units: Sequence[Any], which: Iterable[int]) -> Generator[None, None, LaidUnits]:
-        counts.append(len(units))
-        return lay_out_units(layout, units, which)
+    def count(
+        layout: ChunkLayout, chunks: Sequence[Any], which: Iterable[int]
+    ) -> Generator[None, None, RenderedChunks]:
+        counts.append(len(chunks))
+        return lay_out_chunks(layout, chunks, which)
 
-    monkeypatch.setattr(viewport, "lay_out_units", count)
+    monkeypatch.setattr(viewport, "lay_out_chunks", count)
     return counts
 
 
@@ -122,7 +124,7 @@ async def test_tab_chosen_while_loading_drops_older_heights(monkeypatch: pytest.
         app.pane.show_markdown(f"{first}\n\n{tabs}\n\n{PAGE}", key="p")
         tab = next(block for block in app.pane.contents.walk() if block.kind == "tabs").children[1]
         loader.block_until_parsed()
-        app.pane.viewport.folds.choose_tab(tab)
+        app.pane.viewport.view_state.choose_tab(tab)
         app.pane.reset_lines()
         while loader.is_loading or app.pane.viewport.virtual_lines.estimated_count:
             await pilot.pause()
@@ -142,7 +144,7 @@ async def test_refresh_with_the_same_page_does_nothing(markdown: str, monkeypatc
         await pilot.pause()
         document = app.pane.document
         splits: list[object] = []
-        monkeypatch.setattr(page_loading, "split_into_units", splits.append)
+        monkeypatch.setattr(page_loading, "split_into_chunks", splits.append)
         app.pane.show_markdown(markdown, title="Long", key="p")
         await pilot.pause()
         assert not app.pane.loader.is_loading

@@ -6,8 +6,8 @@ from rich.style import Style
 from octavo.documents.source_reader import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.block_slices import whole_block
-from octavo.tui.render.layout import block_ranges, lay_out, render_block, split_into_units
-from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.layout import block_ranges, lay_out, render_block, split_into_chunks
+from octavo.tui.render.layout_context import LayoutContext, ViewState
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
 from octavo.tui.widgets.themes import themes
@@ -129,29 +129,29 @@ def test_slices_look_like_whole_block(page: str) -> None:
     block = next(iter(parse(page).blocks))
     for width, room in ((40, 40), (76, 110)):
         for offset in (0, 24, 10_000):
-            folds = [Folds(pan_offsets={each.key: offset for each in block.walk()}) for _ in range(2)]
-            in_slices = lay_out([block], width, LOOK, folds[0], available_width=room)
-            whole = render_block(LayoutContext(LOOK, folds[1], render_block, available_width=room), block, width)
+            view_state = [ViewState(pan_offsets={each.key: offset for each in block.walk()}) for _ in range(2)]
+            in_slices = lay_out([block], width, LOOK, view_state[0], available_width=room)
+            whole = render_block(LayoutContext(LOOK, view_state[1], render_block, available_width=room), block, width)
             assert [line.text for line in in_slices] == [line.text for line in whole]
             assert pieces_of(in_slices) == pieces_of(whole)
-            assert folds[0].hidden == folds[1].hidden
-    assert len(list(split_into_units([block]))) > 2
+            assert view_state[0].overflow == view_state[1].overflow
+    assert len(list(split_into_chunks([block]))) > 2
 
 
 def test_slices_of_long_footnote_keep_blank_lines() -> None:
     text = "Words[^1]\n\n[^1]: First\n\n" + "".join(f"    {line}\n" for line in PARTS.splitlines())
     footnote = parse(text).blocks[-1].children[0]
-    whole = render_block(LayoutContext(LOOK, Folds(), render_block), footnote, 76)
-    assert len(list(split_into_units([footnote]))) > 2
+    whole = render_block(LayoutContext(LOOK, ViewState(), render_block), footnote, 76)
+    assert len(list(split_into_chunks([footnote]))) > 2
     assert [line.text for line in lay_out([footnote], 76, LOOK)] == [line.text for line in whole]
 
 
 def test_code_above_very_long_line_scrolls() -> None:
     (block,) = parse(f"```\n{CODE}{'x' * 100 + ' end of the row'}\n{'letters ' * 5000}\n```\n").blocks
-    folds = Folds()
-    assert "end of the row" not in "".join(line.text for line in lay_out([block], 76, LOOK, folds))
-    assert folds.pan_by(block.key, 60)
-    assert "end of the row" in "".join(line.text for line in lay_out([block], 76, LOOK, folds))
+    view_state = ViewState()
+    assert "end of the row" not in "".join(line.text for line in lay_out([block], 76, LOOK, view_state))
+    assert view_state.pan_by(block.key, 60)
+    assert "end of the row" in "".join(line.text for line in lay_out([block], 76, LOOK, view_state))
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=name) for name, page in BLOCKS.items()])
@@ -160,7 +160,7 @@ def test_blocks_are_selected_not_slices(page: str) -> None:
     known = {id(each) for each in block.walk()}
     spans = [each for _, _, each in block_ranges(lay_out([block], 76, LOOK))]
     assert all(id(each) in known for each in spans)
-    parts = [unit.slice for unit in split_into_units([block]) if unit.slice is not None]
+    parts = [chunk.slice for chunk in split_into_chunks([block]) if chunk.slice is not None]
     assert all(whole_block(part) is block for part in parts)
     leaves = {each.key for part in parts for each in part.walk() if not each.children}
     has_leaves = block.kind != "prompt"  # A prompt consists of one text.
@@ -172,7 +172,7 @@ def test_long_paragraph_is_sliced_without_losing_words() -> None:
     (block,) = parse(words).blocks
     lines = lay_out([block], 76, LOOK)
     assert " ".join(line.text for line in lines).split() == words.replace("*", "").split()
-    assert len(list(split_into_units([block]))) > 5
+    assert len(list(split_into_chunks([block]))) > 5
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_long_paragraph_is_sliced_without_losing_words() -> None:
 )
 def test_long_word_is_sliced_without_losing_letters(words: str) -> None:
     (block,) = parse(words).blocks
-    parts = [unit.slice for unit in split_into_units([block]) if unit.slice is not None]
+    parts = [chunk.slice for chunk in split_into_chunks([block]) if chunk.slice is not None]
     assert len(parts) > 3
     assert "".join(part.plain() for part in parts).replace(" ", "") == block.plain().replace(" ", "")
     assert not any(part.plain().startswith("\u0301") for part in parts)
@@ -208,6 +208,6 @@ def test_long_table_head_loses_no_row_between_slices() -> None:
     block = parse(f"<table><thead>{heads}</thead><tbody><tr><td>a</td><td>{words}</td></tr></tbody></table>\n").blocks[
         0
     ]
-    assert len(list(split_into_units([block]))) > 2
+    assert len(list(split_into_chunks([block]))) > 2
     text = "\n".join(line.text for line in lay_out([block], 90, LOOK))
     assert [number for number in range(12) if f"Head {number} " not in text] == []

@@ -211,16 +211,16 @@ async def test_thread_on_a_long_block_has_one_mark(page: str) -> None:
         await pilot.press("t", "enter")
         assert len(requested_threads(app)) == 1
         assert screen(app.pane).count("●") == 1
-        unit_count = len(app.pane.viewport.virtual_lines)
-        assert unit_count > 2
+        chunk_count = len(app.pane.viewport.virtual_lines)
+        assert chunk_count > 2
         keys = {each.key for each in document.walk()}
-        units = app.pane.viewport.virtual_lines.units
+        chunks = app.pane.viewport.virtual_lines.chunks
         marked = [
-            bool(app.pane.threads.marks.paths_at(keys, unit.block, unit.slice))
-            for unit in units
-            if unit.slice is not None
+            bool(app.pane.threads.marks.paths_at(keys, chunk.block, chunk.slice))
+            for chunk in chunks
+            if chunk.slice is not None
         ]
-        assert marked == [True, *[False] * (unit_count - 2)]
+        assert marked == [True, *[False] * (chunk_count - 2)]
 
 
 @pytest.mark.parametrize("kind", ["list", "quote", "cards"])

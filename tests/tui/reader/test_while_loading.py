@@ -354,7 +354,7 @@ async def test_new_text_replaces_loading_page_when_parsed(blocks: int) -> None:
         assert app.pane.document == parse(OTHER)
         assert "much more" in screen(app.pane)
         assert row_text(app.pane) == before.split("\n")[0].removeprefix("▌").strip()
-        assert app.pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 79 says much more."
+        assert app.pane.viewport.virtual_lines.chunks[-1].block.plain() == "Paragraph 79 says much more."
 
 
 COPIED_LATER = "Octavo will copy the selection when it is fully loaded."
@@ -462,11 +462,11 @@ async def test_source_of_loading_page_toggles() -> None:
         assert "## Section 0" in screen(app.pane)
         await finish_loading(app, pilot)
         assert "## Section 0" in screen(app.pane)
-        whole = [unit.block.key for unit in app.pane.viewport.virtual_lines.units]
+        whole = [chunk.block.key for chunk in app.pane.viewport.virtual_lines.chunks]
         await pilot.press("backslash")
-        assert app.pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
+        assert app.pane.viewport.virtual_lines.chunks[-1].block.plain() == "Paragraph 79 says a little."
         await pilot.press("backslash")
-        assert [unit.block.key for unit in app.pane.viewport.virtual_lines.units] == whole
+        assert [chunk.block.key for chunk in app.pane.viewport.virtual_lines.chunks] == whole
 
 
 async def test_source_view_cancels_pending_jump() -> None:
@@ -497,7 +497,7 @@ async def test_hidden_page_loads_completely() -> None:
         await until(pilot, lambda: bool(app.said))
         assert [type(each) for each in app.said] == [PageLoaded]
         assert "Section 0" in await show_hidden(app.pane, pilot)
-        assert app.pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
+        assert app.pane.viewport.virtual_lines.chunks[-1].block.plain() == "Paragraph 79 says a little."
 
 
 async def test_page_hidden_before_first_screen_loads_completely() -> None:
@@ -510,7 +510,7 @@ async def test_page_hidden_before_first_screen_loads_completely() -> None:
         await until(pilot, lambda: bool(app.said))
         assert [type(each) for each in app.said] == [PageLoaded]
         assert "Section 0" in await show_hidden(pane, pilot)
-        assert pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
+        assert pane.viewport.virtual_lines.chunks[-1].block.plain() == "Paragraph 79 says a little."
 
 
 async def test_page_hidden_while_loading_is_complete_when_shown() -> None:
@@ -519,15 +519,15 @@ async def test_page_hidden_while_loading_is_complete_when_shown() -> None:
         await pilot.pause()
         await finish_loading(app, pilot)
         assert "Section 0" in await show_hidden(app.pane, pilot)
-        assert app.pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
+        assert app.pane.viewport.virtual_lines.chunks[-1].block.plain() == "Paragraph 79 says a little."
         app.pane.display = False
         await pilot.pause()
         app.pane.loader.held = True
         app.pane.show_markdown(OTHER, title="Other", key="q")
         await finish_loading(app, pilot)
         assert "much more" in await show_hidden(app.pane, pilot)
-        assert app.pane.viewport.virtual_lines.units[0].block.kind == "page-title"
-        assert app.pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 79 says much more."
+        assert app.pane.viewport.virtual_lines.chunks[0].block.kind == "page-title"
+        assert app.pane.viewport.virtual_lines.chunks[-1].block.plain() == "Paragraph 79 says much more."
 
 
 async def test_long_page_without_content_says_so() -> None:
@@ -547,7 +547,7 @@ async def test_resize_while_loading_loses_nothing() -> None:
         await pilot.resize_terminal(100, 30)
         await finish_loading(app, pilot)
         await wait_for_width(app.pane, pilot, 100)
-        keys = [unit.block.key for unit in app.pane.viewport.virtual_lines.units if unit.block.kind != "page-title"]
+        keys = [chunk.block.key for chunk in app.pane.viewport.virtual_lines.chunks if chunk.block.kind != "page-title"]
         assert keys == [block.key for block in parse(PAGE).blocks]
 
 
@@ -583,7 +583,7 @@ class HeldBuilder(DiffBuilder):
 @pytest.mark.parametrize("keys", ["j", "n", "n,n", "space", "G", "n,N", "ctrl+d,k"])
 async def test_keys_before_the_first_lines_of_a_diff_are_not_lost(keys: str) -> None:
     app = PaneApp(DiffView())
-    builder = HeldBuilder(app.pane, app.pane.contents, app.pane.navigation.show_units)
+    builder = HeldBuilder(app.pane, app.pane.contents, app.pane.navigation.show_chunks)
     app.pane.navigation.builder = builder
     new = PAGE.replace("Paragraph 20 ", "It ").replace("Paragraph 40 ", "It ").replace("Paragraph 60 ", "It ")
     with pytest.MonkeyPatch.context() as patch:
@@ -660,7 +660,7 @@ async def test_returning_to_page_shows_it_complete() -> None:
         app.pane.show_markdown(PAGE, title="Long", key="p")
         await finish_loading(app, pilot)
         assert app.pane.document == parse(PAGE)
-        assert app.pane.viewport.virtual_lines.units[0].block.kind == "page-title"
+        assert app.pane.viewport.virtual_lines.chunks[0].block.kind == "page-title"
         assert len(app.pane.viewport.virtual_lines) == 161
         assert len(app.said) == 1
 

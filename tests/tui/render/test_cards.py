@@ -6,8 +6,8 @@ import pytest
 
 from octavo.documents.source_reader import parse
 from octavo.tui.render.layout import lay_out
-from octavo.tui.render.layout_context import Folds
-from octavo.tui.render.styled_lines import Line, Piece
+from octavo.tui.render.layout_context import ViewState
+from octavo.tui.render.styled_lines import Line, StyledText
 from octavo.tui.render.styles import Styles
 from tests.tui.reader.test_every_page import STYLES_BY_NAME
 
@@ -21,7 +21,7 @@ CARDS = """\
 
 
 def lines(markdown: str, look: Styles | None = None, width: int = 80) -> list[Line]:
-    return lay_out(parse(markdown).blocks, width, look or Styles.plain(), Folds())
+    return lay_out(parse(markdown).blocks, width, look or Styles.plain(), ViewState())
 
 
 def card_texts(markdown: str, width: int = 80) -> list[list[str]]:
@@ -53,7 +53,7 @@ def test_values_of_a_linked_card_are_its_link() -> None:
     assert underlined == ["Tides"]
 
 
-def button(markdown: str, look: Styles) -> Piece:
+def button(markdown: str, look: Styles) -> StyledText:
     return next(piece for line in lines(markdown, look) for piece in line.pieces if "Go" in piece.text)
 
 

@@ -11,7 +11,7 @@ from octavo.documents.source_reader import parse
 from octavo.tui.render.block_slices import split_block
 from octavo.tui.render.deferred import DeferredContent, code_query
 from octavo.tui.render.layout import lay_out, render_block
-from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.layout_context import LayoutContext, ViewState
 from octavo.tui.render.styles import Styles
 
 NOTES = ((), ((2, "1"),), ((12, "1"),), ((2, "1"), (12, "x")), ((40, "1"),))
@@ -33,12 +33,12 @@ def test_code_is_rendered_with_every_combination_of_options(rows: int, notes: tu
 def test_code_uses_the_available_width_and_is_cut_at_its_box(available: int, wide: int) -> None:
     row = "const client = await ServiceClientFactory.init<NetworkIndexer>({ network: Network.MAIN_NETWORK_INDEXER_LONG });"
     block = Block(kind="code", attrs={}, text=row[:109], key="k")
-    folds = Folds()
-    lines = lay_out((block,), 60, Styles.plain(), folds, available_width=available)
+    view_state = ViewState()
+    lines = lay_out((block,), 60, Styles.plain(), view_state, available_width=available)
     shown = row[: wide - 5] + "…" if wide < 113 else row[:109]
     assert [line.text for line in lines][1] == f"│ {shown} │"
-    folds.pan_by("k", 10_000)
-    moved = lay_out((block,), 60, Styles.plain(), folds, available_width=available)[1].text
+    view_state.pan_by("k", 10_000)
+    moved = lay_out((block,), 60, Styles.plain(), view_state, available_width=available)[1].text
     assert moved == (f"│ …{row[109 - wide + 5 : 109]} │" if wide < 113 else f"│ {shown} │")
 
 
@@ -112,7 +112,7 @@ async def test_highlighted_row_in_several_slices_is_shown_once() -> None:
     assert query is not None
     deferred.tokens.request(query)
     assert await deferred.tokens.load_requested()
-    context = LayoutContext(Styles(), Folds(), render_block, deferred=deferred)
+    context = LayoutContext(Styles(), ViewState(), render_block, deferred=deferred)
     slices = list(split_block(block, 600))
     assert len(slices) > 3
     lines = [line for each in slices for line in render_block(context, each, 60)]

@@ -15,7 +15,7 @@ from octavo.tui.render.conflict_lines import (
     render_page_conflict,
 )
 from octavo.tui.render.layout import render_block
-from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.layout_context import LayoutContext, ViewState
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
 from tests.call_counter import CallCounter
@@ -28,7 +28,7 @@ def test_huge_conflict_builds_a_limited_number_of_lines(width: int) -> None:
     text = HUGE["formula of words"](100)
     pieces = prepare_conflicts(merge(text, edited(text), edited(text, "y")), edited(text))
     conflict = next(each for each in pieces if isinstance(each, ConflictView))
-    setting = LayoutContext(Styles(), Folds(), render_block, available_width=width)
+    setting = LayoutContext(Styles(), ViewState(), render_block, available_width=width)
     with CallCounter(Line.__init__) as calls:
         lines = render_conflict(setting, conflict, ConflictDecision(None, ("main", "#1")), (1, 1), width)
     assert len(lines) > 160
@@ -44,7 +44,7 @@ def test_edited_huge_block_differs_from_the_block(name: str) -> None:
 def lines_of(page: MergedPage, choice: MergeChoice | None = None, width: int = 80, **titles: str) -> list[str]:
     """Return the lines of the only conflict of a page."""
     (conflict,) = (each for each in prepare_conflicts(page, titles=titles) if isinstance(each, ConflictView))
-    setting = LayoutContext(Styles(), Folds(), render_block, available_width=width)
+    setting = LayoutContext(Styles(), ViewState(), render_block, available_width=width)
     decided = ConflictDecision(choice, ("main", "this change request"))
     return [line.text.strip() for line in render_conflict(setting, conflict, decided, (1, 1), width)]
 
@@ -80,7 +80,7 @@ def test_conflicts_with_one_choice_show_their_own_texts() -> None:
     views = [each for each in prepare_conflicts(page) if isinstance(each, ConflictView)]
     assert len({each.name for each in views}) == 1
     assert [(each.main.new.source, each.request.new.source) for each in views] == [(quay, gulls), (storm, quay)]
-    setting = LayoutContext(Styles(), Folds(), render_block, available_width=80)
+    setting = LayoutContext(Styles(), ViewState(), render_block, available_width=80)
     decided = ConflictDecision(None, ("main", "this change request"))
     for view in views:
         lines = render_conflict(setting, view, decided, (1, 2), 80)
@@ -99,7 +99,7 @@ def test_text_that_main_moved_names_the_page() -> None:
 
 
 def test_page_conflict_without_choices_is_not_unresolved() -> None:
-    setting = LayoutContext(Styles(), Folds(), render_block, available_width=60)
+    setting = LayoutContext(Styles(), ViewState(), render_block, available_width=60)
     decided = ConflictDecision(None, ("main", "this change request"))
     texts = [
         " ".join(

@@ -12,12 +12,12 @@ from rich.color import Color
 from octavo.documents.blocks import Document
 from octavo.documents.diff import diff
 from octavo.tui.render.comparison import compare
-from octavo.tui.render.diff_lines import render_diff_unit
+from octavo.tui.render.diff_chunks import ContextSize
+from octavo.tui.render.diff_lines import render_diff_chunk
 from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_sides import SideWidths
-from octavo.tui.render.diff_units import ContextSize
 from octavo.tui.render.layout import render_block
-from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.layout_context import LayoutContext, ViewState
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
 from tests.documents.block_trees import canonical, pairs
@@ -33,10 +33,10 @@ COLOURED = Styles.from_theme({
 def set_lines(
     before: str, after: str, look: Styles | None = None, *, width: int = 90, split: bool = False
 ) -> list[Line]:
-    context = LayoutContext(look or Styles.plain(), Folds(), render_block)
+    context = LayoutContext(look or Styles.plain(), ViewState(), render_block)
     found = build_diff(compare(before, after).diff, ContextSize(), {}, side_by_side=split).complete()
     widths = SideWidths.for_width(width, split=split)
-    return [line for unit in found.units for line in render_diff_unit(context, unit, widths)]
+    return [line for chunk in found.chunks for line in render_diff_chunk(context, chunk, widths)]
 
 
 def rows(before: str, after: str, *, width: int = 90, split: bool = False) -> list[str]:
@@ -232,17 +232,17 @@ def test_shifted_list_item_has_the_number_of_its_side() -> None:
 def test_changes_are_shown_exactly_if_pages_differ_visibly(pair: tuple[Document, Document], split: bool) -> None:
     old, new = pair
     context, widths = (
-        LayoutContext(Styles.plain(), Folds(), render_block),
+        LayoutContext(Styles.plain(), ViewState(), render_block),
         SideWidths.for_width(150 if split else 90, split=split),
     )
     found = build_diff(diff(old, new), ContextSize(), {}, side_by_side=split).complete()
     same = [canonical(block) for block in old.blocks] == [canonical(block) for block in new.blocks]
     assert (found.count == 0) == same
-    for unit in found.units:
-        lines_of_unit = [line.text for line in render_diff_unit(context, unit, widths)]
-        assert unit.change_number < 0 or unit.is_tight or any(line.strip() for line in lines_of_unit)
+    for chunk in found.chunks:
+        lines_of_chunk = [line.text for line in render_diff_chunk(context, chunk, widths)]
+        assert chunk.change_number < 0 or chunk.is_tight or any(line.strip() for line in lines_of_chunk)
         if not split:
-            removed, added = ([text[7:] for text in lines_of_unit if text[5:6] == sign] for sign in "−+")
+            removed, added = ([text[7:] for text in lines_of_chunk if text[5:6] == sign] for sign in "−+")
             assert not removed or removed != added
 
 

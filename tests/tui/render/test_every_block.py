@@ -16,20 +16,20 @@ from octavo.documents.blocks import Block, Document, Run, TableColumn
 from octavo.documents.diff import diff
 from octavo.tui.render.block_slices import split_block
 from octavo.tui.render.comparison import PageComparison
-from octavo.tui.render.diff_lines import render_diff_unit
+from octavo.tui.render.diff_chunks import ContextSize
+from octavo.tui.render.diff_lines import render_diff_chunk
 from octavo.tui.render.diff_sequence import build_diff, build_side
 from octavo.tui.render.diff_sides import SideWidths
-from octavo.tui.render.diff_units import ContextSize
 from octavo.tui.render.layout import (
     _RENDERERS,
     ThreadMarks,
     block_ranges,
     deferred_content,
     render_block,
-    render_unit,
-    split_into_units,
+    render_chunk,
+    split_into_chunks,
 )
-from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext
+from octavo.tui.render.layout_context import NARROWEST, LayoutContext, ViewState
 from octavo.tui.render.painting import BlockTextFinder, paint_line
 from octavo.tui.render.styled_lines import Line, clickable_spans
 from octavo.tui.render.threads import ThreadSummary
@@ -51,20 +51,20 @@ def test_each_kind_of_block_has_a_renderer() -> None:
     assert set(KINDS) - set(_RENDERERS) <= parts | {"unknown"}
 
 
-def random_folds(document: Document, random: Random) -> Folds:
-    """Return random folds: some blocks are expanded or collapsed, some tabs are chosen, and some tables are
+def random_view_state(document: Document, random: Random) -> ViewState:
+    """Return a random state: some blocks are expanded or collapsed, some tabs are chosen, and some tables are
     scrolled."""
-    folds = Folds()
+    view_state = ViewState()
     for block in document.walk():
         if random.random() < 0.3:
             continue
         if block.kind in ("expandable", "code", "prompt", "openapi"):
-            folds.opened[block.key] = random.random() < 0.7
+            view_state.expanded[block.key] = random.random() < 0.7
         elif block.kind == "tabs" and block.children:
-            folds.choose_tab(random.choice(block.children))
+            view_state.choose_tab(random.choice(block.children))
         if block.kind in ("table", "code"):
-            folds.pan_offsets[block.key] = random.choice((1, 8, 10_000))
-    return folds
+            view_state.pan_offsets[block.key] = random.choice((1, 8, 10_000))
+    return view_state
 
 
 def first_middle_and_last(cut: list[T]) -> list[T]:
@@ -85,25 +85,25 @@ def lay_out_and_paint(document: Document, data: st.DataObject) -> None:
     width, look = data.draw(st.sampled_from(WIDTHS)), STYLES_BY_NAME[data.draw(st.sampled_from(sorted(STYLES_BY_NAME)))]
     available = data.draw(st.sampled_from((0, width, width + 24)))
     random = data.draw(st.integers(0, 1 << 32).map(Random))
-    folds = random_folds(document, random)
+    view_state = random_view_state(document, random)
     context = LayoutContext(
         look,
-        folds,
+        view_state,
         render_block,
         available_width=available,
         never_wraps_code=data.draw(st.booleans()),
         deferred=deferred_content() if available else None,
     )
-    cut = list(split_into_units(document.blocks))
+    cut = list(split_into_chunks(document.blocks))
     blocks = list(document.walk())
     marks = ThreadMarks(document.blocks, {block.key: 1 for block in random.sample(blocks, min(9, len(blocks)))})
-    for unit in first_middle_and_last(cut):
-        lines = render_unit(context, unit, width)
+    for chunk in first_middle_and_last(cut):
+        lines = render_chunk(context, chunk, width)
         assert (context.depth, context.list_depth, context.has_background) == (0, 0, False)
         check_widths(lines, max(width, available, NARROWEST))
         clickable_spans(lines)
-        marks.paths_at({block.key for _, _, block in block_ranges(lines)}, unit.block, unit.slice)
-    list(BlockTextFinder((number, unit.content) for number, unit in enumerate(cut)).find("line"))
+        marks.paths_at({block.key for _, _, block in block_ranges(lines)}, chunk.block, chunk.slice)
+    list(BlockTextFinder((number, chunk.content) for number, chunk in enumerate(cut)).find("line"))
 
 
 def compare_and_paint(document: Document, data: st.DataObject) -> None:
@@ -111,10 +111,10 @@ def compare_and_paint(document: Document, data: st.DataObject) -> None:
     random = data.draw(st.integers(0, 1 << 32).map(Random))
     other = edited(document, random)
     found = PageComparison(diff(document, other), document, other)
-    folds, split = random_folds(document, random), data.draw(st.booleans())
+    view_state, split = random_view_state(document, random), data.draw(st.booleans())
     available = SideWidths.for_width(max(24, width), split=split and width >= 76)
     context = LayoutContext(
-        look, folds, render_block, available_width=available.side, deferred=deferred_content(diagrams=False)
+        look, view_state, render_block, available_width=available.side, deferred=deferred_content(diagrams=False)
     )
     context_size = ContextSize()
     context_size.step = data.draw(st.integers(0, len(ContextSize.STEPS) - 1))
@@ -124,8 +124,8 @@ def compare_and_paint(document: Document, data: st.DataObject) -> None:
         build_diff(found.diff, context_size, on, "A page", side_by_side=available.is_split),
         build_side(found, data.draw(st.sampled_from(("old", "new"))), on, "A page"),
     ):
-        for unit in first_middle_and_last(built.complete().units):
-            check_widths(render_diff_unit(context, unit, available), available.width)
+        for chunk in first_middle_and_last(built.complete().chunks):
+            check_widths(render_diff_chunk(context, chunk, available), available.width)
 
 
 few_examples = settings(
@@ -161,13 +161,13 @@ def test_any_of_many_changes_can_be_laid_out_and_painted(document: Document, dat
 
 
 def changed_lines(old: Block, new: Block, width: int) -> list[list[Line]]:
-    """Return the lines of the units of a change, and of the slices of the new block."""
+    """Return the lines of the chunks of a change, and of the slices of the new block."""
     before, after = page_of([old]), page_of([new])
     available = SideWidths.for_width(width, split=False)
-    context = LayoutContext(STYLES_BY_NAME["plain"], Folds(), render_block, available_width=width)
+    context = LayoutContext(STYLES_BY_NAME["plain"], ViewState(), render_block, available_width=width)
     lines = [
-        render_diff_unit(context, each, available)
-        for each in build_diff(diff(before, after), ContextSize(), {}).complete().units
+        render_diff_chunk(context, each, available)
+        for each in build_diff(diff(before, after), ContextSize(), {}).complete().chunks
     ]
     return [*lines, *(render_block(context, each, available.text_width) for each in split_block(after.blocks[0]))]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.documents.source_reader import parse
 from octavo.tui.render.layout import render_block
-from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.layout_context import LayoutContext, ViewState
 from octavo.tui.render.styled_lines import Line, clickable_spans
 from octavo.tui.render.styles import Styles
 from tests.documents.rendered_line_checks import default_styles
@@ -16,7 +16,7 @@ GALLERY = (
 
 
 def lines_of(page: str, width: int) -> list[Line]:
-    return render_block(LayoutContext(Styles(), Folds(), render_block), parse(page).blocks[0], width)
+    return render_block(LayoutContext(Styles(), ViewState(), render_block), parse(page).blocks[0], width)
 
 
 def text_of(page: str, width: int) -> list[str]:
@@ -56,7 +56,7 @@ def test_deleted_and_external_images_say_so() -> None:
 
 def test_missing_alternative_text_is_shown_dimmed() -> None:
     look = default_styles()
-    setting = LayoutContext(look, Folds(), render_block)
+    setting = LayoutContext(look, ViewState(), render_block)
     lines = render_block(setting, parse("![](a.png)").blocks[0], 60)
     (label,) = [piece for line in lines for piece in line.pieces if piece.text == "no alternative text"]
     assert label.style == look.muted != look.warning

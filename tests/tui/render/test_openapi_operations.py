@@ -8,7 +8,7 @@ from octavo.documents.openapi import Specification
 from octavo.documents.source_reader import parse
 from octavo.tui.render.deferred import OperationQuery
 from octavo.tui.render.layout import lay_out, render_block
-from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.layout_context import LayoutContext, ViewState
 from octavo.tui.render.openapi import render_operation_details
 from octavo.tui.render.styles import Styles
 
@@ -40,7 +40,7 @@ def test_unreadable_operation_shows_its_method_and_url(form: str, width: int) ->
 @pytest.mark.parametrize("width", [34, 76])
 def test_operations_of_a_file_are_listed_with_their_whole_paths(width: int) -> None:
     query = OperationQuery(Specification({"paths": {PATH: {"get": {}}, "/short": {"post": {}}}}), "file")
-    lines = render_operation_details(LayoutContext(Styles.plain(), Folds(), render_block), query, None, width)
+    lines = render_operation_details(LayoutContext(Styles.plain(), ViewState(), render_block), query, None, width)
     assert without_frame([line.text for line in lines]) == f"GET{PATH}POST/short"
     assert max(line.width for line in lines) <= width
 
@@ -70,7 +70,7 @@ def test_operation_shows_all_ways_to_authenticate() -> None:
         }
     )
     query = OperationQuery(specification, "operation", "get", "/short")
-    context = LayoutContext(Styles.plain(), Folds(), render_block)
+    context = LayoutContext(Styles.plain(), ViewState(), render_block)
     lines = render_operation_details(context, query, specification.operation("get", "/short"), 100)
     rows = [line.text.strip() for line in lines if line.text.strip()]
     assert rows[:2] == ["AUTHENTICATION", "API key in header X-Key; or Bearer token in the Authorization header"]

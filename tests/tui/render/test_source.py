@@ -59,7 +59,7 @@ def test_source_view_keeps_the_keys_of_blocks() -> None:
     ]
 
 
-def test_source_of_very_many_blocks_has_a_limited_number_of_units() -> None:
+def test_source_of_very_many_blocks_has_a_limited_number_of_chunks() -> None:
     blocks = [
         Block("divider", lines=(line_number, line_number + 1), key=f"{line_number}")
         for line_number in range(0, 80_000, 2)

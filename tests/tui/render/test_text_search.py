@@ -6,8 +6,8 @@ import pytest
 
 from octavo.api.folding import fold
 from octavo.documents.source_reader import parse
-from octavo.tui.render.layout import render_block, render_unit, split_into_units
-from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.layout import render_block, render_chunk, split_into_chunks
+from octavo.tui.render.layout_context import LayoutContext, ViewState
 from octavo.tui.render.painting import BlockTextFinder, match_spans
 from octavo.tui.render.styled_lines import cells
 from octavo.tui.render.styles import Styles
@@ -20,10 +20,10 @@ def test_text_is_found_and_marked_in_every_notation(pair: tuple[str, str], store
     written, typed = pair[stored], pair[1 - stored]
     blocks = parse(f"İß before {written} ßİ after\n\n* also {written}\n").blocks
     finds = [find for find in BlockTextFinder(enumerate(blocks)).find(typed) if find is not None]
-    assert [find.unit_index for find in finds] == [0, 1]
-    context = LayoutContext(Styles.plain(), Folds(), render_block, available_width=110)
-    for unit in split_into_units(blocks):
-        lines = render_unit(context, unit, 76)
+    assert [find.chunk_index for find in finds] == [0, 1]
+    context = LayoutContext(Styles.plain(), ViewState(), render_block, available_width=110)
+    for chunk in split_into_chunks(blocks):
+        lines = render_chunk(context, chunk, 76)
         (mark,) = match_spans(lines, typed)
         text = lines[mark.line].text
         start = next(at for at in range(len(text) + 1) if cells(text[:at]) == mark.start)
@@ -33,9 +33,9 @@ def test_text_is_found_and_marked_in_every_notation(pair: tuple[str, str], store
 
 def test_text_across_a_line_break_is_found() -> None:
     blocks = parse("Die große Straße " * 20).blocks
-    context = LayoutContext(Styles.plain(), Folds(), render_block, available_width=110)
-    (unit,) = split_into_units(blocks)
-    lines = render_unit(context, unit, 30)
+    context = LayoutContext(Styles.plain(), ViewState(), render_block, available_width=110)
+    (chunk,) = split_into_chunks(blocks)
+    lines = render_chunk(context, chunk, 30)
     finds = [find for find in BlockTextFinder(enumerate(blocks)).find("GROSSE STRASSE") if find is not None]
     assert len(finds) == len({mark.nth for mark in match_spans(lines, "GROSSE STRASSE")}) == 20
 
@@ -60,6 +60,6 @@ def test_text_across_a_line_break_is_found() -> None:
 def test_only_visible_text_is_found(page: str, needle: str) -> None:
     blocks = parse(page).blocks
     finds = [find for find in BlockTextFinder(enumerate(blocks)).find(needle) if find is not None]
-    context = LayoutContext(Styles.plain(), Folds(), render_block)
-    lines = [line for unit in split_into_units(blocks) for line in render_unit(context, unit, 76)]
+    context = LayoutContext(Styles.plain(), ViewState(), render_block)
+    lines = [line for chunk in split_into_chunks(blocks) for line in render_chunk(context, chunk, 76)]
     assert len(finds) == len({mark.nth for mark in match_spans(lines, needle)}) == 1

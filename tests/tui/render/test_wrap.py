@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from octavo.documents.source_reader import parse
 from octavo.tui.render.layout import lay_out
-from octavo.tui.render.styled_lines import Piece, cells, flatten_emoji, wrap, wrap_items
+from octavo.tui.render.styled_lines import StyledText, cells, flatten_emoji, wrap, wrap_items
 from octavo.tui.render.styles import Styles
 
 
 def lines(text: str, width: int) -> list[str]:
-    return ["".join(piece.text for piece in line) for line in wrap([Piece(text)], width)]
+    return ["".join(piece.text for piece in line) for line in wrap([StyledText(text)], width)]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_emoji_are_drawn_at_their_measured_width(text: str, expected: str) -> No
 
 def test_list_items_in_a_cell_wrap_with_an_indent() -> None:
     text = "Works for:\n• one thing that is long\n12. another that is long\nas it was before"
-    shown = ["".join(piece.text for piece in row) for row in wrap_items([Piece(text)], 14)]
+    shown = ["".join(piece.text for piece in row) for row in wrap_items([StyledText(text)], 14)]
     assert shown == [
         "Works for:",
         "• one thing",
@@ -112,7 +112,7 @@ def test_list_items_in_a_cell_wrap_with_an_indent() -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.text(st.sampled_from("ab•* 1.\n再"), max_size=60), st.integers(4, 30))
 def test_wrapped_items_lose_no_letter_and_fit_their_width(text: str, width: int) -> None:
-    shown = ["".join(piece.text for piece in row) for row in wrap_items([Piece(text)], width)]
+    shown = ["".join(piece.text for piece in row) for row in wrap_items([StyledText(text)], width)]
     assert "".join("".join(shown).split()) == "".join(text.split())
     assert all(cells(line) <= width for line in shown)
 

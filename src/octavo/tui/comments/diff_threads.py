@@ -19,7 +19,7 @@ from octavo.lazy_import import lazy
 from octavo.tui.core.session import unsent_mark
 from octavo.tui.core.view import View
 from octavo.tui.core.workspace import PENDING
-from octavo.tui.render.styled_lines import Line, Piece
+from octavo.tui.render.styled_lines import Line, StyledText
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import DRAFT_PREFIX, ThreadReply, ThreadSummary
 from octavo.tui.widgets.short_texts import short_age
@@ -124,9 +124,9 @@ def _block_id(thread: Comment) -> BlockId | None:
 
 def _result_note(result: str, styles: Styles) -> list[Line]:
     if result == "same":
-        return [Line([Piece(f"{styles.glyphs.yes} applied to the page", styles.success)])]
+        return [Line([StyledText(f"{styles.glyphs.yes} applied to the page", styles.success)])]
     if result == "changed":
-        return [Line([Piece("outdated: the block was edited or deleted", styles.warning)])]
+        return [Line([StyledText("outdated: the block was edited or deleted", styles.warning)])]
     return []
 
 

@@ -28,7 +28,7 @@ from octavo.tui.comments.thread_commands import NO_THREAD, THREAD, UNSENT, Threa
 from octavo.tui.core.shell import shell_of, stop_subscriptions, subscriptions_of
 from octavo.tui.core.workspace import PENDING
 from octavo.tui.render.layout import lay_out
-from octavo.tui.render.styled_lines import Line, Piece, truncate, wrap
+from octavo.tui.render.styled_lines import Line, StyledText, truncate, wrap
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
@@ -263,17 +263,17 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     def _lay_out_heading(self, comment: Comment, width: int) -> list[Line]:
         styles, target = self._line_styles, comment.target
-        lines = [Line(truncate([Piece(" "), Piece(self._title, styles.strong)], width))]
+        lines = [Line(truncate([StyledText(" "), StyledText(self._title, styles.strong)], width))]
         text = " ".join((target.node.preview or "").split()) if target.node is not None else ""
         is_quoted = not self._is_page_visible or self._title.endswith(":")
         if text and is_quoted:
-            wrapped = wrap([Piece(text, styles.muted)], max(16, width - 3))
+            wrapped = wrap([StyledText(text, styles.muted)], max(16, width - 3))
             cut = len(wrapped) > _MAX_QUOTE_LINES
             for number, pieces in enumerate(wrapped[:_MAX_QUOTE_LINES]):
-                more = [Piece("…", styles.muted)] if cut and number == _MAX_QUOTE_LINES - 1 else []
-                lines.append(Line([Piece(f" {styles.glyphs.dotted_vertical} ", styles.note), *pieces, *more]))
+                more = [StyledText("…", styles.muted)] if cut and number == _MAX_QUOTE_LINES - 1 else []
+                lines.append(Line([StyledText(f" {styles.glyphs.dotted_vertical} ", styles.note), *pieces, *more]))
         if target.page is not None and target.page.outdated and not self._is_page_visible:
-            lines.append(Line([Piece(" "), Piece(self._outdated_note, styles.muted)]))
+            lines.append(Line([StyledText(" "), StyledText(self._outdated_note, styles.muted)]))
         return [*lines, Line([])]
 
     def _message_lines(self, message: Comment | Reply, width: int, *, is_new: bool) -> list[Line]:
@@ -281,22 +281,22 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         indent = 3 if is_reply else 0
         is_open, glyphs = self.comment is None or self.comment.is_open, styles.glyphs
         state_sign, state_style = (glyphs.dot, styles.note) if is_open else (glyphs.yes, styles.success)
-        sign = Piece(f"{glyphs.reply} ", styles.note) if is_reply else Piece(f"{state_sign} ", state_style)
+        sign = StyledText(f"{glyphs.reply} ", styles.note) if is_reply else StyledText(f"{state_sign} ", state_style)
         age = self.shell.workspace.sending_status(message.id) or long_age(message.posted_at)
         age_label = f" · {age}" if age else ""
         edited = " · edited" if message.edited_at else ""
         head = [
-            Piece(" " * indent),
+            StyledText(" " * indent),
             sign,
-            Piece(message.posted_by.name, styles.strong),
-            Piece(age_label + edited, styles.muted),
+            StyledText(message.posted_by.name, styles.strong),
+            StyledText(age_label + edited, styles.muted),
         ]
         if isinstance(message, Comment) and age != PENDING:
             status_label = message.status if not message.is_open else "review" if message.is_review else "open"
             resolver = f" by {message.resolved_by.name}" if message.resolved_by and not message.is_open else ""
-            head.append(Piece(f" · {status_label}{resolver}", state_style))
+            head.append(StyledText(f" · {status_label}{resolver}", state_style))
         if is_new:
-            head.append(Piece(" · new", state_style))
+            head.append(StyledText(" · new", state_style))
         lines = [Line(truncate(head, width))]
         text_width = max(16, width - indent - 2)
         body: list[Line] | None = None
@@ -305,10 +305,10 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         if body is None:
             text = keep_quoted_lines(message.body.text or "(no text)")
             body = lay_out(parse(text).blocks, text_width, styles, source=text)
-        lines += [Line([Piece(" " * (indent + 2)), *line.pieces]) for line in body]
+        lines += [Line([StyledText(" " * (indent + 2)), *line.pieces]) for line in body]
         if message.reactions:
             reactions = "  ".join(f"{to_emoji(reaction.emoji)} {reaction.count}" for reaction in message.reactions)
-            lines.append(Line([Piece(" " * (indent + 2)), Piece(reactions, styles.muted)]))
+            lines.append(Line([StyledText(" " * (indent + 2)), StyledText(reactions, styles.muted)]))
         return lines
 
     def _first_new_index(self, messages: Sequence[Comment | Reply]) -> int:
@@ -335,17 +335,21 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
             heading, style = (
                 (f"{heading}, not saved yet", styles.error) if draft.is_late else (f"{heading}, not sent", styles.note)
             )
-            head = [Piece(f"{styles.glyphs.pen} ", style), Piece(heading, style)]
+            head = [StyledText(f"{styles.glyphs.pen} ", style), StyledText(heading, style)]
             # A line can have more characters than cells, because accents may have no width.
             start = text[: 4 * _MAX_DRAFT_LINES * text_width]
-            wrapped = wrap([Piece(start, styles.muted)], text_width)
-            lines.append(Line([Piece(" "), *head]))
-            lines += [Line([Piece("   "), *line]) for line in wrapped[:_MAX_DRAFT_LINES]]
+            wrapped = wrap([StyledText(start, styles.muted)], text_width)
+            lines.append(Line([StyledText(" "), *head]))
+            lines += [Line([StyledText("   "), *line]) for line in wrapped[:_MAX_DRAFT_LINES]]
             if len(wrapped) > _MAX_DRAFT_LINES or start != text:
-                lines[-1] = Line([*lines[-1].pieces, Piece("…", styles.muted)])
-        keys = [Piece("c", styles.accent), Piece(" continue   ", styles.muted)] if drafts[0].kind == "reply" else []
-        keys += [Piece("ctrl+x", styles.accent), Piece(" discard", styles.muted)]
-        return [*lines, Line([Piece("   "), *keys]), Line([])]
+                lines[-1] = Line([*lines[-1].pieces, StyledText("…", styles.muted)])
+        keys = (
+            [StyledText("c", styles.accent), StyledText(" continue   ", styles.muted)]
+            if drafts[0].kind == "reply"
+            else []
+        )
+        keys += [StyledText("ctrl+x", styles.accent), StyledText(" discard", styles.muted)]
+        return [*lines, Line([StyledText("   "), *keys]), Line([])]
 
     def _foot_lines(self) -> list[Line]:
         return [] if self.comment is None else [*self._draft_lines, *self._reply_status_lines()]
@@ -355,15 +359,19 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         if self._replies.error is not None:
             heading = "load" if self._replies.value is None else "refresh"
             pieces = [
-                Piece("✗ ", styles.error),
-                Piece(f"Could not {heading} the replies: {as_clause(str(self._replies.error))}", styles.muted),
+                StyledText("✗ ", styles.error),
+                StyledText(f"Could not {heading} the replies: {as_clause(str(self._replies.error))}", styles.muted),
             ]
-            keys = [Piece("r", styles.accent), Piece(" retry   ", styles.muted), Piece("!", styles.accent)]
-            lines = [*wrap(pieces, max(16, self.size.width - 2)), [*keys, Piece(" activity", styles.muted)]]
+            keys = [
+                StyledText("r", styles.accent),
+                StyledText(" retry   ", styles.muted),
+                StyledText("!", styles.accent),
+            ]
+            lines = [*wrap(pieces, max(16, self.size.width - 2)), [*keys, StyledText(" activity", styles.muted)]]
             return [Line(line) for line in lines]
         if self._replies.loading and self._replies.value is None and self.comment and self.comment.replies:
-            return [Line([Piece(f"  Loading {plural(self.comment.replies, 'reply', 'replies')}…", styles.muted)])]
-        return [Line([Piece("  There are more replies. Press G to load them.", styles.muted)])] if more else []
+            return [Line([StyledText(f"  Loading {plural(self.comment.replies, 'reply', 'replies')}…", styles.muted)])]
+        return [Line([StyledText("  There are more replies. Press G to load them.", styles.muted)])] if more else []
 
     def render_line(self, y: int) -> Strip:
         width, line_number = self.size.width, y + self.scroll_offset.y
@@ -381,7 +389,7 @@ class ThreadView(ScrollWidget, can_focus=True, inherit_bindings=False):
         is_selected = self._messages.index(hit) == self._cursor and len(self._messages) > 1
         return self._strip(hit.lines[line_number - hit.top].pieces, width, is_selected=is_selected)
 
-    def _strip(self, pieces: list[Piece], width: int, *, is_selected: bool) -> Strip:
+    def _strip(self, pieces: list[StyledText], width: int, *, is_selected: bool) -> Strip:
         styles = self._line_styles
         bar = Segment(
             styles.glyphs.bar if is_selected else " ",

@@ -21,8 +21,8 @@ from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.routes import ToChangeRequest, ToPage
 from octavo.tui.core.shell import Shell, explained
 from octavo.tui.core.write_queue import DirectUndo, show_progress
-from octavo.tui.editing import target_request
-from octavo.tui.editing.target_request import TargetRequest
+from octavo.tui.editing import target_change_request
+from octavo.tui.editing.target_change_request import TargetChangeRequest
 from octavo.tui.resources import resource_forms
 from octavo.tui.resources.form import open_form
 from octavo.tui.resources.form_state import FormRequest, SubmittedForm
@@ -205,20 +205,22 @@ def _import(app: Shell, space: Space) -> None:
         _show_import_form(app, space, space.ref, title_of(space), None)
     else:
         app.background(
-            target_request.choose_target(app, space.ref, "Import pages", partial(_import_into_request, app, space))
+            target_change_request.choose_target(
+                app, space.ref, "Import pages", partial(_import_into_request, app, space)
+            )
         )
 
 
-async def _import_into_request(app: Shell, space: Space, request: TargetRequest) -> None:
+async def _import_into_request(app: Shell, space: Space, request: TargetChangeRequest) -> None:
     with show_progress(app, f"Opening {request.title}…"):
-        change_request = await target_request.find_or_create(app, request)
+        change_request = await target_change_request.find_or_create(app, request)
     if change_request is not None:
         started_request = replace(request, change_request=change_request)
         _show_import_form(app, space, change_request.ref(space.ref), started_request.title, started_request)
 
 
 def _show_import_form(
-    app: Shell, space: Space, at: ContentRef, target_title: str, request: TargetRequest | None
+    app: Shell, space: Space, at: ContentRef, target_title: str, request: TargetChangeRequest | None
 ) -> None:
     existing_page_ids: set[str] = set()
 
@@ -240,7 +242,7 @@ def _show_import_form(
         failed_note = f" {plural(failed_count, 'page')} could not be read." if failed_count > 0 else ""
         app.say(f"{imported_label}.{failed_note}", tone="care" if failed_count > 0 else "done")
         if request is not None and request.change_request is not None:
-            target_request.record_edit(app, space.ref, request.change_request)
+            target_change_request.record_edit(app, space.ref, request.change_request)
             app.go(ToChangeRequest(request.change_request.ref(space.ref), request.change_request))
         else:
             app.writes.forbid_undo(

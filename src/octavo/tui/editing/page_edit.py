@@ -41,7 +41,7 @@ from octavo.tui.core.permissions import (
 )
 from octavo.tui.core.shell import Shell, explained
 from octavo.tui.core.write_queue import DirectUndo, show_progress
-from octavo.tui.editing import target_request
+from octavo.tui.editing import target_change_request
 from octavo.tui.editing.page_drafts import (
     PageDraft,
     PageDraftKey,
@@ -53,7 +53,7 @@ from octavo.tui.editing.page_drafts import (
     save_conflict_base,
     unused_key,
 )
-from octavo.tui.editing.target_request import TargetRequest
+from octavo.tui.editing.target_change_request import TargetChangeRequest
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
@@ -96,13 +96,13 @@ class PageEdit:
     async def open_changed(self, change: Callable[[str], str]) -> None:
         """Open the page in the editor after `change` was applied to its text."""
         if self.change_request is not None:
-            await self._open_current(TargetRequest(self.space, change_request=self.change_request), change)
+            await self._open_current(TargetChangeRequest(self.space, change_request=self.change_request), change)
 
     async def _start_new_edit(self) -> None:
         if self.change_request is not None:
-            await self._open_current(TargetRequest(self.space, change_request=self.change_request))
+            await self._open_current(TargetChangeRequest(self.space, change_request=self.change_request))
         else:
-            await target_request.choose_target(self.app, self.space, f"Edit {self.title}", self._open_current)
+            await target_change_request.choose_target(self.app, self.space, f"Edit {self.title}", self._open_current)
 
     def _offer(self, drafts: tuple[PageDraft, ...], titles: list[str]) -> None:
         choices: list[Choice[Callable[[], Coroutine[Any, Any, None]]]] = []
@@ -134,12 +134,12 @@ class PageEdit:
 
     async def _target_title(self, key: PageDraftKey) -> str:
         if not key.change_request:
-            return TargetRequest(self.space).title
+            return TargetChangeRequest(self.space).title
         try:
             change_request = await self.app.session.live.cached_or_fetch(change_requests.Get(at=key.request_ref))
         except ApiError:
             return "a change request"
-        return TargetRequest(self.space, change_request=change_request).title
+        return TargetChangeRequest(self.space, change_request=change_request).title
 
     async def _continue(self, draft: PageDraft) -> None:
         await self._edit(draft.key, await self._load_target(draft.key), draft.text)
@@ -159,9 +159,9 @@ class PageEdit:
         dialog = ConfirmDialog(f"Discard your draft of {self.title}?", verb="Discard", intro=warning)
         self.app.ask(dialog, lambda _: self.app.background(discard()))
 
-    async def _load_target(self, key: PageDraftKey) -> TargetRequest:
+    async def _load_target(self, key: PageDraftKey) -> TargetChangeRequest:
         """Return the change request for a draft. Raises ApiError."""
-        new = target_request.new_request_target(self.space, f"Edit {self.title}")
+        new = target_change_request.new_request_target(self.space, f"Edit {self.title}")
         if not key.change_request:
             return new
         with explained("Could not load the change request for this draft"):
@@ -172,9 +172,11 @@ class PageEdit:
                 tone="care",
             )
             return new
-        return TargetRequest(self.space, change_request=change_request)
+        return TargetChangeRequest(self.space, change_request=change_request)
 
-    async def _open_current(self, target: TargetRequest, change: Callable[[str], str] = lambda text: text) -> None:
+    async def _open_current(
+        self, target: TargetChangeRequest, change: Callable[[str], str] = lambda text: text
+    ) -> None:
         with show_progress(self.app, f"Opening {self.title}…"), explained(f"Could not open {self.title}"):
             revision = await self._current_revision(target)
             target_id = target.change_request.id if target.change_request is not None else ""
@@ -190,13 +192,13 @@ class PageEdit:
             return
         await self._edit(key, target, Raw(change(text.text)))
 
-    async def _current_revision(self, target: TargetRequest) -> str | None:
+    async def _current_revision(self, target: TargetChangeRequest) -> str | None:
         live = self.app.session.live
         if target.ref is not None:
             return (await live.fetch(change_requests.Get(at=target.ref))).revision
         return (await live.fetch(spaces.Get(at=self.space))).revision
 
-    async def _edit(self, key: PageDraftKey, target: TargetRequest, text: Raw) -> None:
+    async def _edit(self, key: PageDraftKey, target: TargetChangeRequest, text: Raw) -> None:
         line = await asyncio.to_thread(block_line, text.text, self.block) if self.block is not None else 1
         draft = DialogDraft(self.app, key.stored_key)
 
@@ -226,7 +228,7 @@ class PageEdit:
         else:
             self._send_or_confirm(key, target, edited)
 
-    def _send_or_confirm(self, key: PageDraftKey, target: TargetRequest, edited: Raw) -> None:
+    def _send_or_confirm(self, key: PageDraftKey, target: TargetChangeRequest, edited: Raw) -> None:
         number = len(find_markers(edited.text))
         if not number:
             self.send(key, target, edited)
@@ -248,19 +250,19 @@ class PageEdit:
             ConfirmDialog(f"Send {self.title} with conflicts?", verb="Send", intro=warning), on_decided
         )
 
-    def send(self, key: PageDraftKey, target: TargetRequest, edited: Raw) -> None:
+    def send(self, key: PageDraftKey, target: TargetChangeRequest, edited: Raw) -> None:
         """Send the text `edited` to `target` in the background, show the result, and call `on_end`."""
         self.app.background(self._send_and_report(key, target, edited))
 
-    async def _send_and_report(self, key: PageDraftKey, target: TargetRequest, edited: Raw) -> None:
+    async def _send_and_report(self, key: PageDraftKey, target: TargetChangeRequest, edited: Raw) -> None:
         with show_progress(self.app, f"Saving {self.title} to {target.title}…"):
             written = await self._write(key, target, edited)
         self.on_end(written)
 
-    async def _write(self, key: PageDraftKey, target: TargetRequest, edited: Raw) -> ChangeRequest | None:
+    async def _write(self, key: PageDraftKey, target: TargetChangeRequest, edited: Raw) -> ChangeRequest | None:
         """Send the text and show the result. Return the change request or None."""
         app, screen = self.app, self.app.screen
-        change_request = await target_request.find_or_create(app, target)
+        change_request = await target_change_request.find_or_create(app, target)
         if change_request is None:
             return None
         try:
@@ -276,7 +278,7 @@ class PageEdit:
         title = f"#{change_request.number} {change_request.title}"
         if outcome.kind in ("sent", "merged", "same"):
             DialogDraft(app, key.stored_key).delete()
-            target_request.record_edit(app, self.space, change_request)
+            target_change_request.record_edit(app, self.space, change_request)
             app.say(await self._success_message(title, key, outcome))
             return change_request
         if outcome.kind == "conflict":
@@ -303,7 +305,7 @@ class PageEdit:
         return rebased
 
     def _resolve_conflicts(self, key: PageDraftKey, change_request: ChangeRequest) -> None:
-        target = TargetRequest(self.space, change_request=change_request)
+        target = TargetChangeRequest(self.space, change_request=change_request)
         self.app.go(ToConflicts(key, self.title, change_request, partial(self.send, key, target)))
 
     async def _resolve_draft(self, draft: PageDraft) -> None:

@@ -18,9 +18,9 @@ from octavo.data.writes.content_writes import NO_CONTENT_EDITS, edit
 from octavo.tui.core.dialog_draft import DRAFT_SAVED, DialogDraft
 from octavo.tui.core.shell import Shell, explained
 from octavo.tui.core.write_queue import show_progress
-from octavo.tui.editing import page_form, target_request
+from octavo.tui.editing import page_form, target_change_request
 from octavo.tui.editing.page_form import PageForm
-from octavo.tui.editing.target_request import TargetRequest
+from octavo.tui.editing.target_change_request import TargetChangeRequest
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.short_texts import plural
@@ -40,7 +40,7 @@ class PagePosition:
 class LoadedTree:
     """The page tree of a change request, loaded for an edit."""
 
-    target: TargetRequest
+    target: TargetChangeRequest
     tree: PageTree
     revision: str | None = None
     """Revision of the tree. None for a new change request, which begins with the tree of main."""
@@ -87,11 +87,13 @@ class TreeEdit:
 
     async def _load_tree_of_target(self, subject: str, on_loaded: Callable[[LoadedTree], None]) -> None:
         if self.change_request is not None:
-            await self._load_tree(on_loaded, TargetRequest(self.space, change_request=self.change_request))
+            await self._load_tree(on_loaded, TargetChangeRequest(self.space, change_request=self.change_request))
         else:
-            await target_request.choose_target(self.app, self.space, subject, partial(self._load_tree, on_loaded))
+            await target_change_request.choose_target(
+                self.app, self.space, subject, partial(self._load_tree, on_loaded)
+            )
 
-    async def _load_tree(self, on_loaded: Callable[[LoadedTree], None], target: TargetRequest) -> None:
+    async def _load_tree(self, on_loaded: Callable[[LoadedTree], None], target: TargetChangeRequest) -> None:
         live = self.app.session.live
         at: ContentRef = target.ref or self.space
         with explained(f"Could not load the pages of {target.title}"):
@@ -152,7 +154,7 @@ class TreeEdit:
                 # The first attempt may have created the change request.
                 reloaded = replace(
                     loaded,
-                    target=TargetRequest(self.space, change_request=change_request),
+                    target=TargetChangeRequest(self.space, change_request=change_request),
                     revision=loaded.revision or change_request.revision,
                 )
                 self._open_details_form(reloaded, page_form.server_errors(sentence, field_names) or {"": sentence})
@@ -174,7 +176,7 @@ class TreeEdit:
             target = (
                 loaded.target
                 if loaded.target.change_request is not None
-                else target_request.new_request_target(self.space, f"Add {title}")
+                else target_change_request.new_request_target(self.space, f"Add {title}")
             )
             change = InsertPage(title=title, document=DocumentBody(markdown=""), **arguments)
             self.app.background(
@@ -265,7 +267,7 @@ class TreeEdit:
     ) -> None:
         """Send an edit and show the result or use `show_refusal`."""
         with show_progress(self.app, f"Saving to {loaded.target.title}…"):
-            change_request = await target_request.find_or_create(self.app, loaded.target)
+            change_request = await target_change_request.find_or_create(self.app, loaded.target)
             if change_request is None:
                 return
             head = loaded.revision or change_request.revision
@@ -284,7 +286,7 @@ class TreeEdit:
             return
         if draft is not None:
             draft.delete()
-        target_request.record_edit(self.app, self.space, change_request)
+        target_change_request.record_edit(self.app, self.space, change_request)
         self.app.say(f"{message} in {title}.{hint}")
         if self.on_saved is not None:
             self.on_saved(change_request, page)

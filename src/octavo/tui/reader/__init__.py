@@ -1,14 +1,14 @@
 """Widgets that show documents: pages, diffs, conflicts, images, table rows and footnotes.
 
-A view is a `Reader` with `Contents`. The contents split a document into units: blocks, or slices of a long block. The
-reader scrolls the lines of these units. Its position `top` is a unit and a line in it, so layout of lines above never
+A view is a `Reader` with `Contents`. The contents split a document into chunks: blocks, or slices of a long block. The
+reader scrolls the lines of these chunks. Its position `top` is a chunk and a line in it, so layout of lines above never
 moves the text.
 
     block                 a node of the document, such as a paragraph or a table. May contain blocks
     slice                 a part of a long block
-    unit                  a top-level block or a slice: what is rendered in one step
-    render                to make the lines of a unit. To lay out units is to render them and to store their heights
-    line, piece           a line of text of a unit, and a part of it with one style
+    chunk                  a top-level block or a slice: what is rendered in one step
+    render                to make the lines of a chunk. To lay out chunks is to render them and to store their heights
+    line, piece           a line of text of a chunk, and a part of it with one style
     row, strip            a line on the screen, and what Textual paints there
     span                  the lines of a selectable block
 
@@ -36,37 +36,37 @@ How a page of 1 MB gets on screen:
 1. A body above 256 KB is decoded in a thread: from the network in `client/responses.py`, from disk in `data/live.py`.
    `OpenSpace._show_page` gets the response, and `show_page` calls `PageView.show_markdown`, which calls `PageLoader.load`.
 2. `load` begins the work in the background thread (`terminal/polite_thread.py`): `PageParse.steps` parses the Markdown
-   block by block and splits the blocks into units. After a key is read, the thread pauses until a frame is written, but
+   block by block and splits the blocks into chunks. After a key is read, the thread pauses until a frame is written, but
    at most 0.1 seconds. A page below 6,000 characters is parsed in `load`, without the thread.
 3. After 24 blocks or at the end of the page, the first screen is ready. It has more blocks if a position is restored.
 4. `load` blocks the event loop for at most 20 ms, until the first screen is ready:
    - If it is ready, `load` shows it (`PageLoader._show`).
    - If not, `LinePainter.keep_frame` keeps the old frame for at most 60 ms, and `PageLoader._show_first_screen` shows the
      first screen when it is ready. Until then, keys that move wait in `ScrollWidget.waiting_commands`.
-5. `PageLoader._show_units` gives the units to `PageContents` and calls `Reader.reset_lines`, which makes `VirtualLines` of
+5. `PageLoader._show_chunks` gives the chunks to `PageContents` and calls `Reader.reset_lines`, which makes `VirtualLines` of
    them, with estimated heights and no lines (`render/virtual_lines.py`).
-6. `VirtualLines.lines` renders a unit when its lines are first needed. `reset_lines` renders the units in view, because
-   the top depends on their heights. If all units have at most 300 lines, it renders all (`lay_out_short`).
+6. `VirtualLines.lines` renders a chunk when its lines are first needed. `reset_lines` renders the chunks in view, because
+   the top depends on their heights. If all chunks have at most 300 lines, it renders all (`lay_out_short`).
 7. Textual calls `Reader.render_lines`. `LinePainter.paint` takes the rows from `top` on. It adds search matches, the cursor
    bar, thread marks and link hints to each row, and keeps the frame until something changes.
-8. Meanwhile, the thread parses the rest and lays out all units (`lay_out_units`). Moves beyond the first screen wait in
+8. Meanwhile, the thread parses the rest and lays out all chunks (`lay_out_chunks`). Moves beyond the first screen wait in
    `PageNavigation.repeat_when_parsed`.
-9. `PageLoader._show_rest` appends the units below the first screen with their exact heights, repeats the moves that waited,
+9. `PageLoader._show_rest` appends the chunks below the first screen with their exact heights, repeats the moves that waited,
    and posts `PageLoaded`. Of a page above 256 KB, the thread keeps only the heights: lines are rendered when they come
    into view.
 
 How `n` finds the next change of a diff:
 
-1. When the diff was opened, `DiffBuilder` built its units and laid them out in the thread, and `DiffNavigation.show_units`
-   showed them. `open_page` selected the block of the last position on this page, else the first change. The first unit
-   of each change has its `change_number`; all other units have -1.
+1. When the diff was opened, `DiffBuilder` built its chunks and laid them out in the thread, and `DiffNavigation.show_chunks`
+   showed them. `open_page` selected the block of the last position on this page, else the first change. The first chunk
+   of each change has its `change_number`; all other chunks have -1.
 2. `n` is the command `next_change` in `CHANGE_COMMANDS` (end of diff_navigation.py). It calls
    `DiffNavigation.go_to_change(1)`. If the diff is still loading, the command waits in `ScrollWidget.waiting_commands`.
    During a search, `FindBar.step` goes to the next match instead.
-3. `go_to_change` starts at the unit of the selected block, or at the edge of the page if no block was selected.
-4. `_change_from` asks `following_changes` for the units of all later changes, in the order of the page or by risk. It
+3. `go_to_change` starts at the chunk of the selected block, or at the edge of the page if no block was selected.
+4. `_change_from` asks `following_changes` for the chunks of all later changes, in the order of the page or by risk. It
    returns the `BlockSpan` of the first that has a selectable block: the block, if possible of the new version, and all
-   lines of the unit. A unit without lines is rendered now.
+   lines of the chunk. A chunk without lines is rendered now.
 5. `BlockCursor.select` stores the block and asks `scrolled_top` for the new top: the change gets a third down the pane,
    unless all its lines are already in the upper two thirds.
 6. `Viewport.go_to` sets `top`. `select` repaints and posts `PaneMoved`. The status line then shows `change 2 of 7`.

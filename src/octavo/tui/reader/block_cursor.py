@@ -32,7 +32,7 @@ from octavo.tui.widgets.commands import Command, Commands
 _PAN_CELLS = 16
 """Number of cells by which a key scrolls wide code or tables."""
 _MAX_CACHED_UNITS = 100
-"""Maximum number of units with cached selectable blocks."""
+"""Maximum number of chunks with cached selectable blocks."""
 
 
 class BlockCursor(PanePart):
@@ -41,7 +41,7 @@ class BlockCursor(PanePart):
     def __init__(self, viewport: Viewport) -> None:
         super().__init__(viewport)
         self.selected: tuple[int, Block] | None = None
-        """Unit index and block that was selected last. None selects the first visible block."""
+        """Chunk index and block that was selected last. None selects the first visible block."""
         self._bar_block: Block | None = None
         """Selected block in the frame that is being painted."""
         self._bar_ids: frozenset[int] = frozenset()
@@ -62,7 +62,7 @@ class BlockCursor(PanePart):
             self._bar_block, self._bar_ids = block, _ids_inside(block)
         self._is_bar_shown = shows_bar
 
-    def with_bar(self, strip: Strip, unit_index: int, line: Line) -> Strip:
+    def with_bar(self, strip: Strip, chunk_index: int, line: Line) -> Strip:
         """Return a line's strip, with the cursor bar if its block is selected."""
         viewport = self.viewport
         column = viewport.contents.cursor_bar_column(line, self._bar_ids) if self._is_bar_shown else None
@@ -70,31 +70,31 @@ class BlockCursor(PanePart):
             return strip
         styles = viewport.text_styles
         style = viewport.base_style + (styles.accent if viewport.widget.has_focus else styles.muted)
-        return overlay_text(strip, viewport.contents.margin_of(unit_index) + column, styles.glyphs.bar, style)
+        return overlay_text(strip, viewport.contents.margin_of(chunk_index) + column, styles.glyphs.bar, style)
 
     # Selectable blocks
 
-    def spans_of(self, unit_index: int) -> list[BlockSpan]:
-        """Return the selectable blocks of a unit. Renders the unit if necessary."""
-        lines = self.viewport.virtual_lines.lines(unit_index)
-        cached_lines, spans = self._spans.get(unit_index, (None, []))
+    def spans_of(self, chunk_index: int) -> list[BlockSpan]:
+        """Return the selectable blocks of a chunk. Renders the chunk if necessary."""
+        lines = self.viewport.virtual_lines.lines(chunk_index)
+        cached_lines, spans = self._spans.get(chunk_index, (None, []))
         if cached_lines is not lines:
             if len(self._spans) >= _MAX_CACHED_UNITS:
                 self._spans.clear()
             ranges = self.viewport.contents.spans_in(lines)
-            spans = [BlockSpan(unit_index, first, last, block) for first, last, block in ranges]
-            self._spans[unit_index] = lines, spans
+            spans = [BlockSpan(chunk_index, first, last, block) for first, last, block in ranges]
+            self._spans[chunk_index] = lines, spans
         return spans
 
     def spans_from(
-        self, unit_index: int, block: Block | None, step: int, may_match: Callable[[int], bool]
+        self, chunk_index: int, block: Block | None, step: int, may_match: Callable[[int], bool]
     ) -> Iterator[BlockSpan]:
-        """Yield the selectable blocks after `block`, or before it if `step` is -1. None starts at the unit's edge.
-        `may_match` is False for units to skip."""
-        found = self.spans_of(unit_index) if 0 <= unit_index < len(self.viewport.virtual_lines) else []
+        """Yield the selectable blocks after `block`, or before it if `step` is -1. None starts at the chunk's edge.
+        `may_match` is False for chunks to skip."""
+        found = self.spans_of(chunk_index) if 0 <= chunk_index < len(self.viewport.virtual_lines) else []
         at = next((index for index, span in enumerate(found) if span.block is block), -1 if step > 0 else len(found))
         yield from found[at + 1 :] if step > 0 else reversed(found[: max(0, at)])
-        for following in range(unit_index + step, len(self.viewport.virtual_lines) if step > 0 else -1, step):
+        for following in range(chunk_index + step, len(self.viewport.virtual_lines) if step > 0 else -1, step):
             if may_match(following) and self.viewport.contents.has_spans(following):
                 found = self.spans_of(following)
                 yield from found if step > 0 else reversed(found)
@@ -106,8 +106,8 @@ class BlockCursor(PanePart):
     def current(self) -> BlockSpan | None:
         """Return the selected block, else the first visible block. None if no block is visible."""
         if self.selected is not None and self.selected[0] < len(self.viewport.virtual_lines):
-            unit, block = self.selected
-            found = self.spans_of(unit)
+            chunk, block = self.selected
+            found = self.spans_of(chunk)
             same_key = (span for span in found if block.key and span.block.key == block.key)
             if span := next((span for span in found if span.block is block), None) or next(same_key, None):
                 return span
@@ -135,14 +135,14 @@ class BlockCursor(PanePart):
         if not len(virtual_lines):
             return []
         spans: list[BlockSpan] = []
-        unit, start = viewport.top.unit_index, -viewport.top.line
+        chunk, start = viewport.top.chunk_index, -viewport.top.line
         rows, sticky_rows = viewport.row_count, viewport.contents.sticky_rows(viewport.top)
-        while unit < len(virtual_lines) and start < rows:
+        while chunk < len(virtual_lines) and start < rows:
             spans += [
-                span for span in self.spans_of(unit) if start + span.last >= sticky_rows and start + span.first < rows
+                span for span in self.spans_of(chunk) if start + span.last >= sticky_rows and start + span.first < rows
             ]
-            start += len(virtual_lines.lines(unit))
-            unit += 1
+            start += len(virtual_lines.lines(chunk))
+            chunk += 1
         return viewport.contents.reachable_spans(spans)
 
     def layout_changed(self) -> None:
@@ -159,11 +159,11 @@ class BlockCursor(PanePart):
 
     def select(self, span: BlockSpan, *, scroll_to: ScrollTo | None = "near") -> None:
         """Select a block and scroll to it. None as `scroll_to` does not scroll."""
-        unit, first, last, block = span
-        self.selected = (unit, block)
+        chunk, first, last, block = span
+        self.selected = (chunk, block)
         if scroll_to is not None:
-            self.scroll_to_lines(unit, first, last, scroll_to)
-            self.selected = (unit, block)  # Scrolling may have selected another block (`top_changed`).
+            self.scroll_to_lines(chunk, first, last, scroll_to)
+            self.selected = (chunk, block)  # Scrolling may have selected another block (`top_changed`).
         self.viewport.repaint()
         self.viewport.notify_moved()
 
@@ -171,18 +171,18 @@ class BlockCursor(PanePart):
         """Scroll as little as needed to show the selected block. A tall block stays while you read it."""
         if (selected := self.current()) is None:
             return
-        unit, first, last, block = selected
+        chunk, first, last, block = selected
         inside = _ids_inside(block)
-        last = max([last, *(span.last for span in self.spans_of(unit) if id(span.block) in inside)])
+        last = max([last, *(span.last for span in self.spans_of(chunk) if id(span.block) in inside)])
         room = self.viewport.row_count
         row = self.viewport.row_of(selected.start, 2 * room)
         is_read = row <= 1 and row + last - first > room // 3
         if last - first < room or not is_read:
-            self.scroll_to_lines(unit, first, last, "near")
+            self.scroll_to_lines(chunk, first, last, "near")
 
-    def scroll_to_lines(self, unit_index: int, first: int, last: int, scroll_to: ScrollTo) -> None:
-        """Scroll to lines of a unit. The sticky table head does not cover the first."""
-        viewport, start = self.viewport, LinePosition(unit_index, first)
+    def scroll_to_lines(self, chunk_index: int, first: int, last: int, scroll_to: ScrollTo) -> None:
+        """Scroll to lines of a chunk. The sticky table head does not cover the first."""
+        viewport, start = self.viewport, LinePosition(chunk_index, first)
         top = scrolled_top(viewport.virtual_lines, viewport.top, viewport.row_count, start, last - first + 1, scroll_to)
         covered = viewport.contents.sticky_rows(top)
         if 0 <= lines_between(viewport.virtual_lines, top, start, viewport.row_count) < covered:
@@ -201,7 +201,7 @@ class BlockCursor(PanePart):
         selected = self.current()
         if selected is None:
             return False
-        following = next(self.spans_from(selected.unit_index, selected.block, step, lambda unit: True), None)
+        following = next(self.spans_from(selected.chunk_index, selected.block, step, lambda chunk: True), None)
         self.select(following or selected)
         return following is not None
 
@@ -218,12 +218,14 @@ class BlockCursor(PanePart):
         selected = self.current()
         for span in ([] if selected is None else [selected]) + self.visible_spans():
             wide_keys = {
-                block.key for block in viewport.contents.wide_blocks(span) if viewport.folds.hidden.get(block.key)
+                block.key
+                for block in viewport.contents.wide_blocks(span)
+                if viewport.view_state.overflow.get(block.key)
             }
             if wide_keys:
-                has_moved = [viewport.folds.pan_by(key, step) for key in sorted(wide_keys)]
+                has_moved = [viewport.view_state.pan_by(key, step) for key in sorted(wide_keys)]
                 if any(has_moved):
-                    viewport.lay_out_again(span.unit_index)
+                    viewport.lay_out_again(span.chunk_index)
                 return
         explain(viewport.widget, "Nothing to scroll here: no code or table is wider than the pane.")
 
@@ -231,11 +233,11 @@ class BlockCursor(PanePart):
         self, step: int, wanted: Callable[[BlockSpan], bool], may_match: Callable[[int], bool]
     ) -> BlockSpan | None:
         """Return the next (1) or previous (-1) block that is `wanted`. None if there is none. `may_match` is False for
-        units to skip."""
+        chunks to skip."""
         selected = self.current()
         if selected is None:
             return None
-        return next(filter(wanted, self.spans_from(selected.unit_index, selected.block, step, may_match)), None)
+        return next(filter(wanted, self.spans_from(selected.chunk_index, selected.block, step, may_match)), None)
 
 
 def _pan(step: int) -> Callable[[object, BlockCursor], None]:
@@ -402,8 +404,8 @@ class Clickables(PanePart):
         viewport = self.viewport
         covered = viewport.contents.sticky_rows(viewport.top)
         spans = []
-        for y, (unit, _, line) in enumerate(viewport.visible_rows[: viewport.row_count]):
-            margin = viewport.contents.margin_of(unit)
+        for y, (chunk, _, line) in enumerate(viewport.visible_rows[: viewport.row_count]):
+            margin = viewport.contents.margin_of(chunk)
             if y >= covered:
                 spans += [
                     each._replace(line=y, start=each.start + margin, end=each.end + margin)
@@ -413,8 +415,8 @@ class Clickables(PanePart):
 
     def block_of(self, clickable: ClickableSpan) -> Block | None:
         """Return the block of a visible clickable span. None outside of blocks."""
-        unit, _, line = self.viewport.visible_rows[clickable.line]
-        return self.viewport.contents.block_at(line, clickable.start - self.viewport.contents.margin_of(unit))
+        chunk, _, line = self.viewport.visible_rows[clickable.line]
+        return self.viewport.contents.block_at(line, clickable.start - self.viewport.contents.margin_of(chunk))
 
     def in_selected_block(self) -> list[ClickableSpan]:
         """Return the visible clickable spans of the selected block."""
@@ -496,9 +498,9 @@ class Clickables(PanePart):
             return
         covered = self.viewport.contents.sticky_rows(self.viewport.top)
         if covered <= event.y < len(self.viewport.visible_rows):
-            unit, _, line = self.viewport.visible_rows[event.y]
-            block = self.viewport.contents.block_at(line, event.x - self.viewport.contents.margin_of(unit))
-            spans = self.cursor.spans_of(unit)
+            chunk, _, line = self.viewport.visible_rows[event.y]
+            block = self.viewport.contents.block_at(line, event.x - self.viewport.contents.margin_of(chunk))
+            spans = self.cursor.spans_of(chunk)
             if (span := next((each for each in spans if each.block is block), None)) is not None:
                 self.cursor.select(span, scroll_to=None)
 
@@ -508,8 +510,8 @@ class Clickables(PanePart):
         """Return the strip of a row with link hints, and other text dimmed."""
         if self.hints is None:
             return strip
-        viewport, (unit, _, line) = self.viewport, self.viewport.visible_rows[row]
-        margin = viewport.contents.margin_of(unit)
+        viewport, (chunk, _, line) = self.viewport, self.viewport.visible_rows[row]
+        margin = viewport.contents.margin_of(chunk)
         return self.hints.with_labels(strip, row, line, margin, viewport.text_styles, viewport.base_style)
 
     def help_row(self) -> tuple[int, Strip] | None:

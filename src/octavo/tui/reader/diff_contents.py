@@ -16,15 +16,15 @@ from octavo.tui.reader.viewport import SHORT_PAGE, Contents
 from octavo.tui.render.block_slices import block_source, whole_block
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent
-from octavo.tui.render.diff_lines import estimate_height, render_diff_unit
+from octavo.tui.render.diff_chunks import ContextSize, DiffChunk, DiffChunks, PageHeading
+from octavo.tui.render.diff_lines import estimate_height, render_diff_chunk
 from octavo.tui.render.diff_sequence import build_diff, build_side
 from octavo.tui.render.diff_sides import SIDE_GAP, SideWidths, diff_block_at, diff_block_ranges, diff_cursor_bar
-from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits, PageHeading
 from octavo.tui.render.layout import deferred_content, render_block
-from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.layout_context import LayoutContext, ViewState
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.render.virtual_lines import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out_units
+from octavo.tui.render.virtual_lines import KEPT_WHOLE, ChunkLayout, RenderedChunks, lay_out_chunks
 from octavo.tui.terminal.polite_thread import Work, background_thread
 from octavo.tui.widgets.text_widgets import empty_lines
 
@@ -60,10 +60,10 @@ class PageSection:
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
         """Threads by block key."""
         self.context_size = ContextSize()
-        self.diff = DiffUnits()
-        """Changes as units. Empty if there is only a note."""
-        self._heading_unit: DiffUnit | None = None
-        self._note_unit: DiffUnit | None = None
+        self.diff = DiffChunks()
+        """Changes as chunks. Empty if there is only a note."""
+        self._heading_chunk: DiffChunk | None = None
+        self._note_chunk: DiffChunk | None = None
 
     @property
     def is_loaded(self) -> bool:
@@ -90,23 +90,23 @@ class PageSection:
 
     def show_note(self, note: str, kind: NoteKind) -> None:
         """Replace the changes with a note."""
-        self.compared, self.diff = None, DiffUnits()
+        self.compared, self.diff = None, DiffChunks()
         self.set_note(note, kind)
 
-    def rows(self, *, is_first: bool) -> Sequence[DiffUnit]:
-        """Return the unit of the heading, and of a note if the expanded section has no changes to show. Unchanged units
+    def rows(self, *, is_first: bool) -> Sequence[DiffChunk]:
+        """Return the chunk of the heading, and of a note if the expanded section has no changes to show. Unchanged chunks
         stay the same objects."""
-        heading = DiffUnit("page", Block(PAGE_ROW, key=f"{PAGE_ROW} {self.key}"), page=self.heading, is_tight=is_first)
-        heading_unit = self._heading_unit
-        if heading_unit is None or heading_unit.page != heading.page or heading_unit.is_tight != heading.is_tight:
-            self._heading_unit = heading_unit = heading
-        if self.is_folded or self.diff.units:
-            return [heading_unit]
+        heading = DiffChunk("page", Block(PAGE_ROW, key=f"{PAGE_ROW} {self.key}"), page=self.heading, is_tight=is_first)
+        heading_chunk = self._heading_chunk
+        if heading_chunk is None or heading_chunk.page != heading.page or heading_chunk.is_tight != heading.is_tight:
+            self._heading_chunk = heading_chunk = heading
+        if self.is_folded or self.diff.chunks:
+            return [heading_chunk]
         text = self.note or "No changes on this page."
-        if self._note_unit is None or self._note_unit.text != text:
+        if self._note_chunk is None or self._note_chunk.text != text:
             block = Block("note", key=f"note {self.key}")
-            self._note_unit = DiffUnit("note", block, text=text, is_tight=True)
-        return [heading_unit, self._note_unit]
+            self._note_chunk = DiffChunk("note", block, text=text, is_tight=True)
+        return [heading_chunk, self._note_chunk]
 
     def find(self, block: Block) -> tuple[PageComparison, Document] | None:
         """Return the comparison and the version with `block`. None if the block is on another page."""
@@ -137,13 +137,13 @@ class DiffContents(Contents):
         """True if other pages have open threads."""
         self.has_page_before = self.has_page_after = False
         """True if the change request has a page before or after this one."""
-        self.shown_diff = DiffUnits()
+        self.shown_diff = DiffChunks()
         """Changes whose lines are shown."""
-        self.built_diff = DiffUnits()
+        self.built_diff = DiffChunks()
         """Changes that were built last. `shown_diff` gets them when the lines are replaced."""
         self.is_building = False
         """True while a diff is being built."""
-        self.source_changes = DiffUnits()
+        self.source_changes = DiffChunks()
         """Changes of the Markdown source. Filled while the source diff is shown."""
         self.built_layout: DiffLayout = "changes"
         """Layout of the diff that was built or started last. The visible diff may have another."""
@@ -220,36 +220,41 @@ class DiffContents(Contents):
 
     # Laying out
 
-    def units(self) -> Sequence[DiffUnit]:
-        return self.shown_diff.units
+    def chunks(self) -> Sequence[DiffChunk]:
+        return self.shown_diff.chunks
 
-    def take_units(self) -> Sequence[DiffUnit]:
+    def take_chunks(self) -> Sequence[DiffChunk]:
         self.shown_diff = self.built_diff  # Set only here, because `shown_diff` and the lines must change together.
-        return self.units()
+        return self.chunks()
 
-    def layout_for(self, width: int, folds: Folds) -> UnitLayout:
+    def layout_for(self, width: int, view_state: ViewState) -> ChunkLayout:
         is_split, most_width = self.current_layout == "sides", max(24, width - 4)
         side_widths = SideWidths.for_width(
             min(2 * MAX_WIDTH + SIDE_GAP if is_split else MAX_WIDTH, most_width), split=is_split
         )
         styles, deferred, source_of = self.pane.viewport.text_styles, self.deferred, self.block_markdown
 
-        def make_renderer(deferred: DeferredContent | None) -> Callable[[DiffUnit], list[Line]]:
+        def make_renderer(deferred: DeferredContent | None) -> Callable[[DiffChunk], list[Line]]:
             context = LayoutContext(
-                styles, folds, render_block, available_width=side_widths.side, deferred=deferred, source_of=source_of
+                styles,
+                view_state,
+                render_block,
+                available_width=side_widths.side,
+                deferred=deferred,
+                source_of=source_of,
             )
-            return lambda unit: render_diff_unit(context, unit, side_widths)
+            return lambda chunk: render_diff_chunk(context, chunk, side_widths)
 
-        key = (width, is_split, styles, id(folds), folds.state, deferred, deferred.targets)
-        return UnitLayout(key, estimate_height, make_renderer, 2, 0, deferred, self.size <= KEPT_WHOLE)
+        key = (width, is_split, styles, id(view_state), view_state.snapshot, deferred, deferred.targets)
+        return ChunkLayout(key, estimate_height, make_renderer, 2, 0, deferred, self.size <= KEPT_WHOLE)
 
     @property
     def size(self) -> int:
         """Number of characters of the longer version."""
         return self.page.size
 
-    def diff_to_build(self) -> DiffUnits:
-        """Return the diff to show. `DiffUnits.build` builds its units later."""
+    def diff_to_build(self) -> DiffChunks:
+        """Return the diff to show. `DiffChunks.build` builds its chunks later."""
         layout, page = self.current_layout, self.page
         self.built_layout = layout
         if page.compared is not None and self.shows_source:
@@ -258,10 +263,10 @@ class DiffContents(Contents):
             return build_side(page.compared, layout, page.threads, page.heading.title)
         return self.changes_of(page)
 
-    def changes_of(self, page: PageSection) -> DiffUnits:
-        """Return the changes of a page. `DiffUnits.build` builds their units later."""
+    def changes_of(self, page: PageSection) -> DiffChunks:
+        """Return the changes of a page. `DiffChunks.build` builds their chunks later."""
         if page.compared is None:
-            return DiffUnits()
+            return DiffChunks()
         return build_diff(
             page.compared.diff,
             deepcopy(page.context_size),  # A background thread reads the copy while the user may change the original.
@@ -278,11 +283,11 @@ class DiffContents(Contents):
         document = compared.old if compared.is_old(whole_block(block)) else compared.new
         return block_source(document.source, block)
 
-    def slices_of_block(self, unit_index: int) -> range:
-        units, first, last = self.shown_diff.units, unit_index, unit_index
-        while units[first].slice_number > 1:
+    def slices_of_block(self, chunk_index: int) -> range:
+        chunks, first, last = self.shown_diff.chunks, chunk_index, chunk_index
+        while chunks[first].slice_number > 1:
             first -= 1
-        while last + 1 < len(units) and units[last + 1].slice_number > 1:
+        while last + 1 < len(chunks) and chunks[last + 1].slice_number > 1:
             last += 1
         return range(first, last + 1)
 
@@ -296,7 +301,7 @@ class DiffContents(Contents):
         return self.shown_diff.count > 0
 
     @property
-    def page_diff(self) -> DiffUnits:
+    def page_diff(self) -> DiffChunks:
         """Changes of the page under the cursor."""
         return self.shown_diff
 
@@ -342,39 +347,41 @@ class DiffContents(Contents):
         return next((each for each in span.block.walk() if each.key and self.has_open_thread_on(each.key)), None)
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
-        return [each for block in self.shown_diff.units[span.unit_index].blocks for each in block.walk()]
+        return [each for block in self.shown_diff.chunks[span.chunk_index].blocks for each in block.walk()]
 
 
 class _Build:
     """Diff that is being built."""
 
-    def __init__(self, changes: DiffUnits, layout: UnitLayout | None) -> None:
+    def __init__(self, changes: DiffChunks, layout: ChunkLayout | None) -> None:
         self.changes, self._layout = changes, layout
-        self.laid_units: LaidUnits | None = None
+        self.rendered_chunks: RenderedChunks | None = None
         self.is_done = threading.Event()
 
     def steps(self) -> Iterator[object]:
-        """Build and render the units. Yields after each unit."""
+        """Build and render the chunks. Yields after each chunk."""
         yield from self.changes.build()
         if self._layout is not None:
-            self.laid_units = yield from lay_out_units(self._layout, self.changes.units, range(len(self.changes.units)))
+            self.rendered_chunks = yield from lay_out_chunks(
+                self._layout, self.changes.chunks, range(len(self.changes.chunks))
+            )
         self.is_done.set()
 
 
 class DiffBuilder:
-    """Builds the units of a diff. The earlier diff stays visible until all units are built."""
+    """Builds the chunks of a diff. The earlier diff stays visible until all chunks are built."""
 
     def __init__(
-        self, pane: Reader, contents: DiffContents, show_units: Callable[[DiffUnits, LaidUnits | None], None]
+        self, pane: Reader, contents: DiffContents, show_chunks: Callable[[DiffChunks, RenderedChunks | None], None]
     ) -> None:
-        """`show_units` gets the built diff, and its lines (None if short)."""
-        self.pane, self.contents, self._show_units = pane, contents, show_units
+        """`show_chunks` gets the built diff, and its lines (None if short)."""
+        self.pane, self.contents, self._show_chunks = pane, contents, show_chunks
         self._build: _Build | None = None
         self._work: Work | None = None
         self._on_shown: Callable[[], object] | None = None
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
-        """Build all units, and call `on_shown` when they are shown. None keeps the callback of an unfinished build."""
+        """Build all chunks, and call `on_shown` when they are shown. None keeps the callback of an unfinished build."""
         self._on_shown = on_shown or self._on_shown
         self.stop()
         changes, size = self.contents.diff_to_build(), self.contents.size
@@ -382,7 +389,9 @@ class DiffBuilder:
             self._show(_Build(changes.complete(), None))
             return
         self.contents.is_building = True
-        self._build = build = _Build(changes, self.pane.viewport.background.prepare(self.pane.viewport.folds, size))
+        self._build = build = _Build(
+            changes, self.pane.viewport.background.prepare(self.pane.viewport.view_state, size)
+        )
         self._work = background_thread.begin(self._steps(build), self.pane.viewport.raise_later)
         if background_thread.wait(build.is_done):
             self._show(build)
@@ -397,10 +406,10 @@ class DiffBuilder:
         self.stop()
         self._on_shown = None
 
-    def drop_units(self) -> None:
+    def drop_chunks(self) -> None:
         """Remove all lines, and cancel building."""
         self.cancel()
-        self.contents.shown_diff = self.contents.built_diff = DiffUnits()
+        self.contents.shown_diff = self.contents.built_diff = DiffChunks()
         self.pane.viewport.remove_lines()
         self.pane.find_bar.content_changed()
 
@@ -415,7 +424,7 @@ class DiffBuilder:
     def _show(self, build: _Build) -> None:
         self._build, self._work, self.contents.is_building = None, None, False
         on_shown, self._on_shown = self._on_shown, None
-        self._show_units(build.changes, build.laid_units)
+        self._show_chunks(build.changes, build.rendered_chunks)
         if on_shown is not None:
             on_shown()
         self.pane.run_waiting_commands()

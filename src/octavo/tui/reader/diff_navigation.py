@@ -17,54 +17,54 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import START, BlockSpan, LinePosition, ReadingPosition
 from octavo.tui.reader.viewport import explain
 from octavo.tui.render.comparison import PageComparison
+from octavo.tui.render.diff_chunks import DiffChunk, DiffChunks, may_contain
 from octavo.tui.render.diff_sequence import build_source_diff
-from octavo.tui.render.diff_units import DiffUnit, DiffUnits, may_contain
 from octavo.tui.render.threads import FINDING_PREFIX
-from octavo.tui.render.virtual_lines import LaidUnits
+from octavo.tui.render.virtual_lines import RenderedChunks
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
 
 
-def change_at(units: Sequence[DiffUnit], index: int) -> int:
-    """Return the index of the unit that begins the change at or above `index`. -1 if there is none."""
+def change_at(chunks: Sequence[DiffChunk], index: int) -> int:
+    """Return the index of the chunk that begins the change at or above `index`. -1 if there is none."""
     return next(
-        (position for position in range(min(index, len(units) - 1), -1, -1) if units[position].change_number >= 0), -1
+        (position for position in range(min(index, len(chunks) - 1), -1, -1) if chunks[position].change_number >= 0), -1
     )
 
 
-def change_indexes(units: Sequence[DiffUnit], *, by_risk: bool) -> list[int]:
-    """Return the indexes of the units that begin a change. `by_risk` sorts them, except in a source diff."""
-    indexes = [at for at, unit in enumerate(units) if unit.change_number >= 0]
-    has_kinds = all(units[at].kinds for at in indexes)
-    return sorted(indexes, key=lambda at: risk_sort_key(units[at].kinds)) if by_risk and has_kinds else indexes
+def change_indexes(chunks: Sequence[DiffChunk], *, by_risk: bool) -> list[int]:
+    """Return the indexes of the chunks that begin a change. `by_risk` sorts them, except in a source diff."""
+    indexes = [at for at, chunk in enumerate(chunks) if chunk.change_number >= 0]
+    has_kinds = all(chunks[at].kinds for at in indexes)
+    return sorted(indexes, key=lambda at: risk_sort_key(chunks[at].kinds)) if by_risk and has_kinds else indexes
 
 
-def following_changes(units: Sequence[DiffUnit], index: int, step: int, *, by_risk: bool) -> list[int]:
-    """Return the indexes of units that begin the following changes, nearest first. `step` -1 goes back. `index` may be
-    -1 or `len(units)`."""
-    order = change_indexes(units, by_risk=by_risk)
-    if not by_risk or not 0 <= index < len(units):
+def following_changes(chunks: Sequence[DiffChunk], index: int, step: int, *, by_risk: bool) -> list[int]:
+    """Return the indexes of chunks that begin the following changes, nearest first. `step` -1 goes back. `index` may be
+    -1 or `len(chunks)`."""
+    order = change_indexes(chunks, by_risk=by_risk)
+    if not by_risk or not 0 <= index < len(chunks):
         return [at for at in order if at > index] if step > 0 else [at for at in reversed(order) if at < index]
-    current = change_at(units, index)
+    current = change_at(chunks, index)
     if current < 0:
         return order if step > 0 else []
     position = order.index(current)
     return order[position + 1 :] if step > 0 else order[:position][::-1]
 
 
-def position_text(diff: DiffUnits, index: int, *, by_risk: bool) -> str:
+def position_text(diff: DiffChunks, index: int, *, by_risk: bool) -> str:
     """Return text such as `change 2 of 7`. Returns `7 changes` above the first change. Empty without changes. `by_risk`
     adds the kind."""
     if not diff.count:
         return ""
-    here = change_at(diff.units, index)
+    here = change_at(diff.chunks, index)
     order = " by risk" if by_risk else ""
     if here < 0:
         return f"{plural(diff.count, 'change')}{order}"
-    if not by_risk or not diff.units[here].kinds:
-        return f"change {diff.units[here].change_number + 1} of {diff.count}{order}"
-    number = change_indexes(diff.units, by_risk=True).index(here) + 1
-    return f"change {number} of {diff.count}{order}: {leading_kind(diff.units[here].kinds)}"
+    if not by_risk or not diff.chunks[here].kinds:
+        return f"change {diff.chunks[here].change_number + 1} of {diff.count}{order}"
+    number = change_indexes(diff.chunks, by_risk=True).index(here) + 1
+    return f"change {number} of {diff.count}{order}: {leading_kind(diff.chunks[here].kinds)}"
 
 
 _MAX_SEARCHED_SLICES = 6
@@ -87,7 +87,7 @@ class DiffNavigation:
 
     def __init__(self, pane: Reader, contents: DiffContents) -> None:
         self.pane, self.contents, self.cursor = pane, contents, pane.cursor
-        self.builder = DiffBuilder(pane, contents, self.show_units)
+        self.builder = DiffBuilder(pane, contents, self.show_chunks)
         self.positions: dict[str, ReadingPosition] = {}
         """Last reading positions, by `PageSection.position_key`."""
         self._shown_comparison: PageComparison | None = None
@@ -107,23 +107,23 @@ class DiffNavigation:
     def position_text(self) -> str:
         """Number of the selected change, such as `change 2 of 7`. Empty without changes."""
         selected = self.cursor.current()
-        unit = selected.unit_index if selected is not None else 0
-        return position_text(self.contents.shown_diff, unit, by_risk=self.contents.visits_by_risk)
+        chunk = selected.chunk_index if selected is not None else 0
+        return position_text(self.contents.shown_diff, chunk, by_risk=self.contents.visits_by_risk)
 
     @property
     def page_range(self) -> range:
-        """Indexes of the units of the page under the cursor."""
-        return range(len(self.contents.shown_diff.units))
+        """Indexes of the chunks of the page under the cursor."""
+        return range(len(self.contents.shown_diff.chunks))
 
     def edge_index(self, step: int) -> int:
-        """Return the index before the first unit, or after the last (`step` -1)."""
+        """Return the index before the first chunk, or after the last (`step` -1)."""
         return -1 if step > 0 else len(self.pane.viewport.virtual_lines)
 
     def build_all(self) -> None:
-        """Build the units of all pages again."""
+        """Build the chunks of all pages again."""
         self.builder.build()
 
-    def toggle_heading(self, unit_index: int, target: str) -> bool:
+    def toggle_heading(self, chunk_index: int, target: str) -> bool:
         """Expand or collapse the page with the clicked heading. Return False if `target` is not that heading."""
         return False
 
@@ -179,12 +179,14 @@ class DiffNavigation:
             return block
         return compared.find(block.key) or block
 
-    def _fold_hiding(self, block: Block) -> DiffUnit | None:
-        """Return the unit that hides `block`. None if it is visible."""
-        units = self.contents.shown_diff.units
-        return next((units[at] for at in self.page_range if units[at].hidden_blocks and units[at].hides(block)), None)
+    def _fold_hiding(self, block: Block) -> DiffChunk | None:
+        """Return the chunk that hides `block`. None if it is visible."""
+        chunks = self.contents.shown_diff.chunks
+        return next(
+            (chunks[at] for at in self.page_range if chunks[at].hidden_blocks and chunks[at].hides(block)), None
+        )
 
-    def _expand(self, fold: DiffUnit, on_shown: Callable[[], object] | None = None) -> None:
+    def _expand(self, fold: DiffChunk, on_shown: Callable[[], object] | None = None) -> None:
         self.contents.page.context_size.expanded.update(block.key for block in fold.hidden_blocks)
         self.builder.build(on_shown)
 
@@ -205,29 +207,31 @@ class DiffNavigation:
 
     # Laying out
 
-    def show_units(self, units: DiffUnits, laid_units: LaidUnits | None) -> None:
+    def show_chunks(self, chunks: DiffChunks, rendered_chunks: RenderedChunks | None) -> None:
         """Show a built diff with its lines from the background thread. The selected block stays in its row."""
         selected, is_same = self.cursor.current(), self._shown_comparison is self.contents.page.compared
         self._shown_comparison = self.contents.page.compared
         is_thread = selected is not None and selected.block.kind == "thread"
         thread_block = self._thread_blocks.get(selected.block.key, "") if selected is not None and is_thread else ""
         self._thread_blocks = {each.key: key for key, row in self.contents.page.threads.items() for each in row}
-        self.contents.built_diff = units
+        self.contents.built_diff = chunks
         if selected is not None and not is_same:
             # The new comparison has other block objects.
             selected = selected._replace(block=self._current_block(selected.block))
         if self.is_unmoved_since_opening:
-            self.pane.reset_lines(laid_units=laid_units)
+            self.pane.reset_lines(rendered_chunks=rendered_chunks)
         else:
-            self._lay_out_around(selected, thread_block, laid_units)
+            self._lay_out_around(selected, thread_block, rendered_chunks)
         self.pane.find_bar.content_changed()
         self.pane.refresh_bindings()
         self.pane.viewport.notify_moved()
 
-    def _lay_out_around(self, selected: BlockSpan | None, thread_block: str, laid_units: LaidUnits | None) -> None:
+    def _lay_out_around(
+        self, selected: BlockSpan | None, thread_block: str, rendered_chunks: RenderedChunks | None
+    ) -> None:
         """Replace all lines. Keep the selected block or `thread_block` in its row."""
         row = self.pane.viewport.row_of(selected.start) if selected is not None else 0
-        self.pane.reset_lines(laid_units=laid_units)
+        self.pane.reset_lines(rendered_chunks=rendered_chunks)
         if selected is None:
             return
         span = self._find_span(selected.block)
@@ -235,7 +239,7 @@ class DiffNavigation:
             span = self._find_span(self._current_block(Block("", key=thread_block)))
         if span is not None:
             if self.cursor.selected is not None:  # None selects the first visible block.
-                self.cursor.selected = (span.unit_index, span.block)
+                self.cursor.selected = (span.chunk_index, span.block)
             self.pane.viewport.show_in_row(span.start, row)
             if self.pane.viewport.covered_rows:
                 self.cursor.scroll_into_view()  # New replies in the thread may be out of view.
@@ -252,14 +256,14 @@ class DiffNavigation:
             return contains_by_id[id(top)]
 
         is_page_block = block.kind and block.kind not in NON_BLOCK_KINDS  # Rows such as notes have no source lines.
-        for unit in self.page_range:
-            each = self.contents.shown_diff.units[unit]
+        for chunk in self.page_range:
+            each = self.contents.shown_diff.chunks[chunk]
             if is_page_block:
                 is_here = any(may_contain(top, block) and contains(top) for top in each.blocks)
             else:
                 is_here = bool(each.threads) or (each.block is not None and each.block.key == block.key)
             if is_here:
-                for span in self.cursor.spans_of(unit):
+                for span in self.cursor.spans_of(chunk):
                     if span.block is block:
                         return span
                     same_key = same_key or (span if span.block.key == block.key else None)
@@ -284,7 +288,7 @@ class DiffNavigation:
         is_at_first_change = self._is_opened_at_change and self._is_unmoved
         if selected is not None and step > 0 and is_at_first_change and selected.block.kind != "thread":
             selected = None
-        start, block = (selected.unit_index, selected.block) if selected is not None else (self.edge_index(step), None)
+        start, block = (selected.chunk_index, selected.block) if selected is not None else (self.edge_index(step), None)
         span = self._next_thread(start, block, step)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
@@ -293,7 +297,7 @@ class DiffNavigation:
     def go_to_finding(self, step: int) -> bool:
         """Go to the next finding (1) or the previous one (-1). Return False if there is none."""
         selected = self.cursor.selected_span()
-        start, block = (selected.unit_index, selected.block) if selected is not None else (self.edge_index(step), None)
+        start, block = (selected.chunk_index, selected.block) if selected is not None else (self.edge_index(step), None)
         spans = self._thread_rows(start, block, step)
         span = next((span for span in spans if span.block.key.startswith(FINDING_PREFIX)), None)
         if span is not None:
@@ -314,15 +318,15 @@ class DiffNavigation:
             self.cursor.select(span, scroll_to=None)
         return span is not None
 
-    def _next_thread(self, unit_index: int, block: Block | None, step: int) -> BlockSpan | None:
-        spans = self._thread_rows(unit_index, block, step)
+    def _next_thread(self, chunk_index: int, block: Block | None, step: int) -> BlockSpan | None:
+        spans = self._thread_rows(chunk_index, block, step)
         return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 
-    def _thread_rows(self, unit_index: int, block: Block | None, step: int) -> Iterator[BlockSpan]:
-        """Yield the rows after `block` in units with threads, or before `block` if `step` is -1."""
-        units, page_range = self.contents.shown_diff.units, self.page_range
+    def _thread_rows(self, chunk_index: int, block: Block | None, step: int) -> Iterator[BlockSpan]:
+        """Yield the rows after `block` in chunks with threads, or before `block` if `step` is -1."""
+        chunks, page_range = self.contents.shown_diff.chunks, self.page_range
         return self.cursor.spans_from(
-            unit_index, block, step, lambda index: index in page_range and bool(units[index].threads)
+            chunk_index, block, step, lambda index: index in page_range and bool(chunks[index].threads)
         )
 
     def go_to_change(self, step: int) -> None:
@@ -331,7 +335,7 @@ class DiffNavigation:
             self.pane.find_bar.step(step)
             return
         selected = self.cursor.selected_span()
-        span = self._change_from(selected.unit_index if selected is not None else self.edge_index(step), step)
+        span = self._change_from(selected.chunk_index if selected is not None else self.edge_index(step), step)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
         else:
@@ -347,30 +351,30 @@ class DiffNavigation:
         )
         explain(self.pane, f"This is the {ordinal} change on this page{order}.{hint if is_more else ''}")
 
-    def _change_from(self, unit_index: int, step: int) -> BlockSpan | None:
-        return self._change_among(self.contents.shown_diff.units, 0, unit_index, step)
+    def _change_from(self, chunk_index: int, step: int) -> BlockSpan | None:
+        return self._change_among(self.contents.shown_diff.chunks, 0, chunk_index, step)
 
-    def _change_among(self, units: Sequence[DiffUnit], start: int, at: int, step: int) -> BlockSpan | None:
-        """Return the next change after `units[at]`, or before it if `step` is -1. `start` is the unit index of
-        `units[0]`."""
-        following = following_changes(units, at, step, by_risk=self.contents.visits_by_risk)
+    def _change_among(self, chunks: Sequence[DiffChunk], start: int, at: int, step: int) -> BlockSpan | None:
+        """Return the next change after `chunks[at]`, or before it if `step` is -1. `start` is the chunk index of
+        `chunks[0]`."""
+        following = following_changes(chunks, at, step, by_risk=self.contents.visits_by_risk)
         spans = next(filter(None, (self.cursor.spans_of(start + index) for index in following)), None)
         if not spans:
             return None
         span = next((span for span in spans if not self.contents.is_old(span.block)), spans[0])
         return span._replace(
-            first=spans[0].first, last=len(self.pane.viewport.virtual_lines.lines(span.unit_index)) - 1
+            first=spans[0].first, last=len(self.pane.viewport.virtual_lines.lines(span.chunk_index)) - 1
         )
 
     def open_fold(self, key: str) -> None:
         """Expand the collapsed lines `key`, and select their first block."""
-        units = self.contents.shown_diff.units
-        blocks = ((at, units[at].block) for at in self.page_range)
+        chunks = self.contents.shown_diff.chunks
+        blocks = ((at, chunks[at].block) for at in self.page_range)
         at = next((at for at, block in blocks if block is not None and block.key == key), None)
         if at is None:
             return
         self._opening_position = None  # Keep the current position.
-        self._expand(units[at], partial(self.select_block, units[at].hidden_blocks[0]))
+        self._expand(chunks[at], partial(self.select_block, chunks[at].hidden_blocks[0]))
 
     def toggle_order(self) -> None:
         """Switch between page order and order by risk. By risk, go to the most important change."""
@@ -390,7 +394,7 @@ class DiffNavigation:
         selected = self.cursor.selected
         if selected is None or self._find_span(selected[1]) is not None:
             return
-        near = min(row.unit_index, max(0, len(self.contents.shown_diff.units) - 1)) - 1
+        near = min(row.chunk_index, max(0, len(self.contents.shown_diff.chunks) - 1)) - 1
         span = self._change_from(near, 1) if not self.contents.visits_by_risk else self._change_from(-1, 1)
         self.cursor.selected = None
         if span is not None:
@@ -432,7 +436,7 @@ class DiffNavigation:
         if self.contents.shows_source is not self.contents.prefers_source:
             self.contents.shows_source = self.contents.prefers_source
             self.cursor.selected = None
-            self.builder.drop_units()
+            self.builder.drop_chunks()
             self.open_page()
         self.builder.build()
 

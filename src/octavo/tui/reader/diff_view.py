@@ -39,7 +39,7 @@ from octavo.tui.reader.reading_pane import (
 )
 from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import PageComparison
-from octavo.tui.render.diff_units import PageHeading
+from octavo.tui.render.diff_chunks import PageHeading
 from octavo.tui.render.layout import LinkFollowed
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.widgets.commands import Commands
@@ -49,7 +49,7 @@ from octavo.tui.widgets.short_texts import plural
 if TYPE_CHECKING:
     from octavo.tui.reader.reading_position import ReadingPosition
     from octavo.tui.render.threads import ThreadSummary
-    from octavo.tui.render.virtual_lines import LaidUnits
+    from octavo.tui.render.virtual_lines import RenderedChunks
 
 CLEAR_DELAY = 0.3
 """Seconds after which the previous page disappears if the next page is still loading."""
@@ -102,18 +102,18 @@ class DiffBlockCommands(BlockCommands):
 
     @property
     def nearest_block(self) -> Block | None:
-        """Selected block of the page, else another block of its unit. None without one. Source diffs give only a line
+        """Selected block of the page, else another block of its chunk. None without one. Source diffs give only a line
         number."""
         selected = self.pane.cursor.current()
         if selected is None:
             return None
-        unit, block = self.pane.contents.shown_diff.units[selected.unit_index], selected.block
-        if unit.lines:
-            first = next((line for line in unit.lines if line.op != "equal"), unit.lines[0]).new_number
+        chunk, block = self.pane.contents.shown_diff.chunks[selected.chunk_index], selected.block
+        if chunk.lines:
+            first = next((line for line in chunk.lines if line.op != "equal"), chunk.lines[0]).new_number
             return Block("change", lines=(first, first + 1))
         if block.kind not in NON_BLOCK_KINDS:
             return block
-        return next((each for each in (*unit.hidden_blocks, *unit.blocks) if each.kind not in NON_BLOCK_KINDS), None)
+        return next((each for each in (*chunk.hidden_blocks, *chunk.blocks) if each.kind not in NON_BLOCK_KINDS), None)
 
     @property
     def why_no_comment(self) -> str | None:
@@ -277,7 +277,7 @@ class DiffView(Reader):
             contents.choose_layout()
             self.cursor.selected, self._requested_replies = None, set()
             self.find_bar.page_changed(was_awaited=was_awaited)
-            self.navigation.builder.drop_units()
+            self.navigation.builder.drop_chunks()
             self.navigation.open_page()
         if threads is not None:
             page.threads = threads
@@ -298,7 +298,7 @@ class DiffView(Reader):
         self.navigation.store_position()
         self.contents.open(PageSection(""))
         self.find_bar.page_changed()
-        self.navigation.builder.drop_units()
+        self.navigation.builder.drop_chunks()
         self.reset_lines()
 
     @property
@@ -309,13 +309,15 @@ class DiffView(Reader):
     def is_waiting_for_lines(self) -> bool:
         return super().is_waiting_for_lines or (self.contents.is_building and not len(self.viewport.virtual_lines))
 
-    def reset_lines(self, *, position: ReadingPosition | None = None, laid_units: LaidUnits | None = None) -> None:
+    def reset_lines(
+        self, *, position: ReadingPosition | None = None, rendered_chunks: RenderedChunks | None = None
+    ) -> None:
         """Replace all lines. If the diff needs another layout, build the diff instead."""
         if self.contents.built_layout != self.contents.current_layout and not self.contents.is_building:
             self.navigation.build_all()  # The new width of the terminal needs another layout.
             return
         is_unmoved = self.navigation.is_unmoved_since_opening
-        super().reset_lines(position=position, laid_units=laid_units)
+        super().reset_lines(position=position, rendered_chunks=rendered_chunks)
         if is_unmoved:
             self.navigation.open_page()
 
@@ -336,18 +338,18 @@ class DiffView(Reader):
     def open_clickable(self, clickable: ClickableSpan, in_browser: bool) -> None:
         rows = self.viewport.visible_rows
         if clickable.line < len(rows) and self.navigation.toggle_heading(
-            rows[clickable.line].unit_index, clickable.target
+            rows[clickable.line].chunk_index, clickable.target
         ):
             return
         if clickable.kind == "fold" and clickable.target.startswith("fold "):
             self.navigation.open_fold(clickable.target)
         elif clickable.kind in ("fold", "tab") and (compared := self.contents.page.compared) is not None:
-            block, unit = compared.find(clickable.target), rows[clickable.line].unit_index
+            block, chunk = compared.find(clickable.target), rows[clickable.line].chunk_index
             if block is not None and clickable.kind == "tab" and clickable.clickable.index < len(block.children):
-                self.viewport.choose_tab(block.children[clickable.clickable.index], unit)
+                self.viewport.choose_tab(block.children[clickable.clickable.index], chunk)
             elif block is not None:
-                self.viewport.folds.toggle(block, is_whole=clickable.clickable.index > 0)
-                self.viewport.lay_out_again(unit)
+                self.viewport.view_state.toggle(block, is_whole=clickable.clickable.index > 0)
+                self.viewport.lay_out_again(chunk)
             self.find_bar.content_changed()
         elif clickable.kind in ("link", "image", "file"):
             text = self.clickables.link_text(clickable)

@@ -54,7 +54,7 @@ class FindBar(PanePart):
         self._typed_text: str | None = None
         """Text in the find bar. None if the bar has no focus."""
         self._spans: dict[int, tuple[list[Line], list[MatchSpan]]] = {}
-        """Lines and visible matches of each unit, by unit index."""
+        """Lines and visible matches of each chunk, by chunk index."""
         self._text_finder: BlockTextFinder | None = None
         self._top_before = START
         """Top of the pane when the find bar was opened."""
@@ -161,8 +161,10 @@ class FindBar(PanePart):
 
     def _go_to_first_match(self, known_count: int) -> None:
         """Go to the first match below the old position, else on the page."""
-        start_unit = self._top_before.unit_index
-        match_to_select = next((match for match in self.matches[known_count:] if match.unit_index >= start_unit), None)
+        start_chunk = self._top_before.chunk_index
+        match_to_select = next(
+            (match for match in self.matches[known_count:] if match.chunk_index >= start_chunk), None
+        )
         is_complete = self._search is None and not self.viewport.contents.has_more_to_search
         if match_to_select is None and is_complete:
             match_to_select = next(iter(self.matches), None)
@@ -202,28 +204,28 @@ class FindBar(PanePart):
 
     def _go_to_match(self, match: Match) -> None:
         self.viewport.contents.expand_to(match)
-        lines = self.viewport.virtual_lines.lines(match.unit_index)
+        lines = self.viewport.virtual_lines.lines(match.chunk_index)
         line, parts = self._line_and_spans_of(match, lines)
         nth = parts[0].nth if parts else -1
         block = self.viewport.contents.block_at(lines[line], parts[0].start if parts else 0) if lines else None
         if block is not None:
-            self.cursor.selected = (match.unit_index, block)
-        rows, position = self.viewport.row_count, LinePosition(match.unit_index, line)
+            self.cursor.selected = (match.chunk_index, block)
+        rows, position = self.viewport.row_count, LinePosition(match.chunk_index, line)
         if not 1 <= self.viewport.row_of(position) < rows - 2:
             self.viewport.show_in_row(position, rows // 3)
         if pan := next((part.pan for part in parts if part.pan), 0):
             beyond = self.viewport.pane_width // 6
             self.cursor.pan(pan + (beyond if pan > 0 else -beyond))
-        self._current = (match.unit_index, nth)
+        self._current = (match.chunk_index, nth)
         self.viewport.repaint()
         self.viewport.notify_moved()
 
     def _line_and_spans_of(self, match: Match, lines: Sequence[Line]) -> tuple[int, list[MatchSpan]]:
-        """Return the line and the spans of a match in its unit."""
-        matches = self.viewport.contents.matches_outside_folds(
-            [each for each in self.matches if each.unit_index == match.unit_index]
+        """Return the line and the spans of a match in its chunk."""
+        matches = self.viewport.contents.visible_matches(
+            [each for each in self.matches if each.chunk_index == match.chunk_index]
         )
-        spans, first_line = self._match_spans(match.unit_index), 0
+        spans, first_line = self._match_spans(match.chunk_index), 0
         row = next((whole_block(each) for each in match.path if each.kind == "row"), None)
         row_lines = [number for number, line in enumerate(lines) if row is not None and line.block is row]
         if row_lines:
@@ -237,25 +239,25 @@ class FindBar(PanePart):
         parts = [span for span in spans if span.nth == nth]
         return parts[0].line, parts
 
-    def _match_spans(self, unit_index: int) -> list[MatchSpan]:
-        lines = self.viewport.virtual_lines.lines(unit_index)
-        searched_lines, spans = self._spans.get(unit_index, (None, []))
+    def _match_spans(self, chunk_index: int) -> list[MatchSpan]:
+        lines = self.viewport.virtual_lines.lines(chunk_index)
+        searched_lines, spans = self._spans.get(chunk_index, (None, []))
         if searched_lines is not lines:
             spans = match_spans(lines, self.needle)
-            self._spans[unit_index] = lines, spans
+            self._spans[chunk_index] = lines, spans
         return spans
 
     @property
-    def unit_of_match(self) -> int:
-        """Index of the unit with the selected match. -1 without a selected match."""
-        return self._selected_match.unit_index if self._selected_match is not None else -1
+    def chunk_of_match(self) -> int:
+        """Index of the chunk with the selected match. -1 without a selected match."""
+        return self._selected_match.chunk_index if self._selected_match is not None else -1
 
-    def content_changed(self, *, unit_of_match: int = -1) -> None:
-        """Search again in changed content. `unit_of_match` is the new index of the unit with the match, -1 if
+    def content_changed(self, *, chunk_of_match: int = -1) -> None:
+        """Search again in changed content. `chunk_of_match` is the new index of the chunk with the match, -1 if
         unchanged."""
-        if self._selected_match is not None and unit_of_match >= 0:
-            self._selected_match = self._selected_match._replace(unit_index=unit_of_match)
-            self._current = unit_of_match, self._current[1]
+        if self._selected_match is not None and chunk_of_match >= 0:
+            self._selected_match = self._selected_match._replace(chunk_index=chunk_of_match)
+            self._current = chunk_of_match, self._current[1]
         self._text_finder = None
         self._spans = {}
         if self.needle:
@@ -332,13 +334,13 @@ class FindBar(PanePart):
 
     # Painting
 
-    def with_matches(self, strip: Strip, unit_index: int, number: int) -> Strip:
+    def with_matches(self, strip: Strip, chunk_index: int, number: int) -> Strip:
         """Return the strip of a line with highlighted matches."""
-        styles, margin = self.viewport.text_styles, self.viewport.contents.margin_of(unit_index)
+        styles, margin = self.viewport.text_styles, self.viewport.contents.margin_of(chunk_index)
         spans: list[tuple[int, int, Style]] = []
-        for match in self._match_spans(unit_index):
+        for match in self._match_spans(chunk_index):
             if match.line == number:
-                style = styles.current_match if (unit_index, match.nth) == self._current else styles.match
+                style = styles.current_match if (chunk_index, match.nth) == self._current else styles.match
                 spans.append((match.start + margin, match.end + margin, style))
         return restyle(strip, spans)
 
@@ -394,9 +396,9 @@ class SelectionCollector:
     def __init__(self, selection: Selection, virtual_lines: Lines) -> None:
         self.selection, self.virtual_lines = selection, virtual_lines
         start, end = selection
-        self._first, at = virtual_lines.unit_at(start.y) if start is not None else (0, 0)
+        self._first, at = virtual_lines.chunk_at(start.y) if start is not None else (0, 0)
         self._start = (at, start.x) if start is not None else None
-        last, at = virtual_lines.unit_at(end.y) if end is not None else (None, 0)
+        last, at = virtual_lines.chunk_at(end.y) if end is not None else (None, 0)
         self._last = math.inf if last is None else last
         self._end = (at, end.x) if end is not None else None
         self._next = self._first
@@ -409,16 +411,16 @@ class SelectionCollector:
 
     def collect(self, margin_of: Callable[[int], int], seconds: float) -> bool:
         """Collect selected text for about `seconds`. Return True when all text is collected or the clipboard limit is
-        reached. `margin_of` returns the left margin of a unit."""
+        reached. `margin_of` returns the left margin of a chunk."""
         until, virtual_lines = time.perf_counter() + seconds, self.virtual_lines
         while self._next < len(virtual_lines) and self._next <= self._last and self._size <= MAX_COPIED_BYTES:
-            unit, self._next = self._next, self._next + 1
-            start = self._start if unit == self._first else None
-            end = self._end if unit == self._last else None
-            if lines := virtual_lines.lines(unit)[: None if end is None else end[0] + 1]:
+            chunk, self._next = self._next, self._next + 1
+            start = self._start if chunk == self._first else None
+            end = self._end if chunk == self._last else None
+            if lines := virtual_lines.lines(chunk)[: None if end is None else end[0] + 1]:
                 lines = lines[0 if start is None else start[0] :]
                 start, end = start and (0, start[1]), end and (len(lines) - 1, end[1])
-                self._texts.append(text_between(lines, margin_of(unit), start, end))
+                self._texts.append(text_between(lines, margin_of(chunk), start, end))
                 self._size += len(self._texts[-1])
             if time.perf_counter() >= until:
                 return False

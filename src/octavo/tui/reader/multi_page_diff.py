@@ -18,12 +18,12 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import BlockSpan, ReadingPosition, reading_position_of
 from octavo.tui.reader.viewport import SHORT_PAGE, explain
 from octavo.tui.render.block_slices import block_source
-from octavo.tui.render.diff_units import DiffUnit, DiffUnits
+from octavo.tui.render.diff_chunks import DiffChunk, DiffChunks
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.render.threads import ThreadSummary
-    from octavo.tui.render.virtual_lines import LaidUnits
+    from octavo.tui.render.virtual_lines import RenderedChunks
 
 
 class MultiPageContents(DiffContents):
@@ -38,17 +38,17 @@ class MultiPageContents(DiffContents):
         """Sections whose lines the pane shows."""
         self._built_sections: tuple[PageSection, ...] = ()
         self.starts: tuple[int, ...] = (0,)
-        """Unit index of the heading of each section, then the number of all units."""
+        """Chunk index of the heading of each section, then the number of all chunks."""
         self.built_starts: tuple[int, ...] = (0,)
         """New value of `starts`, used when the lines are replaced."""
 
-    def section_at(self, unit_index: int) -> PageSection | None:
-        """Return the section with the unit `unit_index`. None outside of sections."""
-        at = bisect_right(self.starts, unit_index) - 1
+    def section_at(self, chunk_index: int) -> PageSection | None:
+        """Return the section with the chunk `chunk_index`. None outside of sections."""
+        at = bisect_right(self.starts, chunk_index) - 1
         return self._shown_sections[at] if 0 <= at < len(self._shown_sections) else None
 
     def range_of(self, section: PageSection) -> range:
-        """Return the unit indexes of a section. Empty if the section has no lines yet."""
+        """Return the chunk indexes of a section. Empty if the section has no lines yet."""
         if section not in self._shown_sections:
             return range(0)
         at = self._shown_sections.index(section)
@@ -57,7 +57,7 @@ class MultiPageContents(DiffContents):
     @property
     def page(self) -> PageSection:
         span = self.pane.cursor.current()
-        return (self.section_at(span.unit_index) if span is not None else None) or self._page
+        return (self.section_at(span.chunk_index) if span is not None else None) or self._page
 
     @property
     def has_content(self) -> bool:
@@ -79,7 +79,7 @@ class MultiPageContents(DiffContents):
         return bool(self.sections)
 
     @property
-    def page_diff(self) -> DiffUnits:
+    def page_diff(self) -> DiffChunks:
         return self.page.diff
 
     @property
@@ -91,9 +91,9 @@ class MultiPageContents(DiffContents):
     def why_no_source(self) -> str | None:
         return "The source diff shows only one page. Press v to show one page at a time first."
 
-    def take_units(self) -> Sequence[DiffUnit]:
+    def take_chunks(self) -> Sequence[DiffChunk]:
         self.starts, self._shown_sections = self.built_starts, self._built_sections
-        return super().take_units()
+        return super().take_chunks()
 
     @property
     def all_threads(self) -> list[ThreadSummary]:
@@ -105,26 +105,26 @@ class MultiPageContents(DiffContents):
 
     def join_sections(self) -> None:
         """Join the headings and changes of all sections for the next layout. Collapsed sections have only headings."""
-        starts, joined = [], DiffUnits()
+        starts, joined = [], DiffChunks()
         for section in self.sections:
-            starts.append(len(joined.units))
-            joined.units += [
-                *section.rows(is_first=not joined.units),
-                *(() if section.is_folded else section.diff.units),
+            starts.append(len(joined.chunks))
+            joined.chunks += [
+                *section.rows(is_first=not joined.chunks),
+                *(() if section.is_folded else section.diff.chunks),
             ]
         joined.hidden_counts = sum((each.diff.hidden_counts for each in self.sections), start=joined.hidden_counts)
-        self.built_diff, self.built_starts = joined, (*starts, len(joined.units))
+        self.built_diff, self.built_starts = joined, (*starts, len(joined.chunks))
         self._built_sections = self.sections
 
-    def changes_of(self, page: PageSection) -> DiffUnits:
+    def changes_of(self, page: PageSection) -> DiffChunks:
         changes = super().changes_of(page)
         remaining = changes.remaining
-        changes.remaining = (unit for unit in remaining if unit.kind != "title")  # The heading has the title.
+        changes.remaining = (chunk for chunk in remaining if chunk.kind != "title")  # The heading has the title.
         return changes
 
 
 class SectionBuilder(DiffBuilder):
-    """Builds the units of all sections. `build` builds only the page under the cursor."""
+    """Builds the chunks of all sections. `build` builds only the page under the cursor."""
 
     contents: MultiPageContents
 
@@ -132,13 +132,13 @@ class SectionBuilder(DiffBuilder):
         self,
         pane: Reader,
         contents: MultiPageContents,
-        show_units: Callable[[DiffUnits, LaidUnits | None], None],
+        show_chunks: Callable[[DiffChunks, RenderedChunks | None], None],
         keep_selected: Callable[[BlockSpan, int], None],
     ) -> None:
         """`keep_selected` selects the block again in its row after lines are replaced."""
-        super().__init__(pane, contents, show_units)
+        super().__init__(pane, contents, show_chunks)
         self._keep_selected = keep_selected
-        self._builds: dict[str, DiffUnits] = {}
+        self._builds: dict[str, DiffChunks] = {}
         """Diffs of long pages that a background thread is building, by page key."""
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
@@ -152,12 +152,12 @@ class SectionBuilder(DiffBuilder):
         row = viewport.row_of(selected.start, 2 * viewport.row_count) if selected is not None else 0
         position = reading_position_of(viewport.virtual_lines, viewport.top, viewport.layout_width)
         top_section, offset = None, 0
-        if position is not None and (top_section := contents.section_at(position.unit_index)) is not None:
-            offset = position.unit_index - contents.range_of(top_section).start
+        if position is not None and (top_section := contents.section_at(position.chunk_index)) is not None:
+            offset = position.chunk_index - contents.range_of(top_section).start
         find_bar = self.pane.find_bar
-        match_section = contents.section_at(find_bar.unit_of_match)
+        match_section = contents.section_at(find_bar.chunk_of_match)
         match_offset = (
-            find_bar.unit_of_match - contents.range_of(match_section).start if match_section is not None else 0
+            find_bar.chunk_of_match - contents.range_of(match_section).start if match_section is not None else 0
         )
         if sections is not None:
             contents.sections = tuple(sections)
@@ -165,14 +165,14 @@ class SectionBuilder(DiffBuilder):
         anchor, cursor.selected = None, None
         if position is not None and top_section in contents.sections:
             start, stop = contents.built_starts[contents.sections.index(top_section) :][:2]
-            anchor = position._replace(unit_index=min(start + offset, stop - 1))
-        viewport.reset_lines(position=anchor, laid_units=viewport.background.lines_for(contents.built_diff.units))
+            anchor = position._replace(chunk_index=min(start + offset, stop - 1))
+        viewport.reset_lines(position=anchor, rendered_chunks=viewport.background.lines_for(contents.built_diff.chunks))
         if selected is not None and (page_range := contents.range_of(page)):
             cursor.selected = (page_range.start, Block(PAGE_ROW, key=f"{PAGE_ROW} {page.key}"))
             self._keep_selected(selected, row)
         match_range = contents.range_of(match_section) if match_section is not None else range(0)
         find_bar.content_changed(
-            unit_of_match=match_range.start + match_offset if match_offset < len(match_range) else -1
+            chunk_of_match=match_range.start + match_offset if match_offset < len(match_range) else -1
         )
         self.pane.refresh_bindings()
         viewport.notify_moved()
@@ -196,7 +196,7 @@ class SectionBuilder(DiffBuilder):
                 on_shown()
 
     async def _build_long(
-        self, section: PageSection, changes: DiffUnits, on_shown: Callable[[], object] | None
+        self, section: PageSection, changes: DiffChunks, on_shown: Callable[[], object] | None
     ) -> None:
         compared = section.compared
         await asyncio.to_thread(changes.complete)
@@ -218,8 +218,8 @@ class SectionBuilder(DiffBuilder):
     def sections_in_view(self) -> Iterator[PageSection]:
         """Yield the sections with a visible row, from top to bottom."""
         previous: PageSection | None = None
-        for unit, _, _ in self.pane.viewport.visible_rows:
-            section = self.contents.section_at(unit)
+        for chunk, _, _ in self.pane.viewport.visible_rows:
+            section = self.contents.section_at(chunk)
             if section is not None and section is not previous:
                 previous = section
                 yield section
@@ -233,15 +233,15 @@ class MultiPageNavigation(DiffNavigation):
 
     def __init__(self, pane: Reader, contents: MultiPageContents) -> None:
         super().__init__(pane, contents)
-        self.builder = SectionBuilder(pane, contents, self.show_units, self.keep_selected)
+        self.builder = SectionBuilder(pane, contents, self.show_chunks, self.keep_selected)
         self.retry: Callable[[PageSection], bool] = lambda section: False
         """Function that loads a failed page again. Returns False if loading has not failed."""
 
     @property
     def position_text(self) -> str:
         span, page = self.cursor.current(), self.contents.page
-        unit = span.unit_index - self._body_start(page) if span is not None else -1
-        return position_text(page.diff, unit, by_risk=self.contents.visits_by_risk)
+        chunk = span.chunk_index - self._body_start(page) if span is not None else -1
+        return position_text(page.diff, chunk, by_risk=self.contents.visits_by_risk)
 
     @property
     def page_range(self) -> range:
@@ -260,14 +260,14 @@ class MultiPageNavigation(DiffNavigation):
     def _body_start(self, section: PageSection) -> int:
         return self.contents.range_of(section).start + 1
 
-    def _change_from(self, unit_index: int, step: int) -> BlockSpan | None:
-        return self._change_in(self.contents.page, unit_index, step)
+    def _change_from(self, chunk_index: int, step: int) -> BlockSpan | None:
+        return self._change_in(self.contents.page, chunk_index, step)
 
-    def _change_in(self, section: PageSection, unit_index: int, step: int) -> BlockSpan | None:
+    def _change_in(self, section: PageSection, chunk_index: int, step: int) -> BlockSpan | None:
         if section.is_folded:
             return None
-        start, units = self._body_start(section), section.diff.units
-        return self._change_among(units, start, max(-1, min(len(units), unit_index - start)), step)
+        start, chunks = self._body_start(section), section.diff.chunks
+        return self._change_among(chunks, start, max(-1, min(len(chunks), chunk_index - start)), step)
 
     def go_beyond(self, step: int) -> None:
         page, sections = self.contents.page, self.contents.sections
@@ -282,8 +282,8 @@ class MultiPageNavigation(DiffNavigation):
             explain(self.pane, f"This is the {ordinal} change on all pages. Press {opposite_key} to go back.")
             return
         section = sections[at]
-        units = self.contents.range_of(section)
-        span = self._change_in(section, units.start if step > 0 else units.stop, step)
+        chunks = self.contents.range_of(section)
+        span = self._change_in(section, chunks.start if step > 0 else chunks.stop, step)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
         else:
@@ -291,10 +291,10 @@ class MultiPageNavigation(DiffNavigation):
 
     def go_to_heading(self, section: PageSection) -> None:
         """Select the heading of a page, and scroll to the heading."""
-        unit = self.contents.range_of(section)
-        if not unit:
+        chunk = self.contents.range_of(section)
+        if not chunk:
             return
-        span = next((each for each in self.cursor.spans_of(unit.start) if each.block.kind == PAGE_ROW), None)
+        span = next((each for each in self.cursor.spans_of(chunk.start) if each.block.kind == PAGE_ROW), None)
         if span is not None:
             self.cursor.select(span, scroll_to="top")
 
@@ -322,11 +322,11 @@ class MultiPageNavigation(DiffNavigation):
     def build_all(self) -> None:
         self.builder.rebuild(self.contents.sections)
 
-    def toggle_heading(self, unit_index: int, target: str) -> bool:
-        section = self.contents.section_at(unit_index)
+    def toggle_heading(self, chunk_index: int, target: str) -> bool:
+        section = self.contents.section_at(chunk_index)
         if section is None:
             return False
-        if section is not self.contents.page and (spans := self.cursor.spans_of(unit_index)):
+        if section is not self.contents.page and (spans := self.cursor.spans_of(chunk_index)):
             self.cursor.select(spans[0], scroll_to=None)  # The click was on another page.
         if target != f"{PAGE_ROW} {section.key}":
             return False
@@ -361,6 +361,6 @@ class MultiPageNavigation(DiffNavigation):
             self.pane.viewport.show_in_row(span.start, row)
             return
         page_range = self.page_range
-        in_view = (each for each in self.cursor.visible_spans() if each.unit_index in page_range)
+        in_view = (each for each in self.cursor.visible_spans() if each.chunk_index in page_range)
         if (span := next(in_view, None) or next(iter(self.cursor.spans_of(page_range.start)), None)) is not None:
             self.cursor.select(span, scroll_to=None)

@@ -18,20 +18,20 @@ from octavo.tui.render.block_slices import SliceBounds, block_source, slice_boun
 from octavo.tui.render.code import is_code_collapsed
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.layout import (
-    PageUnit,
+    PageChunk,
     ThreadMarks,
     block_ranges,
     deferred_content,
     estimate_height,
     render_block,
-    render_unit,
+    render_chunk,
     repeats_title,
     source_blocks,
 )
-from octavo.tui.render.layout_context import Folds, LayoutContext, path_to_block
+from octavo.tui.render.layout_context import LayoutContext, ViewState, path_to_block
 from octavo.tui.render.painting import BlockTextFinder, Match, overlay_text, paint_line, restyle
 from octavo.tui.render.styled_lines import Line, SplitLine, block_at_cell, cells, cursor_bar, line_blocks
-from octavo.tui.render.virtual_lines import KEPT_WHOLE, UnitLayout
+from octavo.tui.render.virtual_lines import KEPT_WHOLE, ChunkLayout
 from octavo.tui.widgets.text_widgets import empty_lines
 
 if TYPE_CHECKING:
@@ -70,14 +70,14 @@ class AgeGutter:
             self._ages = None
             self._viewport.reset_lines()
 
-    def with_age(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
+    def with_age(self, strip: Strip, chunk_index: int, number: int, line: Line) -> Strip:
         """Return the strip with the age of a block that begins there."""
         if not self._ages or line.block is None:
             return strip
-        first_lines = {id(span.block): span.first for span in self._cursor.spans_of(unit_index)}
+        first_lines = {id(span.block): span.first for span in self._cursor.spans_of(chunk_index)}
         keys = [block.key for block in line_blocks(line) if first_lines.get(id(block)) == number]
         age = next((self._ages[key] for key in keys if key in self._ages), "")
-        start = self._viewport.contents.margin_of(unit_index) - _BAR_WIDTH - _GUTTER_WIDTH
+        start = self._viewport.contents.margin_of(chunk_index) - _BAR_WIDTH - _GUTTER_WIDTH
         if not age or start < 0:
             return strip
         styles = self._viewport.text_styles
@@ -126,28 +126,28 @@ class PageThreads:
 
     def marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
         """Return the blocks with threads marked at `span`: visible, or collapsed if `hidden`."""
-        paths = self.paths_by_block(span.unit_index, self.marks).get(span.block.key, ())
-        return [path[-1] for path in paths if self.viewport.folds.hides(path) == hidden]
+        paths = self.paths_by_block(span.chunk_index, self.marks).get(span.block.key, ())
+        return [path[-1] for path in paths if self.viewport.view_state.hides(path) == hidden]
 
-    def paths_by_block(self, unit_index: int, marks: ThreadMarks) -> dict[str, list[tuple[Block, ...]]]:
+    def paths_by_block(self, chunk_index: int, marks: ThreadMarks) -> dict[str, list[tuple[Block, ...]]]:
         if not marks:
             return {}
-        spans = {span.block.key for span in self.cursor.spans_of(unit_index)}
-        unit = self.viewport.virtual_lines.units[unit_index]
-        return marks.paths_at(spans, unit.block, unit.slice)
+        spans = {span.block.key for span in self.cursor.spans_of(chunk_index)}
+        chunk = self.viewport.virtual_lines.chunks[chunk_index]
+        return marks.paths_at(spans, chunk.block, chunk.slice)
 
-    def with_mark(self, strip: Strip, unit_index: int, number: int, line: Line, line_width: int) -> Strip:
+    def with_mark(self, strip: Strip, chunk_index: int, number: int, line: Line, line_width: int) -> Strip:
         """Return the strip with the mark of threads and drafts on blocks that begin there. The text is `line_width`
         wide."""
         if not (self.marks or self.drafts) or line.block is None:
             return strip
-        first_lines = {id(span.block): span.first for span in self.cursor.spans_of(unit_index)}
+        first_lines = {id(span.block): span.first for span in self.cursor.spans_of(chunk_index)}
         keys = [block.key for block in line_blocks(line) if first_lines.get(id(block)) == number]
-        threads, drafts = (self._count(keys, unit_index, marks) for marks in (self.marks, self.drafts))
+        threads, drafts = (self._count(keys, chunk_index, marks) for marks in (self.marks, self.drafts))
         if not (threads or drafts):
             return strip
         glyphs, end = self.viewport.text_styles.glyphs, strip.cell_length
-        at = self.viewport.contents.margin_of(unit_index) + max(line_width, line.width) + 1
+        at = self.viewport.contents.margin_of(chunk_index) + max(line_width, line.width) + 1
         marks = _mark_texts(glyphs.dot, threads, glyphs.pen, drafts)
         mark = next((mark for mark in marks if at + cells(mark) <= end), marks[-1])
         return overlay_text(
@@ -157,8 +157,8 @@ class PageThreads:
             self.viewport.base_style + self.viewport.text_styles.note + Style(bold=True),
         )
 
-    def _count(self, keys: Sequence[str], unit_index: int, marks: ThreadMarks) -> int:
-        paths = self.paths_by_block(unit_index, marks)
+    def _count(self, keys: Sequence[str], chunk_index: int, marks: ThreadMarks) -> int:
+        paths = self.paths_by_block(chunk_index, marks)
         return sum(marks.counts[path[-1].key] for key in keys for path in paths.get(key, ()))
 
 
@@ -174,7 +174,7 @@ def _mark_texts(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
 
 LINE_WIDTHS = (76, 100, 0)
 """Maximum line widths that the user can choose. 0 is the whole pane, without wrapped code."""
-PageHead = tuple[str, str]
+TitleAndDescription = tuple[str, str]
 """Title and description of a page."""
 
 
@@ -189,18 +189,18 @@ class PageContents(Contents):
         """Markdown of the page as the server sent it, not sanitized. None until the whole page is parsed."""
         self.key = ""
         """Key of the shown page."""
-        self.head: PageHead = ("", "")
-        self.page_units: Sequence[PageUnit] = ()
-        """Units of the parsed part of the page."""
+        self.head: TitleAndDescription = ("", "")
+        self.page_chunks: Sequence[PageChunk] = ()
+        """Chunks of the parsed part of the page."""
         self.deferred = deferred_content()
         self.shows_source = False
         self.source_block: Block | None = None
         """Block that was selected when the source was shown."""
-        self._source_units: list[PageUnit] | None = None
-        """Units of the Markdown source. None until they are needed."""
+        self._source_chunks: list[PageChunk] | None = None
+        """Chunks of the Markdown source. None until they are needed."""
         self._line_width_index = 0
         self._margins: dict[int, int] = {}
-        self._sticky_head = NO_HEAD
+        self._sticky_header = NO_HEAD
         """Sticky table head in the frame that is being painted."""
 
     @property
@@ -210,18 +210,18 @@ class PageContents(Contents):
     def use_next_line_width(self) -> None:
         self._line_width_index = (self._line_width_index + 1) % len(LINE_WIDTHS)
 
-    # Units
+    # Chunks
 
-    def layout_for(self, width: int, folds: Folds) -> UnitLayout:
+    def layout_for(self, width: int, view_state: ViewState) -> ChunkLayout:
         gutter = self.ages.width
         room = max(10, width - 2 - gutter - MARK_WIDTH)
         line_width = min(room, LINE_WIDTHS[self._line_width_index] or room)
         styles, deferred, wraps_no_code = self.viewport.text_styles, self.deferred, self._line_width_index == 2
 
-        def make_renderer(deferred: DeferredContent | None) -> Callable[[PageUnit], list[Line]]:
+        def make_renderer(deferred: DeferredContent | None) -> Callable[[PageChunk], list[Line]]:
             context = LayoutContext(
                 styles,
-                folds,
+                view_state,
                 render_block,
                 # In a narrow pane, a wide block may cover the number of a mark.
                 available_width=room if width >= 60 else max(room, width - 4),
@@ -229,11 +229,20 @@ class PageContents(Contents):
                 deferred=deferred,
                 source_of=self.block_markdown,
             )
-            return lambda unit: render_unit(context, unit, line_width)
+            return lambda chunk: render_chunk(context, chunk, line_width)
 
-        return UnitLayout(
-            key=(width, gutter, self._line_width_index, styles, id(folds), folds.state, deferred, deferred.targets),
-            estimate_height=lambda unit: estimate_height(unit, line_width),
+        return ChunkLayout(
+            key=(
+                width,
+                gutter,
+                self._line_width_index,
+                styles,
+                id(view_state),
+                view_state.snapshot,
+                deferred,
+                deferred.targets,
+            ),
+            estimate_height=lambda chunk: estimate_height(chunk, line_width),
             make_renderer=make_renderer,
             margin=max(2 + gutter, min((width - line_width) // 2, width - line_width - MARK_WIDTH)),
             line_width=line_width,
@@ -246,16 +255,18 @@ class PageContents(Contents):
         """Number of characters of the page."""
         return len(self.document.source) if self.document is not None else 0
 
-    def units(self) -> Sequence[PageUnit]:
-        """Return the units of the parsed part of the page, or of its source."""
+    def chunks(self) -> Sequence[PageChunk]:
+        """Return the chunks of the parsed part of the page, or of its source."""
         if self.document is None:
             return []
         if self.shows_source:
-            if self._source_units is None:
+            if self._source_chunks is None:
                 blocks = source_blocks(self.document.source, self.document.blocks, self.source_block)
-                self._source_units = [PageUnit(block, rows=max(1, block.lines[1] - block.lines[0])) for block in blocks]
-            return self._source_units
-        return self.page_units
+                self._source_chunks = [
+                    PageChunk(block, rows=max(1, block.lines[1] - block.lines[0])) for block in blocks
+                ]
+            return self._source_chunks
+        return self.page_chunks
 
     def walk(self) -> Iterator[Block]:
         """Yield all blocks of the parsed part of the page."""
@@ -267,40 +278,42 @@ class PageContents(Contents):
         notes = (note for block in self.walk() if block.kind == "footnotes" for note in block.children)
         return next((note for note in notes if note.attrs.get("label") == label), None)
 
-    def discard_source_units(self) -> None:
-        self._source_units = None
+    def discard_source_chunks(self) -> None:
+        self._source_chunks = None
 
     def block_markdown(self, block: Block) -> str:
         return block_source(self.document.source, block) if self.document is not None else ""
 
-    def find_unit(self, expected_index: int, key: str) -> int:
+    def find_chunk(self, expected_index: int, key: str) -> int:
         virtual_lines = self.viewport.virtual_lines
 
-        def contains(unit_index: int) -> bool:
-            return 0 <= unit_index < len(virtual_lines) and bool(
-                path_to_block(virtual_lines.units[unit_index].content, key)
+        def contains(chunk_index: int) -> bool:
+            return 0 <= chunk_index < len(virtual_lines) and bool(
+                path_to_block(virtual_lines.chunks[chunk_index].content, key)
             )
 
-        around = (unit for away in range(len(virtual_lines)) for unit in (expected_index - away, expected_index + away))
+        around = (
+            chunk for away in range(len(virtual_lines)) for chunk in (expected_index - away, expected_index + away)
+        )
         return next(filter(contains, around), expected_index) if key else expected_index
 
-    def slices_of_block(self, unit_index: int) -> range:
-        units, first, last = self.viewport.virtual_lines.units, unit_index, unit_index
-        while first and units[first - 1].block is units[unit_index].block:
+    def slices_of_block(self, chunk_index: int) -> range:
+        chunks, first, last = self.viewport.virtual_lines.chunks, chunk_index, chunk_index
+        while first and chunks[first - 1].block is chunks[chunk_index].block:
             first -= 1
-        while last + 1 < len(units) and units[last + 1].block is units[unit_index].block:
+        while last + 1 < len(chunks) and chunks[last + 1].block is chunks[chunk_index].block:
             last += 1
         return range(first, last + 1)
 
-    def margin_of(self, unit_index: int) -> int:
-        margin = self._margins.get(unit_index)
+    def margin_of(self, chunk_index: int) -> int:
+        margin = self._margins.get(chunk_index)
         if margin is None:
             # All slices of a table have the same margin as its first slice.
-            first = self.slices_of_block(unit_index)[0]
+            first = self.slices_of_block(chunk_index)[0]
             widest = max((line.width for line in self.viewport.virtual_lines.lines(first)), default=0)
             wide = widest > self.line_width
             room = max(2, self.viewport.layout_width - widest - MARK_WIDTH)
-            margin = self._margins[unit_index] = min(self.margin, room) if wide else self.margin
+            margin = self._margins[chunk_index] = min(self.margin, room) if wide else self.margin
         return margin
 
     def lines_changed(self) -> None:
@@ -332,47 +345,47 @@ class PageContents(Contents):
     # Marks and sticky table heads
 
     def sticky_rows(self, top: LinePosition) -> int:
-        return len(sticky_head(self.viewport, top).lines)
+        return len(sticky_header(self.viewport, top).lines)
 
     def before_painting(self) -> None:
-        self._sticky_head = sticky_head(self.viewport, self.viewport.top)
+        self._sticky_header = sticky_header(self.viewport, self.viewport.top)
 
-    def with_marks(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
-        strip = self.ages.with_age(strip, unit_index, number, line)
-        return self.threads.with_mark(strip, unit_index, number, line, self.line_width)
+    def with_marks(self, strip: Strip, chunk_index: int, number: int, line: Line) -> Strip:
+        strip = self.ages.with_age(strip, chunk_index, number, line)
+        return self.threads.with_mark(strip, chunk_index, number, line, self.line_width)
 
-    def with_sticky_head(self, strip: Strip, row: int) -> Strip:
-        if row >= len(self._sticky_head.lines):
+    def with_sticky_header(self, strip: Strip, row: int) -> Strip:
+        if row >= len(self._sticky_header.lines):
             return strip
-        styles, margin = self.viewport.text_styles, self.margin_of(self._sticky_head.unit_index)
-        strip = paint_line(self._sticky_head.lines[row], margin, strip.cell_length, self.viewport.base_style)
+        styles, margin = self.viewport.text_styles, self.margin_of(self._sticky_header.chunk_index)
+        strip = paint_line(self._sticky_header.lines[row], margin, strip.cell_length, self.viewport.base_style)
         style = Style(underline=True) if styles.is_monochrome else styles.panel
-        return restyle(strip, [(margin, margin + self._sticky_head.width + 1, style)])
+        return restyle(strip, [(margin, margin + self._sticky_header.width + 1, style)])
 
     # Find in page
 
     def text_finder(self, lines: Lines) -> BlockTextFinder:
-        blocks = ((index, unit.content) for index, unit in enumerate(lines.units))
+        blocks = ((index, chunk.content) for index, chunk in enumerate(lines.chunks))
         return BlockTextFinder(
             blocks, self.deferred.targets.text_of if self.deferred.targets is not None else plain_text
         )
 
-    def matches_outside_folds(self, matches: list[Match]) -> list[Match]:
-        folds = self.viewport.folds
+    def visible_matches(self, matches: list[Match]) -> list[Match]:
+        view_state = self.viewport.view_state
         one_of_each_path = {id(each.path): each.path for each in matches}
-        hidden = {key for key, path in one_of_each_path.items() if folds.hides(path)}
+        hidden = {key for key, path in one_of_each_path.items() if view_state.hides(path)}
         return [each for each in matches if id(each.path) not in hidden]
 
     def expand_to(self, match: Match) -> None:
-        folds, block = self.viewport.folds, match.block
-        has_changed = folds.expand_path(match.path)
-        if block.kind == "code" and is_code_collapsed(block, whole_block(block).text.count("\n") + 1, folds):
-            folds.opened[block.key] = has_changed = True
+        view_state, block = self.viewport.view_state, match.block
+        has_changed = view_state.expand_path(match.path)
+        if block.kind == "code" and is_code_collapsed(block, whole_block(block).text.count("\n") + 1, view_state):
+            view_state.expanded[block.key] = has_changed = True
         if has_changed:
-            self.viewport.lay_out_again(match.unit_index)
+            self.viewport.lay_out_again(match.chunk_index)
 
 
-def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: bool) -> list[Block]:
+def blocks_with_title(blocks: Sequence[Block], head: TitleAndDescription, *, is_complete: bool) -> list[Block]:
     """Return `blocks` below a title block, without a heading that repeats the title. Unchanged without a title. Empty
     for a complete page with only a title."""
     title, description = head
@@ -385,7 +398,7 @@ def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: b
     return [Block("page-title", runs=(Run(title),), text=description), *body]
 
 
-def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
+def repeated_title(blocks: Sequence[Block], head: TitleAndDescription) -> Block | None:
     """Return the first block if it is a heading of level 1 that repeats the title. None otherwise."""
     first = blocks[0] if blocks else None
     if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
@@ -422,21 +435,21 @@ _MAX_HEAD_LINES = 4
 """Maximum number of lines of a sticky table head."""
 
 
-class TableHead(NamedTuple):
+class StickyHeader(NamedTuple):
     """Sticky head of a table, shown above rows of the table."""
 
-    unit_index: int
+    chunk_index: int
     lines: Sequence[Line]
     width: int
 
 
-NO_HEAD = TableHead(0, (), 0)
+NO_HEAD = StickyHeader(0, (), 0)
 
 
 def blocks_around(viewport: Viewport, span: BlockSpan) -> list[Block]:
     """Return the blocks around a selectable block and the block itself, outermost first."""
-    unit = viewport.virtual_lines.units[span.unit_index]
-    return [whole_block(each) for each in path_to_block(unit.content, span.block.key)] or [span.block]
+    chunk = viewport.virtual_lines.chunks[span.chunk_index]
+    return [whole_block(each) for each in path_to_block(chunk.content, span.block.key)] or [span.block]
 
 
 def table_of(viewport: Viewport, span: BlockSpan) -> Block | None:
@@ -446,16 +459,16 @@ def table_of(viewport: Viewport, span: BlockSpan) -> Block | None:
     return next((block for block in reversed(blocks_around(viewport, span)) if block.kind == "table"), None)
 
 
-def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
+def sticky_header(viewport: Viewport, top: LinePosition) -> StickyHeader:
     """Return the sticky head of the table at `top`. `NO_HEAD` without a table, or if not needed."""
     if not len(viewport.virtual_lines):
         return NO_HEAD
-    unit, line = top
-    lines = viewport.virtual_lines.lines(unit)
+    chunk, line = top
+    lines = viewport.virtual_lines.lines(chunk)
     kinds = _kinds(lines[: line + 1])
     if set(kinds) == {"row"}:
-        unit = _unit_with_head(viewport, unit)
-        lines = viewport.virtual_lines.lines(unit)
+        chunk = _chunk_with_head(viewport, chunk)
+        lines = viewport.virtual_lines.lines(chunk)
         kinds = _kinds(lines)
     if not kinds or kinds[-1] != "row" or "table" not in kinds:
         return NO_HEAD
@@ -466,26 +479,26 @@ def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
     head = lines[head_start:rule_line]
     if set(kinds[rule_line + 1 :]) != {"row"} or len(head) > min(_MAX_HEAD_LINES, viewport.row_count // 4):
         return NO_HEAD
-    return TableHead(unit, head, lines[rule_line].width)
+    return StickyHeader(chunk, head, lines[rule_line].width)
 
 
-def _unit_with_head(viewport: Viewport, unit_index: int) -> int:
-    """Return the unit with the head of a table, else `unit_index`."""
-    bounds = _table_bounds(viewport, unit_index)
+def _chunk_with_head(viewport: Viewport, chunk_index: int) -> int:
+    """Return the chunk with the head of a table, else `chunk_index`."""
+    bounds = _table_bounds(viewport, chunk_index)
     if bounds is None:
-        return unit_index
-    slices = ((each, _table_bounds(viewport, each)) for each in viewport.contents.slices_of_block(unit_index))
+        return chunk_index
+    slices = ((each, _table_bounds(viewport, each)) for each in viewport.contents.slices_of_block(chunk_index))
     return next(
         (each for each, other in slices if other and other.is_first and other.whole_block is bounds.whole_block),
-        unit_index,
+        chunk_index,
     )
 
 
-def _table_bounds(viewport: Viewport, unit_index: int) -> SliceBounds | None:
-    """Return the bounds of a table slice that begins a unit."""
-    block = viewport.virtual_lines.units[unit_index].slice
+def _table_bounds(viewport: Viewport, chunk_index: int) -> SliceBounds | None:
+    """Return the bounds of a table slice that begins a chunk."""
+    block = viewport.virtual_lines.chunks[chunk_index].slice
     while block is not None and block.kind != "table":
-        at = viewport.folds.chosen_tab(block) if block.kind == "tabs" else 0
+        at = viewport.view_state.selected_tab_index(block) if block.kind == "tabs" else 0
         block = block.children[at] if block.children else None
     return slice_bounds(block) if block is not None else None
 

@@ -12,14 +12,14 @@ from textual.message import Message
 
 from octavo.documents.blocks import EMPTY_PAGE, Document
 from octavo.documents.source_reader import IncrementalParse
-from octavo.tui.reader.page_contents import PageContents, PageHead, blocks_with_title
+from octavo.tui.reader.page_contents import PageContents, TitleAndDescription, blocks_with_title
 from octavo.tui.reader.page_navigation import PageNavigation
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import ReadingPosition
 from octavo.tui.reader.viewport import SHORT_PAGE
-from octavo.tui.render.layout import PageUnit, anchors_above, split_into_units
-from octavo.tui.render.layout_context import Folds, path_to_block
-from octavo.tui.render.virtual_lines import LaidUnits, UnitLayout, lay_out_units
+from octavo.tui.render.layout import PageChunk, anchors_above, split_into_chunks
+from octavo.tui.render.layout_context import ViewState, path_to_block
+from octavo.tui.render.virtual_lines import ChunkLayout, RenderedChunks, lay_out_chunks
 from octavo.tui.terminal.polite_thread import Work, background_thread, expect_frame
 
 FIRST_BLOCKS = 24
@@ -34,12 +34,12 @@ class PageLoaded(Message):
 
 
 class ParsedPage(NamedTuple):
-    """Parsed page or its first screen, split into units."""
+    """Parsed page or its first screen, split into chunks."""
 
     document: Document
-    units: list[PageUnit]
-    laid_units: LaidUnits | None = None
-    """Heights and lines from the background thread. None if the thread rendered no units."""
+    chunks: list[PageChunk]
+    rendered_chunks: RenderedChunks | None = None
+    """Heights and lines from the background thread. None if the thread rendered no chunks."""
     anchors: Mapping[str, str] | None = None
     """Result of `anchors_above`. None if it is not computed yet."""
 
@@ -48,18 +48,25 @@ class PageParse:
     """Parser of a page, which runs in the background thread for a long page. Sets `first_screen` and `whole_page`."""
 
     def __init__(
-        self, markdown: str, head: PageHead, key: str, restore_key: str, folds: Folds, *, needs_first_screen: bool
+        self,
+        markdown: str,
+        head: TitleAndDescription,
+        key: str,
+        restore_key: str,
+        view_state: ViewState,
+        *,
+        needs_first_screen: bool,
     ) -> None:
         """`restore_key` is the key of a block that the first screen should contain. Without `needs_first_screen`, only
         `whole_page` is set."""
         self.needs_first_screen = needs_first_screen
-        self.markdown, self.head, self.key, self.folds = markdown, head, key, folds
-        self.layout: UnitLayout | None = None
+        self.markdown, self.head, self.key, self.view_state = markdown, head, key, view_state
+        self.layout: ChunkLayout | None = None
         """Layout with which the background thread renders the page. None if the thread only parses."""
         self._restore_key = restore_key
-        self._units: list[PageUnit] = []
+        self._chunks: list[PageChunk] = []
         self._split_count = 0
-        """Number of blocks that are split into units."""
+        """Number of blocks that are split into chunks."""
         self.first_screen: ParsedPage | None = None
         """Beginning of the page. None until it is parsed."""
         self.whole_page: ParsedPage | None = None
@@ -67,7 +74,7 @@ class PageParse:
         """Set when the first screen or the whole page is ready."""
 
     def steps(self) -> Iterator[None]:
-        """Parse and render the page. Yields after each block or unit."""
+        """Parse and render the page. Yields after each block or chunk."""
         parse = IncrementalParse(self.markdown)
         until = time.perf_counter() + FIRST_SCREEN_WAIT
         first_count = FIRST_BLOCKS
@@ -84,7 +91,9 @@ class PageParse:
             yield
         page = page._replace(anchors=anchors_above(page.document))
         if self.layout is not None:
-            page = page._replace(laid_units=(yield from lay_out_units(self.layout, page.units, range(len(page.units)))))
+            page = page._replace(
+                rendered_chunks=(yield from lay_out_chunks(self.layout, page.chunks, range(len(page.chunks))))
+            )
         self.whole_page = page
         self.is_ready.set()
 
@@ -94,16 +103,16 @@ class PageParse:
         self.is_ready.set()
 
     def _split(self, parse: IncrementalParse) -> Generator[None, None, ParsedPage]:
-        """Split new blocks into units. Return the page with all units."""
+        """Split new blocks into chunks. Return the page with all chunks."""
         blocks, split_count, self._split_count = parse.blocks, self._split_count, len(parse.blocks)
         if split_count:
-            units = split_into_units(blocks[split_count:], blocks[split_count - 1])
+            chunks = split_into_chunks(blocks[split_count:], blocks[split_count - 1])
         else:
-            units = split_into_units(blocks_with_title(blocks, self.head, is_complete=parse.is_done))
-        for unit in units:
-            self._units.append(unit)
+            chunks = split_into_chunks(blocks_with_title(blocks, self.head, is_complete=parse.is_done))
+        for chunk in chunks:
+            self._chunks.append(chunk)
             yield
-        return ParsedPage(parse.document, [*self._units])
+        return ParsedPage(parse.document, [*self._chunks])
 
 
 class PageLoader:
@@ -114,12 +123,12 @@ class PageLoader:
         self._current: PageParse | None = None
         self._work: Work | None = None
 
-    def show(self, document: Document, head: PageHead, key: str) -> None:
+    def show(self, document: Document, head: TitleAndDescription, key: str) -> None:
         self.cancel()
-        page = ParsedPage(document, list(split_into_units(blocks_with_title(document.blocks, head, is_complete=True))))
-        self._show_whole(page, head, key, Folds())
+        page = ParsedPage(document, list(split_into_chunks(blocks_with_title(document.blocks, head, is_complete=True))))
+        self._show_whole(page, head, key, ViewState())
 
-    def _show_same(self, document: Document, head: PageHead) -> None:
+    def _show_same(self, document: Document, head: TitleAndDescription) -> None:
         self.cancel()
         if head != self.contents.head or self.pane.state.has_failed:
             markdown = self.contents.markdown
@@ -129,7 +138,7 @@ class PageLoader:
             self.navigation.follow_pending_jump()
             self.navigation.restore_if_parsed()
 
-    def load(self, markdown: str, head: PageHead, key: str) -> None:
+    def load(self, markdown: str, head: TitleAndDescription, key: str) -> None:
         """Show the first screen, then the whole page. An earlier version with the same `key` stays until then."""
         document = self.contents.document if key == self.contents.key else None
         if document is not None and markdown == self.contents.markdown:
@@ -141,28 +150,28 @@ class PageLoader:
         self.cancel()
         page, position = self.navigation.position_to_restore or ("", ReadingPosition())
         restore_key = position.block if page == key and not is_shown else ""
-        folds = self.pane.viewport.folds if is_shown else Folds()
+        view_state = self.pane.viewport.view_state if is_shown else ViewState()
         is_short = len(markdown) < SHORT_PAGE
-        parse = PageParse(markdown, head, key, restore_key, folds, needs_first_screen=not (is_shown or is_short))
+        parse = PageParse(markdown, head, key, restore_key, view_state, needs_first_screen=not (is_shown or is_short))
         if is_short:
             for _ in parse.steps():
                 pass
         else:
             if not is_shown:
-                parse.layout = self.pane.viewport.background.prepare(parse.folds, len(markdown))
+                parse.layout = self.pane.viewport.background.prepare(parse.view_state, len(markdown))
             self._work = background_thread.begin(self.parse_and_show(parse), self.pane.viewport.raise_later)
             if not is_shown:
                 background_thread.wait(parse.is_ready)
         if parse.whole_page is not None:
             self._work = None
-            self._show_whole(parse.whole_page, head, key, parse.folds)
+            self._show_whole(parse.whole_page, head, key, parse.view_state)
             self.contents.markdown = markdown
             return
         self._current = parse
         if not is_shown:
             if parse.first_screen is None:
                 self.pane.painter.keep_frame(FIRST_SCREEN_WAIT)
-            self._show(parse.first_screen or ParsedPage(EMPTY_PAGE, []), head, key, parse.folds, is_complete=False)
+            self._show(parse.first_screen or ParsedPage(EMPTY_PAGE, []), head, key, parse.view_state, is_complete=False)
 
     def parse_and_show(self, parse: PageParse) -> Iterator[None]:
         """Parse a page in the background thread, and show it on the event loop. Yields after each step."""
@@ -174,7 +183,9 @@ class PageLoader:
             yield
         self.pane.call_later(self._show_rest, parse)
 
-    def _show(self, page: ParsedPage, head: PageHead, key: str, folds: Folds, *, is_complete: bool) -> None:
+    def _show(
+        self, page: ParsedPage, head: TitleAndDescription, key: str, view_state: ViewState, *, is_complete: bool
+    ) -> None:
         pane, contents, document = self.pane, self.contents, page.document
         same = key == contents.key and contents.document is not None
         if same and document is contents.document and head == contents.head and not pane.state.has_failed:
@@ -188,31 +199,31 @@ class PageLoader:
             pane.selection.cancel_copy()
             self.free_page()
             contents.key, contents.shows_source = key, False
-            pane.viewport.folds, pane.cursor.selected = folds, None
+            pane.viewport.view_state, pane.cursor.selected = view_state, None
             self.threads.clear()
             pane.find_bar.page_changed(was_awaited=was_awaited)
             pane.viewport.remove_lines()
             for cache in contents.deferred:
                 cache.clear_requests()
         contents.head, contents.markdown = head, document.source if is_complete else None
-        self._show_units(page, is_complete=is_complete)
+        self._show_chunks(page, is_complete=is_complete)
         if self.navigation.pending_jump is not None and not same:
             # The jump was requested before a page was shown.
             self.navigation.go_to_anchor(self.navigation.pending_jump.anchor)
 
-    def _show_units(self, page: ParsedPage, *, is_complete: bool) -> None:
+    def _show_chunks(self, page: ParsedPage, *, is_complete: bool) -> None:
         pane, contents = self.pane, self.contents
-        contents.document, contents.page_units, contents.is_fully_parsed = page.document, page.units, is_complete
-        contents.discard_source_units()
+        contents.document, contents.page_chunks, contents.is_fully_parsed = page.document, page.chunks, is_complete
+        contents.discard_source_chunks()
         self.navigation.set_anchors(page.document, page.anchors)
         self.threads.mark_document(page.document)
-        pane.reset_lines(laid_units=page.laid_units)
+        pane.reset_lines(rendered_chunks=page.rendered_chunks)
         pane.find_bar.content_changed()
         pane.refresh_bindings()
         pane.viewport.notify_moved()
 
-    def _show_whole(self, page: ParsedPage, head: PageHead, key: str, folds: Folds) -> None:
-        self._show(page, head, key, folds, is_complete=True)
+    def _show_whole(self, page: ParsedPage, head: TitleAndDescription, key: str, view_state: ViewState) -> None:
+        self._show(page, head, key, view_state, is_complete=True)
         self._finish()
 
     def _finish(self) -> None:
@@ -242,7 +253,7 @@ class PageLoader:
             freed: list[object] = [
                 *document.blocks,
                 *self.pane.viewport.virtual_lines.kept_lines,
-                *self.contents.page_units,
+                *self.contents.page_chunks,
             ]
             free = partial(background_thread.begin, _free(freed), self.pane.viewport.raise_later, soon=False)
             self.pane.call_later(free)  # The pane has references to the blocks until then.
@@ -253,8 +264,8 @@ class PageLoader:
         return self._current is not None
 
     def _show_first_screen(self, parse: PageParse) -> None:
-        if parse is self._current and parse.first_screen is not None and not self.contents.page_units:
-            self._show_units(parse.first_screen, is_complete=False)
+        if parse is self._current and parse.first_screen is not None and not self.contents.page_chunks:
+            self._show_chunks(parse.first_screen, is_complete=False)
             self.pane.run_waiting_commands()
 
     def _show_rest(self, parse: PageParse) -> None:
@@ -264,18 +275,18 @@ class PageLoader:
         self._current = self._work = None
         moves = self.navigation.waiting_moves()
         if not parse.needs_first_screen:
-            self._show(page, parse.head, parse.key, parse.folds, is_complete=True)
+            self._show(page, parse.head, parse.key, parse.view_state, is_complete=True)
         else:
             shown_count = len(pane.viewport.virtual_lines)
-            contents.document, contents.page_units, contents.is_fully_parsed = page.document, page.units, True
+            contents.document, contents.page_chunks, contents.is_fully_parsed = page.document, page.chunks, True
             self.navigation.set_anchors(page.document, page.anchors)
             self.threads.mark_document(page.document)
             if contents.shows_source:
                 self.navigation.show_whole_source()
-            elif shown_count and page.laid_units is not None:
-                pane.viewport.background.use_laid_units(page.laid_units, page.units[shown_count:])
+            elif shown_count and page.rendered_chunks is not None:
+                pane.viewport.background.use_rendered_chunks(page.rendered_chunks, page.chunks[shown_count:])
             else:
-                pane.reset_lines(laid_units=page.laid_units)
+                pane.reset_lines(rendered_chunks=page.rendered_chunks)
             pane.viewport.update_scroll_bar()
             pane.find_bar.content_changed()
         contents.markdown = parse.markdown

@@ -117,11 +117,11 @@ class PageNavigation:
         """Select the next heading, or the previous heading if `step` is -1."""
         if self.defer_after_waiting_moves(step, lambda: self.go_to_heading(step)):
             return
-        units = self.pane.viewport.virtual_lines.units
+        chunks = self.pane.viewport.virtual_lines.chunks
         found = self.cursor.find_next(
             step,
             lambda span: span.block.kind == "heading",
-            lambda unit: any(each.kind == "heading" for each in units[unit].content.walk()),
+            lambda chunk: any(each.kind == "heading" for each in chunks[chunk].content.walk()),
         )
         if found is not None:
             self.cursor.select(found, scroll_to="top")
@@ -176,16 +176,16 @@ class PageNavigation:
         if self.contents.shows_source:
             self.toggle_source()
         tries = _MAX_SEARCHED_SLICES
-        for unit, each in enumerate(self.pane.viewport.virtual_lines.units):
+        for chunk, each in enumerate(self.pane.viewport.virtual_lines.chunks):
             path = path_to_block(each.content, key)
             if not path:
                 continue
-            if self.pane.viewport.folds.expand_path(path):
-                self.pane.viewport.lay_out_again(unit)
+            if self.pane.viewport.view_state.expand_path(path):
+                self.pane.viewport.lay_out_again(chunk)
             # If the block is not selectable, a block around or inside is selected.
             around = {block.key for block in path if block.key}
             inside = {block.key for block in path[-1].walk() if block.key}
-            spans = self.cursor.spans_of(unit)
+            spans = self.cursor.spans_of(chunk)
             within = (span for span in spans if span.block.key in inside)
             outside = (span for span in reversed(spans) if span.block.key in around)
             exact = (span for span in spans if span.block.key == key)
@@ -223,11 +223,11 @@ class PageNavigation:
             self.cursor.select(found, scroll_to="third")
 
     def _find_thread(self, step: int) -> BlockSpan | None:
-        units = self.pane.viewport.virtual_lines.units
+        chunks = self.pane.viewport.virtual_lines.chunks
         return self.cursor.find_next(
             step,
-            lambda span: span.block.key in self.threads.paths_by_block(span.unit_index, self.threads.marks),
-            lambda unit: self.threads.marks.has_threads(units[unit].block, units[unit].slice),
+            lambda span: span.block.key in self.threads.paths_by_block(span.chunk_index, self.threads.marks),
+            lambda chunk: self.threads.marks.has_threads(chunks[chunk].block, chunks[chunk].slice),
         )
 
     # Restore the position of a page that is opened again
@@ -237,17 +237,17 @@ class PageNavigation:
         """Reading position and expanded blocks, to restore when the page is opened again."""
         if self._unfinished_restore is not None and not self.position().has_moved(self._unfinished_restore[1]):
             return self._unfinished_restore[0]
-        return self.position()._replace(folds=self.pane.viewport.folds.copy())
+        return self.position()._replace(view_state=self.pane.viewport.view_state.copy())
 
     def restore(self, saved: ReadingPosition) -> None:
         """Restore a reading position as soon as that part of the page is parsed."""
         viewport = self.pane.viewport
-        has_other_folds = saved.folds is not None and saved.folds.state != viewport.folds.state
-        if saved.folds is not None and has_other_folds:
-            viewport.folds = saved.folds.copy()
+        differs = saved.view_state is not None and saved.view_state.snapshot != viewport.view_state.snapshot
+        if saved.view_state is not None and differs:
+            viewport.view_state = saved.view_state.copy()
             self.pane.reset_lines()
-        units, top = viewport.virtual_lines.units, saved.top
-        if self.contents.is_fully_parsed or not top or any(path_to_block(each.content, top) for each in units):
+        chunks, top = viewport.virtual_lines.chunks, saved.top
+        if self.contents.is_fully_parsed or not top or any(path_to_block(each.content, top) for each in chunks):
             self._restore_now(saved)
         self._unfinished_restore = None if self.contents.is_fully_parsed else (saved, self.position())
 
@@ -315,7 +315,7 @@ class PageNavigation:
             lines, rows = self.pane.viewport.virtual_lines, self.pane.viewport.row_count
             if (
                 not self.contents.is_fully_parsed
-                and count_lines(lines, LinePosition(span.unit_index, span.last), rows) < rows
+                and count_lines(lines, LinePosition(span.chunk_index, span.last), rows) < rows
             ):
                 self.position_to_restore, self.cursor.selected = (page, position), cursor
                 return  # The block cannot scroll to its old row until more lines follow.
@@ -362,10 +362,10 @@ class PageNavigation:
         visible = next((span.block for span in self.cursor.visible_spans() if self.cursor.current() == span), None)
         self.contents.shows_source = not self.contents.shows_source
         self.contents.source_block = visible if self.contents.shows_source else None
-        self.contents.discard_source_units()
+        self.contents.discard_source_chunks()
         self.cursor.selected = None
-        unit_index, _ = self._unit_at_source_line(line)
-        self.pane.reset_lines(position=ReadingPosition(unit_index=unit_index))
+        chunk_index, _ = self._chunk_at_source_line(line)
+        self.pane.reset_lines(position=ReadingPosition(chunk_index=chunk_index))
         self.pane.find_bar.content_changed()
         if at_top:
             self.pane.viewport.go_to(START)
@@ -378,24 +378,24 @@ class PageNavigation:
     def _source_line(self) -> int:
         if not len(self.pane.viewport.virtual_lines):
             return 0
-        unit, line = self.pane.viewport.top
-        block: Block = self.pane.viewport.virtual_lines.units[unit].content
+        chunk, line = self.pane.viewport.top
+        block: Block = self.pane.viewport.virtual_lines.chunks[chunk].content
         return block.lines[0] + (line if self.contents.shows_source else 0)
 
-    def _unit_at_source_line(self, line: int) -> tuple[int, int]:
-        """Return the index and the first line of the unit with a source line."""
-        spans = [unit.content.lines for unit in self.contents.units()]
+    def _chunk_at_source_line(self, line: int) -> tuple[int, int]:
+        """Return the index and the first line of the chunk with a source line."""
+        spans = [chunk.content.lines for chunk in self.contents.chunks()]
         last = (len(spans) - 1, spans[-1][0]) if spans else (0, 0)
         return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), last)
 
     def show_whole_source(self) -> None:
         """Show the source of the whole page instead of the beginning."""
-        self.contents.discard_source_units()
+        self.contents.discard_source_chunks()
         line = self._source_line()
-        unit_index, first = self._unit_at_source_line(line)
+        chunk_index, first = self._chunk_at_source_line(line)
         self.pane.reset_lines(
             position=ReadingPosition(
-                unit_index=unit_index, unit_offset=line - first, width=self.pane.viewport.layout_width
+                chunk_index=chunk_index, chunk_offset=line - first, width=self.pane.viewport.layout_width
             )
         )
 
@@ -403,9 +403,9 @@ class PageNavigation:
         if not self.contents.shows_source:
             self.go_to_block(key, scroll_to="third")
             return
-        for unit, each in enumerate(self.pane.viewport.virtual_lines.units):
+        for chunk, each in enumerate(self.pane.viewport.virtual_lines.chunks):
             if each.block.key == key:
-                self.cursor.select(self.cursor.spans_of(unit)[0], scroll_to="third")
+                self.cursor.select(self.cursor.spans_of(chunk)[0], scroll_to="third")
                 return
 
 

@@ -46,7 +46,7 @@ from octavo.tui.widgets.commands import Command, Commands
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.tui.reader.reading_position import BlockSpan, ReadingPosition
-    from octavo.tui.render.virtual_lines import LaidUnits
+    from octavo.tui.render.virtual_lines import RenderedChunks
 
 _curl_command = lazy("octavo.tui.render.openapi:curl_command")
 _read_document = lazy("octavo.documents.json_document:read_document")
@@ -83,16 +83,16 @@ class PageLinks:
 
     def _toggle(self, clickable: ClickableSpan) -> None:
         rows = self.pane.viewport.visible_rows
-        here = rows[clickable.line].unit_index if clickable.line < len(rows) else 0
-        for unit in (here, *range(len(self.pane.viewport.virtual_lines))):
-            each = self.pane.viewport.virtual_lines.units[unit]
+        here = rows[clickable.line].chunk_index if clickable.line < len(rows) else 0
+        for chunk in (here, *range(len(self.pane.viewport.virtual_lines))):
+            each = self.pane.viewport.virtual_lines.chunks[chunk]
             path = path_to_block(each.content, clickable.target)
             if path and clickable.kind == "tab":
-                self.pane.viewport.choose_tab(path[-1].children[clickable.clickable.index], unit)
+                self.pane.viewport.choose_tab(path[-1].children[clickable.clickable.index], chunk)
                 return
             if path:
-                self.pane.viewport.folds.toggle(path[-1], is_whole=clickable.clickable.index > 0)
-                self.pane.viewport.lay_out_again(unit)
+                self.pane.viewport.view_state.toggle(path[-1], is_whole=clickable.clickable.index > 0)
+                self.pane.viewport.lay_out_again(chunk)
                 return
 
     def _select_tab(self, name: str) -> None:
@@ -102,7 +102,7 @@ class PageLinks:
         if found is None:
             explain(self.pane, f"This page has no tab “{name}”.")
             return
-        self.pane.viewport.folds.choose_tab(found)
+        self.pane.viewport.view_state.choose_tab(found)
         self.pane.reset_lines()
 
     def open_in_browser(self) -> None:
@@ -353,7 +353,7 @@ class PageView(Reader):
         self.loader.cancel()
         self.selection.cancel_copy()
         self.loader.free_page()
-        self.contents.document, self.contents.key, self.contents.page_units = None, "", ()
+        self.contents.document, self.contents.key, self.contents.page_chunks = None, "", ()
         self.contents.is_fully_parsed = True
         self.threads.clear()
         self.navigation.pending_jump = None
@@ -389,8 +389,10 @@ class PageView(Reader):
         if not self.cursor.move(step) and step > 0 and not self.contents.is_fully_parsed:
             self.navigation.repeat_when_parsed(lambda: self.select_block(step))
 
-    def reset_lines(self, *, position: ReadingPosition | None = None, laid_units: LaidUnits | None = None) -> None:
-        super().reset_lines(position=position, laid_units=laid_units)
+    def reset_lines(
+        self, *, position: ReadingPosition | None = None, rendered_chunks: RenderedChunks | None = None
+    ) -> None:
+        super().reset_lines(position=position, rendered_chunks=rendered_chunks)
         self.navigation.restore_if_parsed()
 
     def open_clickable(self, clickable: ClickableSpan, in_browser: bool) -> None:

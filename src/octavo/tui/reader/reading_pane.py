@@ -33,7 +33,7 @@ from octavo.tui.widgets.text_widgets import LoadingMessage, ScrollWidget, empty_
 
 if TYPE_CHECKING:
     from octavo.tui.reader.reading_position import ReadingPosition
-    from octavo.tui.render.virtual_lines import LaidUnits
+    from octavo.tui.render.virtual_lines import RenderedChunks
 
 
 class LoadingState:
@@ -192,9 +192,11 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
 
     # Laying out
 
-    def reset_lines(self, *, position: ReadingPosition | None = None, laid_units: LaidUnits | None = None) -> None:
+    def reset_lines(
+        self, *, position: ReadingPosition | None = None, rendered_chunks: RenderedChunks | None = None
+    ) -> None:
         """Replace all lines as described in `Viewport.reset_lines`."""
-        self.viewport.reset_lines(position=position, laid_units=laid_units)
+        self.viewport.reset_lines(position=position, rendered_chunks=rendered_chunks)
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -220,7 +222,7 @@ class Reader(ScrollWidget, can_focus=True, inherit_bindings=False):
         super().watch_scroll_y(old_value, new_value)
         viewport = self.viewport
         if not viewport.is_setting_scroll_bar and round(new_value) != viewport.lines_above:
-            viewport.go_to(LinePosition(*viewport.virtual_lines.unit_at(round(new_value))))
+            viewport.go_to(LinePosition(*viewport.virtual_lines.chunk_at(round(new_value))))
 
     def on_unmount(self) -> None:
         self.viewport.background.stop()
@@ -311,8 +313,8 @@ class LinePainter:
         self.paint()
         contents, width = self.viewport.contents, self.pane.size.width
         ends = [
-            contents.margin_of(unit) + max(contents.line_width, line.width) + MARK_WIDTH
-            for unit, _, line in self.viewport.visible_rows
+            contents.margin_of(chunk) + max(contents.line_width, line.width) + MARK_WIDTH
+            for chunk, _, line in self.viewport.visible_rows
         ]
         return min(width, max(ends, default=width))
 
@@ -357,39 +359,39 @@ class LinePainter:
         return frame
 
     def _paintable_rows(self, top: LinePosition, width: int, base_style: Style) -> list[PaneRow]:
-        """Return the visible rows. Units that fail are shown as source."""
+        """Return the visible rows. Chunks that fail are shown as source."""
         pane, viewport = self.pane, self.viewport
         replaced: set[int] = set()
         while True:
             rows = rows_from(viewport.virtual_lines, top, pane.size.height)
             painted = [
-                run_guarded(partial(self.strip_of, unit, line, width, base_style), lambda: None)
-                for unit, _, line in rows
+                run_guarded(partial(self.strip_of, chunk, line, width, base_style), lambda: None)
+                for chunk, _, line in rows
             ]
-            failed = {row.unit_index for row, strip in zip(rows, painted, strict=True) if strip is None} - replaced
+            failed = {row.chunk_index for row, strip in zip(rows, painted, strict=True) if strip is None} - replaced
             if not failed:
                 return rows
-            for unit in failed:
-                block = viewport.virtual_lines.units[unit].block or Block("change")
+            for chunk in failed:
+                block = viewport.virtual_lines.chunks[chunk].block or Block("change")
                 room = max(NARROWEST, width - 2 * viewport.contents.margin)
                 viewport.virtual_lines.put(
-                    unit, render_failed_block(block, viewport.contents.block_markdown, viewport.text_styles, room)
+                    chunk, render_failed_block(block, viewport.contents.block_markdown, viewport.text_styles, room)
                 )
             replaced |= failed
 
     def _row(self, row: PaneRow, y: int, width: int, base_style: Style) -> Strip:
-        (unit, number, line), contents = row, self.viewport.contents
-        strip = self.strip_of(unit, line, width, base_style)
+        (chunk, number, line), contents = row, self.viewport.contents
+        strip = self.strip_of(chunk, line, width, base_style)
         if self.pane.find_bar.needle and self.pane.find_bar.matches:
-            strip = self.pane.find_bar.with_matches(strip, unit, number)
-        strip = contents.with_marks(self.pane.cursor.with_bar(strip, unit, line), unit, number, line)
-        return self.pane.clickables.with_hints(contents.with_sticky_head(strip, y), y)
+            strip = self.pane.find_bar.with_matches(strip, chunk, number)
+        strip = contents.with_marks(self.pane.cursor.with_bar(strip, chunk, line), chunk, number, line)
+        return self.pane.clickables.with_hints(contents.with_sticky_header(strip, y), y)
 
-    def strip_of(self, unit_index: int, line: Line, width: int, base_style: Style) -> Strip:
+    def strip_of(self, chunk_index: int, line: Line, width: int, base_style: Style) -> Strip:
         """Return the strip of a line without highlights, marks and the cursor bar."""
         strip = line.strip
         if strip is None or strip.cell_length != width:
-            strip = line.strip = paint_line(line, self.viewport.contents.margin_of(unit_index), width, base_style)
+            strip = line.strip = paint_line(line, self.viewport.contents.margin_of(chunk_index), width, base_style)
         return strip
 
 

@@ -11,7 +11,7 @@ from octavo.tui.render.virtual_lines import VirtualLines
 
 if TYPE_CHECKING:
     from octavo.data.state_db import StateDb
-    from octavo.tui.render.layout_context import Folds
+    from octavo.tui.render.layout_context import ViewState
 
 
 MAX_STORED_PAGES = 60
@@ -20,25 +20,25 @@ _POSITIONS_FACT = "places on pages"
 
 
 class ReadingPosition(NamedTuple):
-    """Position on a page. Only `block` and `row` are stored across restarts. The fields from `unit_index` to `width`
+    """Position on a page. Only `block` and `row` are stored across restarts. The fields from `chunk_index` to `width`
     keep the top when lines are replaced."""
 
     block: str = ""
     """Key of the block under the cursor. Empty without a cursor."""
     row: int = 0
     """Row of `block` in the pane. Negative above the pane."""
-    unit_index: int = 0
-    """Index of the unit at the top of the pane."""
+    chunk_index: int = 0
+    """Index of the chunk at the top of the pane."""
     top: str = ""
     """Key of the block at the top of the pane."""
     offset: int = 0
     """Number of lines of the block `top` that are above the pane."""
-    unit_offset: int = 0
-    """Number of lines of the unit at the top that are above the pane."""
+    chunk_offset: int = 0
+    """Number of lines of the chunk at the top that are above the pane."""
     width: int = 0
-    """Width of the lines in cells for which `offset` and `unit_offset` are valid."""
+    """Width of the lines in cells for which `offset` and `chunk_offset` are valid."""
     is_source: bool = False
-    folds: Folds | None = None
+    view_state: ViewState | None = None
     """Expanded blocks, selected tabs and scrolled blocks. None leaves them unchanged."""
 
     @property
@@ -51,8 +51,8 @@ class ReadingPosition(NamedTuple):
         if self.block != earlier.block or self.is_source != earlier.is_source:
             return True
         if self.top != earlier.top or not self.top:
-            before = earlier.unit_index, earlier.top, earlier.unit_offset
-            return (self.unit_index, self.top, self.unit_offset) != before
+            before = earlier.chunk_index, earlier.top, earlier.chunk_offset
+            return (self.chunk_index, self.top, self.chunk_offset) != before
         return self.width == earlier.width and self.offset != earlier.offset
 
 
@@ -104,17 +104,17 @@ to a third of the pane."""
 
 
 class LinePosition(NamedTuple):
-    """Position of a line by unit and line in the unit. Rendering units above does not change it."""
+    """Position of a line by chunk and line in the chunk. Rendering chunks above does not change it."""
 
-    unit_index: int = 0
+    chunk_index: int = 0
     line: int = 0
-    """Number of the line in the unit, counted from 0."""
+    """Number of the line in the chunk, counted from 0."""
 
 
 class BlockSpan(NamedTuple):
-    """Selectable block with its first and last line in a unit."""
+    """Selectable block with its first and last line in a chunk."""
 
-    unit_index: int
+    chunk_index: int
     first: int
     last: int
     block: Block
@@ -122,7 +122,7 @@ class BlockSpan(NamedTuple):
     @property
     def start(self) -> LinePosition:
         """Position of the first line."""
-        return LinePosition(self.unit_index, self.first)
+        return LinePosition(self.chunk_index, self.first)
 
 
 START = LinePosition()
@@ -131,40 +131,40 @@ START = LinePosition()
 class PaneRow(NamedTuple):
     """Line in a row of the pane."""
 
-    unit_index: int
+    chunk_index: int
     number: int
-    """Number of the line in its unit, counted from 0."""
+    """Number of the line in its chunk, counted from 0."""
     line: Line
 
 
 def rows_from(lines: Lines, top: LinePosition, count: int) -> list[PaneRow]:
     """Return the rows of up to `count` lines, starting at `top`."""
     rows: list[PaneRow] = []
-    unit, first = top
-    while unit < len(lines) and len(rows) < count:
-        unit_lines = lines.lines(unit)
-        last = min(len(unit_lines), first + count - len(rows))
-        rows += [PaneRow(unit, number, unit_lines[number]) for number in range(first, last)]
-        unit, first = unit + 1, 0
+    chunk, first = top
+    while chunk < len(lines) and len(rows) < count:
+        chunk_lines = lines.lines(chunk)
+        last = min(len(chunk_lines), first + count - len(rows))
+        rows += [PaneRow(chunk, number, chunk_lines[number]) for number in range(first, last)]
+        chunk, first = chunk + 1, 0
     return rows
 
 
 def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
     """Return the position `step` lines below `top`, or above if negative. It stays within `lines`."""
-    unit, line = top.unit_index, top.line + step
-    while line < 0 and unit > 0:
-        unit -= 1
-        line += len(lines.lines(unit))
-    while unit + 1 < len(lines) and line >= (height := len(lines.lines(unit))):
-        unit, line = unit + 1, line - height
-    return LinePosition(unit, max(0, line))
+    chunk, line = top.chunk_index, top.line + step
+    while line < 0 and chunk > 0:
+        chunk -= 1
+        line += len(lines.lines(chunk))
+    while chunk + 1 < len(lines) and line >= (height := len(lines.lines(chunk))):
+        chunk, line = chunk + 1, line - height
+    return LinePosition(chunk, max(0, line))
 
 
 def count_lines(lines: Lines, top: LinePosition, limit: int) -> int:
     """Return the number of lines from `top` to the end, but at most `limit`."""
     count = -top.line
-    for unit in range(top.unit_index, len(lines)):
-        count += len(lines.lines(unit))
+    for chunk in range(top.chunk_index, len(lines)):
+        count += len(lines.lines(chunk))
         if count >= limit:
             return limit
     return max(0, count)
@@ -175,8 +175,8 @@ def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit
     if position < top:
         return -lines_between(lines, position, top, limit)
     count = -top.line
-    for unit in range(top.unit_index, position.unit_index):
-        count += len(lines.lines(unit))
+    for chunk in range(top.chunk_index, position.chunk_index):
+        count += len(lines.lines(chunk))
         if count > limit:
             return count
     return count + position.line
@@ -219,20 +219,20 @@ def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingP
     """Return the reading position for `top`, without the selected block. None without lines."""
     if not len(lines) or not width:
         return None
-    unit, line = position_after(lines, top, 0)
-    unit_lines = lines.lines(unit)
-    block = next((each.block for each in unit_lines[line:] if each.block is not None), None)
-    first = next((first for first, _, each in block_ranges(unit_lines) if each is block), 0)
+    chunk, line = position_after(lines, top, 0)
+    chunk_lines = lines.lines(chunk)
+    block = next((each.block for each in chunk_lines[line:] if each.block is not None), None)
+    first = next((first for first, _, each in block_ranges(chunk_lines) if each is block), 0)
     key = block.key if block is not None else ""
-    return ReadingPosition(unit_index=unit, top=key, offset=line - first, unit_offset=line, width=width)
+    return ReadingPosition(chunk_index=chunk, top=key, offset=line - first, chunk_offset=line, width=width)
 
 
-def top_of_position(lines: Lines, position: ReadingPosition, unit_index: int, width: int) -> LinePosition:
-    """Return the top for a reading position with its block in the unit `unit_index`. `width` is in cells."""
-    first_lines = (first for first, _, block in block_ranges(lines.lines(unit_index)) if block.key == position.top)
+def top_of_position(lines: Lines, position: ReadingPosition, chunk_index: int, width: int) -> LinePosition:
+    """Return the top for a reading position with its block in the chunk `chunk_index`. `width` is in cells."""
+    first_lines = (first for first, _, block in block_ranges(lines.lines(chunk_index)) if block.key == position.top)
     first = next(first_lines, -1) if position.top else -1
     is_same = position.width == width
     if first < 0:
-        first = position.unit_offset - position.offset if is_same else 0
+        first = position.chunk_offset - position.offset if is_same else 0
     line = first + (position.offset if is_same else min(0, position.offset))
-    return position_after(lines, LinePosition(unit_index, max(0, line)), 0)
+    return position_after(lines, LinePosition(chunk_index, max(0, line)), 0)

@@ -27,12 +27,12 @@ from octavo.tui.render.conflict_lines import (
     render_unconflicted,
 )
 from octavo.tui.render.deferred import DeferredContent
+from octavo.tui.render.diff_chunks import DiffChunk
 from octavo.tui.render.diff_lines import estimate_height
-from octavo.tui.render.diff_units import DiffUnit
 from octavo.tui.render.layout import render_block
-from octavo.tui.render.layout_context import Folds, LayoutContext
-from octavo.tui.render.styled_lines import Line, Piece
-from octavo.tui.render.virtual_lines import UnitLayout
+from octavo.tui.render.layout_context import LayoutContext, ViewState
+from octavo.tui.render.styled_lines import Line, StyledText
+from octavo.tui.render.virtual_lines import ChunkLayout
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import empty_lines
@@ -42,12 +42,12 @@ _MAX_SHOWN_CHANGES = 3
 """Maximum number of shown changes between conflicts. More are collapsed."""
 
 
-class _Unit(NamedTuple):
+class _Chunk(NamedTuple):
     """Part of the page that is rendered in one step."""
 
     kind: str
     block: Block | None = None
-    diff: DiffUnit | None = None
+    diff: DiffChunk | None = None
     text: str = ""
     conflict: ConflictView | PageConflict | None = None
     number: int = 0
@@ -101,94 +101,94 @@ class ConflictContents(Contents):
         """Return the index of a conflict in `conflicts`. -1 if the page does not have this conflict."""
         return next((index for index, each in enumerate(self.conflicts) if each is conflict), -1)
 
-    # Units
+    # Chunks
 
-    def layout_for(self, width: int, folds: Folds) -> UnitLayout:
+    def layout_for(self, width: int, view_state: ViewState) -> ChunkLayout:
         inner, styles = min(MAX_WIDTH, max(24, width - 4)), self.viewport.text_styles
 
-        def make_renderer(deferred: DeferredContent | None) -> Callable[[_Unit], list[Line]]:
-            context = LayoutContext(styles, folds, render_block, available_width=inner, deferred=deferred)
-            return lambda unit: self._render_guarded(context, unit, inner)
+        def make_renderer(deferred: DeferredContent | None) -> Callable[[_Chunk], list[Line]]:
+            context = LayoutContext(styles, view_state, render_block, available_width=inner, deferred=deferred)
+            return lambda chunk: self._render_guarded(context, chunk, inner)
 
-        return UnitLayout((width, styles, id(folds)), _estimate_height, make_renderer, margin=2, line_width=0)
+        return ChunkLayout((width, styles, id(view_state)), _estimate_height, make_renderer, margin=2, line_width=0)
 
-    def units(self) -> Sequence[_Unit]:
-        units: list[_Unit] = []
+    def chunks(self) -> Sequence[_Chunk]:
+        chunks: list[_Chunk] = []
         for piece in self.pieces or ():
             if not isinstance(piece, UnconflictedText):
-                units.append(_Unit("conflict", self._blocks[piece.key], conflict=piece, number=self.number_of(piece)))
+                chunks.append(_Chunk("conflict", self._blocks[piece.key], conflict=piece, number=self.number_of(piece)))
             elif self.is_expanded or piece.label:
-                units += [_Unit("label", text=piece.label)] if piece.label else []
-                units += [_Unit("around", each.block, each) for each in piece.units]
+                chunks += [_Chunk("label", text=piece.label)] if piece.label else []
+                chunks += [_Chunk("around", each.block, each) for each in piece.chunks]
             else:
-                units += self._units_between(piece)
-        return units
+                chunks += self._chunks_between(piece)
+        return chunks
 
-    def _units_between(self, passage: UnconflictedText) -> list[_Unit]:
-        """Return the units between two conflicts, with unchanged text collapsed."""
-        merged = [each for each in passage.units if each.kind not in ("block", "label", "title")]
+    def _chunks_between(self, passage: UnconflictedText) -> list[_Chunk]:
+        """Return the chunks between two conflicts, with unchanged text collapsed."""
+        merged = [each for each in passage.chunks if each.kind not in ("block", "label", "title")]
         count = len({each.change_number for each in merged if each.change_number >= 0})
         merged_text = f"merged from {self.side_names[1]} without conflicts"
         if count > _MAX_SHOWN_CHANGES:
-            return [_Unit("fold", text=f"{count} changes {merged_text}")]
-        units: list[_Unit] = []
+            return [_Chunk("fold", text=f"{count} changes {merged_text}")]
+        chunks: list[_Chunk] = []
         unchanged = 0
-        for each in (*passage.units, None):
+        for each in (*passage.chunks, None):
             if each is not None and each.kind == "block":
                 unchanged += each.slice_number < 2
             elif each is None or each in merged:
                 if unchanged:
-                    units.append(_Unit("fold", text=f"{plural(unchanged, 'block')} without conflicts"))
+                    chunks.append(_Chunk("fold", text=f"{plural(unchanged, 'block')} without conflicts"))
                 unchanged = 0
                 if each is not None:
-                    if not units or units[-1].diff is None:
-                        units.append(_Unit("label", text=merged_text))
-                    units.append(_Unit("around", each.block, each))
-        return units
+                    if not chunks or chunks[-1].diff is None:
+                        chunks.append(_Chunk("label", text=merged_text))
+                    chunks.append(_Chunk("around", each.block, each))
+        return chunks
 
-    def _render_guarded(self, context: LayoutContext, unit: _Unit, width: int) -> list[Line]:
-        block = unit.block or Block(unit.kind)
+    def _render_guarded(self, context: LayoutContext, chunk: _Chunk, width: int) -> list[Line]:
+        block = chunk.block or Block(chunk.kind)
         return run_guarded(
-            partial(self._render, context, unit, width),
+            partial(self._render, context, chunk, width),
             partial(render_failed_block, block, self.block_markdown, self.viewport.text_styles, width),
         )
 
-    def _render(self, context: LayoutContext, unit: _Unit, width: int) -> list[Line]:
+    def _render(self, context: LayoutContext, chunk: _Chunk, width: int) -> list[Line]:
         styles = self.viewport.text_styles
-        if unit.kind in ("fold", "label"):
+        if chunk.kind in ("fold", "label"):
             hint = "press = to expand" if width >= 50 else "= expand"
-            right = [Piece(hint, styles.muted)] if unit.kind == "fold" else []
-            return [Line([]), labelled_rule(styles, [Piece(unit.text, styles.muted)], right, width)]
-        if unit.conflict is None:
-            return render_unconflicted(context, unit.diff, width) if unit.diff is not None else []
-        conflict, numbering = unit.conflict, (unit.number, self.count)
+            right = [StyledText(hint, styles.muted)] if chunk.kind == "fold" else []
+            return [Line([]), labelled_rule(styles, [StyledText(chunk.text, styles.muted)], right, width)]
+        if chunk.conflict is None:
+            return render_unconflicted(context, chunk.diff, width) if chunk.diff is not None else []
+        conflict, numbering = chunk.conflict, (chunk.number, self.count)
         decision = ConflictDecision(self.choices.get(conflict.name), self.side_names)
         if isinstance(conflict, PageConflict):
             lines = [Line([]), *render_page_conflict(context, conflict, decision, numbering, width)]
         else:
             lines = [Line([]), *render_conflict(context, conflict, decision, numbering, width)]
         for line in lines[1:]:
-            line.block = unit.block
+            line.block = chunk.block
         return lines
 
     def empty_page_lines(self) -> list[Content]:
         return empty_lines("No conflicts on this page.", "Press J for the next page")
 
-    def has_spans(self, unit_index: int) -> bool:
-        return self.viewport.virtual_lines.units[unit_index].conflict is not None  # Other units are not selectable.
+    def has_spans(self, chunk_index: int) -> bool:
+        return self.viewport.virtual_lines.chunks[chunk_index].conflict is not None  # Other chunks are not selectable.
 
-    def find_unit(self, expected_index: int, key: str) -> int:
-        units = self.viewport.virtual_lines.units
+    def find_chunk(self, expected_index: int, key: str) -> int:
+        chunks = self.viewport.virtual_lines.chunks
         return next(
-            (index for index, each in enumerate(units) if each.block is not None and each.block.key == key),
+            (index for index, each in enumerate(chunks) if each.block is not None and each.block.key == key),
             expected_index,
         )
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
-        unit = self.viewport.virtual_lines.units[span.unit_index]
-        if not isinstance(unit.conflict, ConflictView):
-            return (block for each in (unit.diff.blocks if unit.diff is not None else ()) for block in each.walk())
-        conflict = unit.conflict
+        chunk = self.viewport.virtual_lines.chunks[span.chunk_index]
+        if not isinstance(chunk.conflict, ConflictView):
+            return (block for each in (chunk.diff.blocks if chunk.diff is not None else ()) for block in each.walk())
+        conflict = chunk.conflict
         versions = (
             conflict.main.new,
             conflict.request.new,
@@ -198,10 +198,10 @@ class ConflictContents(Contents):
         return (block for version in versions if version is not None for block in version.walk())
 
 
-def _estimate_height(unit: _Unit) -> int:
-    if unit.diff is not None:
-        return estimate_height(unit.diff)
-    return 2 if unit.conflict is None else 12
+def _estimate_height(chunk: _Chunk) -> int:
+    if chunk.diff is not None:
+        return estimate_height(chunk.diff)
+    return 2 if chunk.conflict is None else 12
 
 
 def _while_conflicts(group: Commands[Any]) -> Commands[Any]:
@@ -268,9 +268,9 @@ class ThreeWayView(Reader):
     def selected_conflict(self) -> ConflictView | PageConflict | None:
         """Selected conflict, else the first conflict. None if the page has no conflicts."""
         selected = self.cursor.current() if self.contents.pieces else None
-        unit = self.viewport.virtual_lines.units[selected.unit_index] if selected is not None else None
+        chunk = self.viewport.virtual_lines.chunks[selected.chunk_index] if selected is not None else None
         every = self.contents.conflicts
-        conflict = unit.conflict if isinstance(unit, _Unit) else None
+        conflict = chunk.conflict if isinstance(chunk, _Chunk) else None
         return every[max(0, self.contents.index_of(conflict))] if every else None
 
     @property
@@ -313,8 +313,8 @@ class ThreeWayView(Reader):
     def set_choices(self, choices: Mapping[str, MergeChoice]) -> None:
         """Show the conflicts with other choices."""
         before, self.contents.choices = self.contents.choices, dict(choices)
-        for number, unit in enumerate(self.viewport.virtual_lines.units):
-            conflict = unit.conflict
+        for number, chunk in enumerate(self.viewport.virtual_lines.chunks):
+            conflict = chunk.conflict
             if conflict is not None and before.get(conflict.name) != self.contents.choices.get(conflict.name):
                 self.viewport.lay_out_again(number)
         if before != self.contents.choices:
@@ -343,8 +343,8 @@ class ThreeWayView(Reader):
         return target is not None
 
     def _go_to(self, conflict: ConflictView | PageConflict) -> None:
-        for number, unit in enumerate(self.viewport.virtual_lines.units):
-            if unit.conflict is conflict and (span := next(iter(self.cursor.spans_of(number)), None)) is not None:
+        for number, chunk in enumerate(self.viewport.virtual_lines.chunks):
+            if chunk.conflict is conflict and (span := next(iter(self.cursor.spans_of(number)), None)) is not None:
                 self.cursor.select(span, scroll_to="top")
                 return
 

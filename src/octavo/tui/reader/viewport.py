@@ -31,11 +31,11 @@ from octavo.tui.reader.reading_position import (
 )
 from octavo.tui.render.deferred import AsyncCache, DeferredContent
 from octavo.tui.render.layout import block_ranges
-from octavo.tui.render.layout_context import Folds
+from octavo.tui.render.layout_context import ViewState
 from octavo.tui.render.painting import BlockTextFinder, Match
 from octavo.tui.render.styled_lines import Line, searched_texts
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.virtual_lines import KEPT_WHOLE, LaidUnits, UnitLayout, VirtualLines, lay_out_units
+from octavo.tui.render.virtual_lines import KEPT_WHOLE, ChunkLayout, RenderedChunks, VirtualLines, lay_out_chunks
 from octavo.tui.terminal.polite_thread import Work, background_thread
 from octavo.tui.terminal.textual_internals import crash
 from octavo.tui.widgets.commands import HostApp, StillLoading
@@ -56,7 +56,7 @@ SHORT_PAGE = 6_000
 
 
 class Contents:
-    """Content of a pane: units, their layout, and the blocks on each line."""
+    """Content of a pane: chunks, their layout, and the blocks on each line."""
 
     margin = 2
     """Number of blank cells left of the text."""
@@ -72,16 +72,16 @@ class Contents:
         """True if a page is shown, even an empty page."""
         return True
 
-    def units(self) -> Sequence[Any]:
-        """Return the units, from top to bottom."""
+    def chunks(self) -> Sequence[Any]:
+        """Return the chunks, from top to bottom."""
         return ()
 
-    def take_units(self) -> Sequence[Any]:
-        """Return the units for new lines. Subclasses switch to newly built units here."""
-        return self.units()
+    def take_chunks(self) -> Sequence[Any]:
+        """Return the chunks for new lines. Subclasses switch to newly built chunks here."""
+        return self.chunks()
 
-    def layout_for(self, width: int, folds: Folds) -> UnitLayout:
-        """Return the layout of units in a pane of `width` cells."""
+    def layout_for(self, width: int, view_state: ViewState) -> ChunkLayout:
+        """Return the layout of chunks in a pane of `width` cells."""
         raise NotImplementedError
 
     def empty_page_lines(self) -> list[Content]:
@@ -92,17 +92,17 @@ class Contents:
         """Return the Markdown of a block. Empty if unknown."""
         return ""
 
-    def find_unit(self, expected_index: int, key: str) -> int:
-        """Return the index of the unit with the block `key` that is nearest to `expected_index`. Without such a unit,
+    def find_chunk(self, expected_index: int, key: str) -> int:
+        """Return the index of the chunk with the block `key` that is nearest to `expected_index`. Without such a chunk,
         return `expected_index`."""
         return expected_index
 
-    def slices_of_block(self, unit_index: int) -> range:
-        """Return the indexes of all slices of the block of a unit."""
-        return range(unit_index, unit_index + 1)
+    def slices_of_block(self, chunk_index: int) -> range:
+        """Return the indexes of all slices of the block of a chunk."""
+        return range(chunk_index, chunk_index + 1)
 
-    def margin_of(self, unit_index: int) -> int:
-        """Return the number of blank cells left of a unit."""
+    def margin_of(self, chunk_index: int) -> int:
+        """Return the number of blank cells left of a chunk."""
         return self.margin
 
     def lines_changed(self) -> None:
@@ -111,11 +111,11 @@ class Contents:
     # Selectable blocks
 
     def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
-        """Return first line, last line and block of the blocks in a unit."""
+        """Return first line, last line and block of the blocks in a chunk."""
         return block_ranges(lines)
 
-    def has_spans(self, unit_index: int) -> bool:
-        """Return False if a unit has no selectable blocks. The unit is not rendered."""
+    def has_spans(self, chunk_index: int) -> bool:
+        """Return False if a chunk has no selectable blocks. The chunk is not rendered."""
         return True
 
     def block_at(self, line: Line, cell: int) -> Block | None:
@@ -147,11 +147,11 @@ class Contents:
     def before_painting(self) -> None:
         """Prepare the next frame, for example its sticky table head."""
 
-    def with_marks(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
-        """Return the strip of line `number` of a unit, with thread marks."""
+    def with_marks(self, strip: Strip, chunk_index: int, number: int, line: Line) -> Strip:
+        """Return the strip of line `number` of a chunk, with thread marks."""
         return strip
 
-    def with_sticky_head(self, strip: Strip, row: int) -> Strip:
+    def with_sticky_header(self, strip: Strip, row: int) -> Strip:
         """Return the strip of a row, or of the sticky head in it."""
         return strip
 
@@ -165,19 +165,19 @@ class Contents:
     def text_finder(self, lines: Lines) -> BlockTextFinder:
         """Return a search over the text of all lines."""
 
-        def shown_text(unit_index: int) -> Block:
-            rows = ["".join(text for _, text, _ in searched_texts(line)) for line in lines.lines(unit_index)]
+        def shown_text(chunk_index: int) -> Block:
+            rows = ["".join(text for _, text, _ in searched_texts(line)) for line in lines.lines(chunk_index)]
             return Block("paragraph", text="\n".join(rows))
 
-        units = range(len(lines))
-        # The search pauses after each unit (`letters_per_section=1`), because rendering a unit may be slow.
-        return BlockTextFinder(((unit, shown_text(unit)) for unit in units), letters_per_section=1)
+        chunks = range(len(lines))
+        # The search pauses after each chunk (`letters_per_section=1`), because rendering a chunk may be slow.
+        return BlockTextFinder(((chunk, shown_text(chunk)) for chunk in chunks), letters_per_section=1)
 
     def expand_to(self, match: Match) -> None:
         """Expand blocks that hide a match."""
 
-    def matches_outside_folds(self, matches: list[Match]) -> list[Match]:
-        """Return the matches of a unit that no collapsed block hides."""
+    def visible_matches(self, matches: list[Match]) -> list[Match]:
+        """Return the matches of a chunk that no collapsed block hides."""
         return matches
 
 
@@ -192,7 +192,7 @@ MAX_LINES_AT_ONCE = 300
 
 
 def _no_lines() -> VirtualLines[Any]:
-    return VirtualLines((), lambda unit: 0, lambda unit: [])
+    return VirtualLines((), lambda chunk: 0, lambda chunk: [])
 
 
 class PaneMoved(Message):
@@ -215,7 +215,7 @@ class PanePart:
         """Clear caches that depend on the lines."""
 
     def layout_changed(self) -> None:
-        """React to rendered units."""
+        """React to rendered chunks."""
 
     def top_changed(self, *, down: bool) -> None:
         """React to scrolling down, or up if `down` is False."""
@@ -243,14 +243,14 @@ class Viewport:
         self._ascii = ascii
         self._text_styles: Styles | None = None
         self.contents = Contents()
-        self.folds = Folds()
+        self.view_state = ViewState()
         self.virtual_lines = _no_lines()
         self.layout_width = 0
         """Width of the pane in cells for which lines are rendered."""
         self.paint_version = 0
         """Number that increases when visible rows change, to paint a new frame."""
         self.was_painted = False
-        """True after the first frame is painted. Before that, only visible units are rendered."""
+        """True after the first frame is painted. Before that, only visible chunks are rendered."""
         self.top = START
         self.is_setting_scroll_bar = False
         """True while `update_scroll_bar` moves the scroll bar."""
@@ -301,8 +301,10 @@ class Viewport:
             self.covered_rows = rows
             self.update_scroll_bar()
 
-    def reset_lines(self, *, position: ReadingPosition | None = None, laid_units: LaidUnits | None = None) -> None:
-        """Replace all lines by the units of the contents. `position` None keeps the reading position. `laid_units` has
+    def reset_lines(
+        self, *, position: ReadingPosition | None = None, rendered_chunks: RenderedChunks | None = None
+    ) -> None:
+        """Replace all lines by the chunks of the contents. `position` None keeps the reading position. `rendered_chunks` has
         lines from the background thread."""
         self._text_styles = None
         self.is_outdated = self.pane_width <= 0
@@ -310,7 +312,7 @@ class Viewport:
             return
         position = position or reading_position_of(self.virtual_lines, self.top, self.layout_width)
         self.layout_width = self.pane_width
-        self.virtual_lines = self.background.new_lines(laid_units)
+        self.virtual_lines = self.background.new_lines(rendered_chunks)
         self.lines_changed()
         self.paint_version += 1
         if self.was_painted:
@@ -323,8 +325,8 @@ class Viewport:
 
     def _set_top(self, position: ReadingPosition) -> None:
         if len(self.virtual_lines):
-            unit = self.contents.find_unit(min(position.unit_index, len(self.virtual_lines) - 1), position.top)
-            self.top = top_of_position(self.virtual_lines, position, unit, self.layout_width)
+            chunk = self.contents.find_chunk(min(position.chunk_index, len(self.virtual_lines) - 1), position.top)
+            self.top = top_of_position(self.virtual_lines, position, chunk, self.layout_width)
 
     def go_to_position(self, position: ReadingPosition) -> None:
         """Scroll to a reading position without replacing lines."""
@@ -339,7 +341,7 @@ class Viewport:
         self.contents.lines_changed()
 
     def layout_changed(self) -> None:
-        """Update the scroll bar and all parts after units were rendered."""
+        """Update the scroll bar and all parts after chunks were rendered."""
         self.update_scroll_bar()
         for part in self.parts:
             part.layout_changed()
@@ -348,23 +350,23 @@ class Viewport:
         """Remove all lines until they are replaced."""
         self.virtual_lines, self.top = _no_lines(), START
 
-    def lay_out_again(self, unit_index: int) -> None:
-        """Render a unit again, and later the other slices of its block."""
-        for each in self.contents.slices_of_block(unit_index):
+    def lay_out_again(self, chunk_index: int) -> None:
+        """Render a chunk again, and later the other slices of its block."""
+        for each in self.contents.slices_of_block(chunk_index):
             self.virtual_lines.forget(each)
-        self.virtual_lines.lines(unit_index)
+        self.virtual_lines.lines(chunk_index)
         self.lines_changed()
         self.layout_changed()
         self.repaint()
         self.continue_work()
 
-    def choose_tab(self, tab: Block, unit_index: int) -> None:
-        """Select a tab in a unit, and the tabs with the same name in all other groups of tabs."""
-        self.folds.choose_tab(tab)
-        for index, unit in enumerate(self.virtual_lines.units):
-            if unit.block is None or unit.block.kind not in ("paragraph", "heading"):
+    def choose_tab(self, tab: Block, chunk_index: int) -> None:
+        """Select a tab in a chunk, and the tabs with the same name in all other groups of tabs."""
+        self.view_state.choose_tab(tab)
+        for index, chunk in enumerate(self.virtual_lines.chunks):
+            if chunk.block is None or chunk.block.kind not in ("paragraph", "heading"):
                 self.virtual_lines.forget(index)
-        self.lay_out_again(unit_index)
+        self.lay_out_again(chunk_index)
 
     def repaint(self) -> None:
         """Paint the visible rows again, for example after a block was selected."""
@@ -374,7 +376,7 @@ class Viewport:
     # Background work
 
     def continue_work(self) -> None:
-        """Render units in the background, and continue the work of the parts between keys."""
+        """Render chunks in the background, and continue the work of the parts between keys."""
         if self.was_painted and self.widget.is_running:
             self.background.begin()
         if self._work_timer is None and self.widget.is_running and any(part.has_work for part in self.parts):
@@ -396,7 +398,7 @@ class Viewport:
     @property
     def lines_above(self) -> int:
         """Number of lines above the first row. Estimated if some are not rendered."""
-        return self.virtual_lines.top(self.top.unit_index) + self.top.line
+        return self.virtual_lines.top(self.top.chunk_index) + self.top.line
 
     def go_to(self, top: LinePosition) -> None:
         """Scroll to a position, but not below the end of the lines."""
@@ -461,64 +463,66 @@ class Viewport:
 
 
 class BackgroundLayout:
-    """Renders units in a thread before they are visible, and again after deferred content arrives."""
+    """Renders chunks in a thread before they are visible, and again after deferred content arrives."""
 
     def __init__(self, viewport: Viewport) -> None:
         self.viewport = viewport
-        self._layout: UnitLayout | None = None
+        self._layout: ChunkLayout | None = None
         self._work: Work | None = None
         self._virtual_lines: VirtualLines[Any] | None = None
         """Lines that the background thread works on."""
         self._missing: dict[int, MissingContents] = {}
-        """Missing deferred content of each rendered unit, by identity of the unit."""
+        """Missing deferred content of each rendered chunk, by identity of the chunk."""
         self._loading: list[AsyncCache[Any, Any]] = []
         """Caches that are loading content for the pane."""
 
     @property
     def is_busy(self) -> bool:
-        """True while the background thread renders units of the pane."""
+        """True while the background thread renders chunks of the pane."""
         return self._virtual_lines is not None and self._virtual_lines is self.viewport.virtual_lines
 
-    def prepare(self, folds: Folds, size: int) -> UnitLayout | None:
+    def prepare(self, view_state: ViewState, size: int) -> ChunkLayout | None:
         """Return the layout for a page in the background thread. None if the pane has no width yet."""
         if self.viewport.pane_width <= 0:
             return None
-        layout = self.viewport.contents.layout_for(self.viewport.pane_width, folds)
+        layout = self.viewport.contents.layout_for(self.viewport.pane_width, view_state)
         return layout._replace(keeps_lines=size <= KEPT_WHOLE)
 
-    def new_lines(self, laid_units: LaidUnits | None) -> VirtualLines[Any]:
-        """Return new lines for all units. `laid_units` has heights and lines from the background thread."""
+    def new_lines(self, rendered_chunks: RenderedChunks | None) -> VirtualLines[Any]:
+        """Return new lines for all chunks. `rendered_chunks` has heights and lines from the background thread."""
         contents = self.viewport.contents
-        layout = contents.layout_for(self.viewport.layout_width, self.viewport.folds)
-        if laid_units is not None and laid_units.layout.key != layout.key:
-            laid_units = None  # The layout, such as the width or the theme, has changed since.
+        layout = contents.layout_for(self.viewport.layout_width, self.viewport.view_state)
+        if rendered_chunks is not None and rendered_chunks.layout.key != layout.key:
+            rendered_chunks = None  # The layout, such as the width or the theme, has changed since.
         contents.margin, contents.line_width, self._layout = layout.margin, layout.line_width, layout
         render, self._missing = layout.make_renderer(layout.deferred), {}
         if layout.deferred is not None:
-            self._missing = {**laid_units.missing} if laid_units is not None else {}
+            self._missing = {**rendered_chunks.missing} if rendered_chunks is not None else {}
             render = self._record_missing(render, layout.deferred, self._missing)
         return VirtualLines(
-            contents.take_units(), layout.estimate_height, render, laid_units, keeps_all=layout.keeps_lines
+            contents.take_chunks(), layout.estimate_height, render, rendered_chunks, keeps_all=layout.keeps_lines
         )
 
-    def lines_for(self, units: Sequence[Any]) -> LaidUnits | None:
-        """Return the known heights and lines of shown `units`. None before the first layout."""
+    def lines_for(self, chunks: Sequence[Any]) -> RenderedChunks | None:
+        """Return the known heights and lines of shown `chunks`. None before the first layout."""
         if self._layout is None:
             return None
-        shown_units = {id(unit): (height, lines) for unit, height, lines in self.viewport.virtual_lines.laid_out()}
-        known_units = {index: shown_units[id(unit)] for index, unit in enumerate(units) if id(unit) in shown_units}
-        heights = {index: height for index, (height, _) in known_units.items()}
-        lines = {index: lines for index, (_, lines) in known_units.items() if lines is not None}
-        missing = {unit: each for unit, each in self._missing.items() if unit in shown_units}
-        return LaidUnits(self._layout, heights, lines, missing)
+        shown_chunks = {id(chunk): (height, lines) for chunk, height, lines in self.viewport.virtual_lines.laid_out()}
+        known_chunks = {
+            index: shown_chunks[id(chunk)] for index, chunk in enumerate(chunks) if id(chunk) in shown_chunks
+        }
+        heights = {index: height for index, (height, _) in known_chunks.items()}
+        lines = {index: lines for index, (_, lines) in known_chunks.items() if lines is not None}
+        missing = {chunk: each for chunk, each in self._missing.items() if chunk in shown_chunks}
+        return RenderedChunks(self._layout, heights, lines, missing)
 
     def lay_out_short(self) -> None:
-        """Render all units of a page with at most `MAX_LINES_AT_ONCE` lines. Do nothing on a longer page."""
+        """Render all chunks of a page with at most `MAX_LINES_AT_ONCE` lines. Do nothing on a longer page."""
         if self.viewport.virtual_lines.total <= MAX_LINES_AT_ONCE:
             self.viewport.virtual_lines.lay_out_some(MAX_LINES_AT_ONCE)
 
     def begin(self) -> None:
-        """Render all units with estimated heights. Long pages use the background thread."""
+        """Render all chunks with estimated heights. Long pages use the background thread."""
         virtual_lines, layout = self.viewport.virtual_lines, self._layout
         if self.is_busy or not virtual_lines.estimated_count or layout is None:
             return
@@ -537,28 +541,28 @@ class BackgroundLayout:
             self._work.stop()
         self._work = self._virtual_lines = None
 
-    def _steps(self, virtual_lines: VirtualLines[Any], layout: UnitLayout) -> Iterator[None]:
-        laid_units = yield from lay_out_units(layout, [*virtual_lines.units], virtual_lines.estimated_units())
-        self.viewport.widget.call_later(self._use_finished_work, virtual_lines, laid_units)
+    def _steps(self, virtual_lines: VirtualLines[Any], layout: ChunkLayout) -> Iterator[None]:
+        rendered_chunks = yield from lay_out_chunks(layout, [*virtual_lines.chunks], virtual_lines.estimated_chunks())
+        self.viewport.widget.call_later(self._use_finished_work, virtual_lines, rendered_chunks)
 
-    def _use_finished_work(self, virtual_lines: VirtualLines[Any], laid_units: LaidUnits) -> None:
+    def _use_finished_work(self, virtual_lines: VirtualLines[Any], rendered_chunks: RenderedChunks) -> None:
         if virtual_lines is not self._virtual_lines:
             return
         self.stop()
         if virtual_lines is self.viewport.virtual_lines:
-            self.use_laid_units(laid_units)
+            self.use_rendered_chunks(rendered_chunks)
             self.viewport.continue_work()
 
-    def use_laid_units(self, laid_units: LaidUnits, more: Sequence[Any] = ()) -> None:
-        """Use heights and lines from the background thread, and append the units `more`."""
-        if self._layout is not None and laid_units.layout.key == self._layout.key:
+    def use_rendered_chunks(self, rendered_chunks: RenderedChunks, more: Sequence[Any] = ()) -> None:
+        """Use heights and lines from the background thread, and append the chunks `more`."""
+        if self._layout is not None and rendered_chunks.layout.key == self._layout.key:
             self._missing |= {
-                unit: missing for unit, missing in laid_units.missing.items() if unit not in self._missing
+                chunk: missing for chunk, missing in rendered_chunks.missing.items() if chunk not in self._missing
             }
         else:
             # The layout has changed since, so the heights are wrong.
-            laid_units = laid_units._replace(heights={}, lines={})
-        self.viewport.virtual_lines.extend(more, laid_units)
+            rendered_chunks = rendered_chunks._replace(heights={}, lines={})
+        self.viewport.virtual_lines.extend(more, rendered_chunks)
         self._forget_outdated()
         self.viewport.update_scroll_bar()
         if more:
@@ -569,24 +573,24 @@ class BackgroundLayout:
     def _record_missing(
         self, render: Callable[[Any], list[Line]], deferred: DeferredContent, missing: dict[int, MissingContents]
     ) -> Callable[[Any], list[Line]]:
-        """Return a function that renders a unit and records missing content."""
+        """Return a function that renders a chunk and records missing content."""
 
-        def render_and_record(unit: Any) -> list[Line]:
+        def render_and_record(chunk: Any) -> list[Line]:
             deferred.take_missing()
-            lines = render(unit)
+            lines = render(chunk)
             if missed := deferred.take_missing():
-                missing[id(unit)] = missed
+                missing[id(chunk)] = missed
             return lines
 
         return render_and_record
 
     def request_deferred(self) -> None:
-        """Start loading the deferred content of visible units, such as link titles."""
+        """Start loading the deferred content of visible chunks, such as link titles."""
         viewport = self.viewport
         if not self._missing or self._layout is None or self._layout.deferred is None or not viewport.widget.is_running:
             return
-        units = (viewport.virtual_lines.units[unit] for unit in {row.unit_index for row in viewport.visible_rows})
-        missing = [each for unit in units for each in self._missing.get(id(unit), ())]
+        chunks = (viewport.virtual_lines.chunks[chunk] for chunk in {row.chunk_index for row in viewport.visible_rows})
+        missing = [each for chunk in chunks for each in self._missing.get(id(chunk), ())]
         for cache, key in missing:
             cache.request(key)
         if any(cache.has_loaded(key) for cache, key in missing):
@@ -598,11 +602,11 @@ class BackgroundLayout:
 
     def _forget_outdated(self) -> None:
         outdated = {
-            unit for unit, missing in self._missing.items() if any(cache.has_loaded(key) for cache, key in missing)
+            chunk for chunk, missing in self._missing.items() if any(cache.has_loaded(key) for cache, key in missing)
         }
-        for index, unit in enumerate(self.viewport.virtual_lines.units) if outdated else ():
-            if id(unit) in outdated:
-                self._missing.pop(id(unit))
+        for index, chunk in enumerate(self.viewport.virtual_lines.chunks) if outdated else ():
+            if id(chunk) in outdated:
+                self._missing.pop(id(chunk))
                 self.viewport.virtual_lines.forget(index)
 
     async def _load(self, cache: AsyncCache[Any, Any]) -> None:
@@ -616,7 +620,7 @@ class BackgroundLayout:
         viewport = self.viewport
         virtual_lines, total = viewport.virtual_lines, viewport.virtual_lines.total
         self._forget_outdated()
-        for index in {row.unit_index for row in viewport.visible_rows}:
+        for index in {row.chunk_index for row in viewport.visible_rows}:
             virtual_lines.lines(index)
         viewport.contents.lines_changed()
         if virtual_lines.total != total:

@@ -13,7 +13,7 @@ from unicodedata import combining
 
 from octavo.documents import suggestions
 from octavo.documents.blocks import NO_ATTRS, Block, Run
-from octavo.tui.render.styled_lines import Line, Piece, box, flatten_emoji, wrap
+from octavo.tui.render.styled_lines import Line, StyledText, box, flatten_emoji, wrap
 from octavo.tui.render.styles import Styles
 
 MOST_TABLE_COLUMNS = 200
@@ -432,10 +432,12 @@ def render_failed_block(block: Block, source_of: Callable[[Block], str], styles:
     """Render a box with the kind and the source of a block. Without a source, the box has its text."""
     text = run_guarded(lambda: source_of(block) or block.plain(), lambda: "")[:_LONGEST_SOURCE]
     rows = flatten_emoji(text).expandtabs(4).split("\n")
-    lines = [Line(part) for row in rows[:_MOST_SOURCE_LINES] for part in wrap([Piece(row, styles.text)], width - 4)]
-    lines += [Line([Piece(styles.glyphs.ellipsis, styles.muted, None, True)])] * (len(rows) > _MOST_SOURCE_LINES)
-    title = [Piece(f"{styles.glyphs.no} {block.kind}, shown as source", styles.error)]
-    reason = [Piece("a bug in Octavo", styles.muted, None, True)]
+    lines = [
+        Line(part) for row in rows[:_MOST_SOURCE_LINES] for part in wrap([StyledText(row, styles.text)], width - 4)
+    ]
+    lines += [Line([StyledText(styles.glyphs.ellipsis, styles.muted, None, True)])] * (len(rows) > _MOST_SOURCE_LINES)
+    title = [StyledText(f"{styles.glyphs.no} {block.kind}, shown as source", styles.error)]
+    reason = [StyledText("a bug in Octavo", styles.muted, None, True)]
     framed = box(lines, width, styles, title=title, right=reason)
     for line in framed:
         line.block = whole_block(block)

@@ -11,11 +11,11 @@ from rich.style import Style
 from octavo.documents.blocks import Block
 from octavo.tui.render.block_slices import first_index, has_end, has_start, slice_bounds, whole_block
 from octavo.tui.render.deferred import RecentResults, Tokens, code_query
-from octavo.tui.render.layout_context import Folds, LayoutContext, superscript
+from octavo.tui.render.layout_context import LayoutContext, ViewState, superscript
 from octavo.tui.render.styled_lines import (
     Clickable,
     Line,
-    Piece,
+    StyledText,
     box,
     cells,
     crop,
@@ -57,7 +57,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     whole = CodeSize(len(rows), 0, {}) if bounds is None else code_size(bounds.whole_block)
     count = whole.rows
     fold = None
-    is_collapsed = is_code_collapsed(block, count, context.folds)
+    is_collapsed = is_code_collapsed(block, count, context.view_state)
     if attrs.get("expandable") and count > COLLAPSED_LINES + 2:
         fold = Clickable("fold", block.key)
         rows = rows[: max(0, COLLAPSED_LINES - first)] if is_collapsed else rows
@@ -81,7 +81,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     box_width = width if wraps and needed > most_width else max(width, min(most_width, needed))
     inner = box_width - 4 - gutter
     overflow = 0 if wraps else max(0, longest - inner)
-    pan = 0 if is_part else context.folds.pan_offset(block.key, overflow)
+    pan = 0 if is_part else context.view_state.pan_offset(block.key, overflow)
     language = str(attrs.get("language") or "")
     # Not for a part of a row: `code_tokens` returns the tokens of whole rows.
     tokens = code_tokens(context, block) if not is_part else None
@@ -91,9 +91,11 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     continues_row = bounds is not None and bounds.continues_row
     lines: list[Line] = []
     for number, row in enumerate(rows, first):
-        pieces = [Piece(row, styles.text)]
+        pieces = [StyledText(row, styles.text)]
         if tokens and number < len(tokens):
-            pieces = [Piece(flatten_emoji(text), token_style(kind, styles)) for kind, text in tokens[number] if text]
+            pieces = [
+                StyledText(flatten_emoji(text), token_style(kind, styles)) for kind, text in tokens[number] if text
+            ]
         if number - first in notes:
             pieces.append(notes[number - first])
         parts = (
@@ -106,15 +108,15 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
             if gutter:
                 is_row_start = index == 0 and not (continues_row and number == first)
                 mark = str(number + 1).rjust(gutter - 1) + " " if is_row_start else " " * gutter
-                number_pieces.append(Piece(mark, styles.muted, None, True))
+                number_pieces.append(StyledText(mark, styles.muted, None, True))
             line = Line(number_pieces + part)
             if number in marked:
                 _highlight(line, styles, box_width - 4)
             lines.append(line)
     title = _title_pieces(block, styles)
-    right = [Piece(language, styles.muted, None, True)] if language and title else []
+    right = [StyledText(language, styles.muted, None, True)] if language and title else []
     if not title and (language or not block.text.strip()):
-        title = [Piece(language or "empty", styles.muted, None, True)]
+        title = [StyledText(language or "empty", styles.muted, None, True)]
     title, lines = fit_title(title, lines, box_width)
     return box(
         lines,
@@ -128,9 +130,9 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     )
 
 
-def is_code_collapsed(block: Block, row_count: int, folds: Folds) -> bool:
+def is_code_collapsed(block: Block, row_count: int, view_state: ViewState) -> bool:
     """Return True if a code block with `row_count` rows is collapsed."""
-    return bool(block.attrs.get("expandable")) and row_count > COLLAPSED_LINES + 2 and not folds.is_open(block)
+    return bool(block.attrs.get("expandable")) and row_count > COLLAPSED_LINES + 2 and not view_state.is_expanded(block)
 
 
 def code_size(block: Block) -> CodeSize:
@@ -154,12 +156,12 @@ def _cell_count(row: str) -> int:
     return cells(flatten_emoji(row))
 
 
-def _note_mark(label: str, styles: Styles) -> Piece:
+def _note_mark(label: str, styles: Styles) -> StyledText:
     mark = f" [{label}]" if styles.ascii or not label.isdigit() else f" {superscript(label)}"
-    return Piece(mark, styles.accent, Clickable("note", label), True)
+    return StyledText(mark, styles.accent, Clickable("note", label), True)
 
 
-def wrap_code(pieces: list[Piece], width: int, styles: Styles) -> list[list[Piece]]:
+def wrap_code(pieces: list[StyledText], width: int, styles: Styles) -> list[list[StyledText]]:
     """Return a row of code wrapped into lines. Later lines are indented by two more cells."""
     if width_of(pieces) <= width:
         return [pieces]
@@ -168,7 +170,10 @@ def wrap_code(pieces: list[Piece], width: int, styles: Styles) -> list[list[Piec
     indent = min(leading_spaces, width // 2)
     # Wrapping would drop the indent before a long first word.
     first, *rest = wrap(crop(pieces, leading_spaces, width_of(pieces)), width - indent - 2)
-    sign = [Piece(" " * indent, PLAIN, None, True), Piece(f"{styles.glyphs.reply} ", styles.muted, None, True)]
+    sign = [
+        StyledText(" " * indent, PLAIN, None, True),
+        StyledText(f"{styles.glyphs.reply} ", styles.muted, None, True),
+    ]
     return [[*crop(pieces, 0, indent), *first], *(sign + part for part in rest)]
 
 
@@ -180,25 +185,25 @@ def code_tokens(context: LayoutContext, block: Block) -> Tokens | None:
     return context.deferred.tokens.get(code) if code is not None else None
 
 
-def _title_pieces(block: Block, styles: Styles) -> Sequence[Piece]:
+def _title_pieces(block: Block, styles: Styles) -> Sequence[StyledText]:
     title = str(block.attrs.get("title") or "")
     if not has_start(block):
         return []
     if block.attrs.get("source"):
         title = "Shown as source: too large or too deeply nested to format"
-    return [Piece(" ".join(title.split()), styles.strong)] if title.strip() else []
+    return [StyledText(" ".join(title.split()), styles.strong)] if title.strip() else []
 
 
 def _footer_pieces(
     fold: Clickable | None, hidden: int, overflow: int, pan: int, styles: Styles, available_width: int
-) -> list[Piece]:
+) -> list[StyledText]:
     glyphs = styles.glyphs
-    note = [Piece(hidden_columns_text(pan, overflow - pan, glyphs), styles.muted, None, True)] if overflow else []
+    note = [StyledText(hidden_columns_text(pan, overflow - pan, glyphs), styles.muted, None, True)] if overflow else []
     if fold is None:
         return note
     words = f"{glyphs.closed} {plural(hidden, 'more line')}" if hidden else f"{glyphs.opened} fewer lines"
-    lines = [Piece(words, styles.accent, fold, True)]
-    both = [*lines, Piece(f" {glyphs.separator} ", styles.muted, None, True), *note] if note else lines
+    lines = [StyledText(words, styles.accent, fold, True)]
+    both = [*lines, StyledText(f" {glyphs.separator} ", styles.muted, None, True), *note] if note else lines
     return both if width_of(both) <= available_width else lines
 
 
@@ -206,10 +211,10 @@ def _highlight(line: Line, styles: Styles, width: int) -> None:
     style = Style(bold=True) if styles.is_monochrome else styles.cursor
     blank = width - width_of(line.pieces)
     pieces = [
-        Piece(text, piece_style + style, clickable, is_decoration, hidden)
+        StyledText(text, piece_style + style, clickable, is_decoration, hidden)
         for text, piece_style, clickable, is_decoration, hidden in line.pieces
     ]
-    line.pieces = [*pieces, Piece(" " * blank, style, None, True)] if blank > 0 else pieces
+    line.pieces = [*pieces, StyledText(" " * blank, style, None, True)] if blank > 0 else pieces
 
 
 def token_style(kind: str, styles: Styles) -> Style:
@@ -246,20 +251,20 @@ def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line
     """Render the description of a prompt, and its text if it is expanded."""
     styles, glyphs = context.styles, context.styles.glyphs
     description = flatten_emoji(" ".join(str(block.attrs.get("description") or "Prompt").split()))
-    is_open = context.folds.opened.get(block.key, block.attrs.get("expanded", "partial") != "hidden")
+    is_open = context.view_state.expanded.get(block.key, block.attrs.get("expanded", "partial") != "hidden")
     sign = glyphs.opened if is_open else glyphs.closed
     title_lines = wrap_text(description, styles.strong, width - 2) if has_start(block) else []
 
     def head(*, is_whole: bool) -> list[Line]:
-        fold = Piece(f"{sign} ", styles.accent, Clickable("fold", block.key, int(is_whole)), True)
-        return indent(title_lines, [fold], [Piece("  ", PLAIN, None, True)])
+        fold = StyledText(f"{sign} ", styles.accent, Clickable("fold", block.key, int(is_whole)), True)
+        return indent(title_lines, [fold], [StyledText("  ", PLAIN, None, True)])
 
     if not is_open:
         return head(is_whole=False)
     bounds = slice_bounds(block)
     text = (block.text or "\n".join(child.plain() for child in block.children)).expandtabs(4)
-    rows = [Line(part) for row in text.split("\n") for part in wrap([Piece(row, styles.text)], width - 4)]
-    if block.attrs.get("expanded", "partial") == "partial" and block.key not in context.folds.opened:
+    rows = [Line(part) for row in text.split("\n") for part in wrap([StyledText(row, styles.text)], width - 4)]
+    if block.attrs.get("expanded", "partial") == "partial" and block.key not in context.view_state.expanded:
         if not has_start(block):
             return []
         later_rows = (
@@ -270,7 +275,7 @@ def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line
         hidden = len(rows) - COLLAPSED_LINES + later_rows
         if hidden > 0:
             words = f"{glyphs.closed} {plural(hidden, 'more line')}"
-            foot = [Piece(words, styles.accent, Clickable("fold", block.key), True)]
+            foot = [StyledText(words, styles.accent, Clickable("fold", block.key), True)]
             return [
                 *head(is_whole=False),
                 *box(rows[:COLLAPSED_LINES], width, styles, foot=foot, background=styles.surface),

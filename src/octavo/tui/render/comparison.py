@@ -34,7 +34,7 @@ from octavo.documents.source_reader import parse
 from octavo.tui.render.block_slices import SLICE_COST, is_long, layout_cost, split_block, split_text, text_cost
 from octavo.tui.render.code import code_size
 from octavo.tui.render.deferred import RecentResults, stream_cached
-from octavo.tui.render.diff_units import ContextSize, DiffUnit
+from octavo.tui.render.diff_chunks import ContextSize, DiffChunk
 from octavo.tui.render.layout_context import file_name
 from octavo.tui.render.tables import sample_rows
 from octavo.tui.widgets.short_texts import plural
@@ -121,21 +121,21 @@ CONTEXT_LINES = 3
 """Number of unchanged lines shown before and after a change in code."""
 
 
-def split_unit(unit: DiffUnit) -> Iterator[DiffUnit]:
-    """Yield a unit of a diff in slices. A short unit is not split."""
-    match unit.entry:
-        case None if unit.kind == "block" and unit.block is not None:
-            old_slices = cached_slices(unit.old) if unit.old is not None else iter(())
-            for slice_unit, piece in _number_slices(unit, cached_slices(unit.block)):
-                yield slice_unit._replace(block=piece, old=next(old_slices, None))
-        case AddedBlock() | RemovedBlock() as entry if not unit.is_container_change:
-            for slice_unit, piece in _number_slices(unit, _entry_slices(entry.block)):
-                yield slice_unit._replace(block=piece, entry=replace(entry, block=piece))
+def split_chunk(chunk: DiffChunk) -> Iterator[DiffChunk]:
+    """Yield a chunk of a diff in slices. A short chunk is not split."""
+    match chunk.entry:
+        case None if chunk.kind == "block" and chunk.block is not None:
+            old_slices = cached_slices(chunk.old) if chunk.old is not None else iter(())
+            for slice_chunk, piece in _number_slices(chunk, cached_slices(chunk.block)):
+                yield slice_chunk._replace(block=piece, old=next(old_slices, None))
+        case AddedBlock() | RemovedBlock() as entry if not chunk.is_container_change:
+            for slice_chunk, piece in _number_slices(chunk, _entry_slices(entry.block)):
+                yield slice_chunk._replace(block=piece, entry=replace(entry, block=piece))
         case ChangedBlock() | MovedBlock() as entry:
-            for slice_unit, part in _number_slices(unit, cached_entry_slices(entry)):
-                yield slice_unit._replace(entry=part)
+            for slice_chunk, part in _number_slices(chunk, cached_entry_slices(entry)):
+                yield slice_chunk._replace(entry=part)
         case _:
-            yield unit
+            yield chunk
 
 
 def cached_entry_slices(entry: ChangedBlock | MovedBlock) -> Iterator[DiffEntry]:
@@ -143,11 +143,11 @@ def cached_entry_slices(entry: ChangedBlock | MovedBlock) -> Iterator[DiffEntry]
     return stream_cached(_entry_slices_cache, entry, _split_entry)
 
 
-def source_units(lines: Sequence[LineChange], change_number: int) -> Iterator[DiffUnit]:
-    """Yield the units of one hunk of a source diff. `change_number` is the number of the hunk."""
+def source_chunks(lines: Sequence[LineChange], change_number: int) -> Iterator[DiffChunk]:
+    """Yield the chunks of one hunk of a source diff. `change_number` is the number of the hunk."""
     block = Block("change", key=f"change {change_number}")
     for index, group in enumerate(_group_lines(part for line in lines for part in _split_line(line))):
-        yield DiffUnit("lines", block, lines=group, change_number=-1 if index else change_number, is_tight=index > 0)
+        yield DiffChunk("lines", block, lines=group, change_number=-1 if index else change_number, is_tight=index > 0)
 
 
 def _entry_slices(block: Block) -> Iterator[Block]:
@@ -156,8 +156,8 @@ def _entry_slices(block: Block) -> Iterator[Block]:
     return (piece for tab in block.children for piece in cached_slices(block._replace(children=(tab,))))
 
 
-def _number_slices(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUnit, T]]:
-    later_unit = unit._replace(change_number=-1, is_tight=True)
+def _number_slices(chunk: DiffChunk, pieces: Iterator[T]) -> Iterator[tuple[DiffChunk, T]]:
+    later_chunk = chunk._replace(change_number=-1, is_tight=True)
     first: T | None = None
     number = 0
     for piece in pieces:
@@ -166,10 +166,10 @@ def _number_slices(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUn
             first = piece
             continue
         if number == 2:
-            yield unit._replace(slice_number=1), first
-        yield later_unit._replace(slice_number=number), piece
+            yield chunk._replace(slice_number=1), first
+        yield later_chunk._replace(slice_number=number), piece
     if number == 1 and first is not None:
-        yield unit, first
+        yield chunk, first
 
 
 def _split_entry(entry: ChangedBlock | MovedBlock) -> Iterator[DiffEntry]:
@@ -182,8 +182,12 @@ def _split_entry(entry: ChangedBlock | MovedBlock) -> Iterator[DiffEntry]:
         case TextChange(words=words) as change if not change.is_rewritten and not any(
             _is_long_text(word.run.text) for word in words
         ):
-            for chunk in _split_words(words):
-                yield entry if len(chunk) == len(words) else replace(entry, content_change=replace(change, words=chunk))
+            for words_slice in _split_words(words):
+                yield (
+                    entry
+                    if len(words_slice) == len(words)
+                    else replace(entry, content_change=replace(change, words=words_slice))
+                )
         case None | TextChange() if is_long(entry.old) or is_long(entry.new):
             pairs = zip_longest(cached_slices(entry.old), cached_slices(entry.new))
             if len(slice_pairs := list(pairs)) > 1:
@@ -349,21 +353,21 @@ _NAME_ATTRIBUTES |= {"api-section": ("name",)}
 _CHILD_NAMES = {"list": "item", "table": "row", "stepper": "step", "tabs": "tab", "updates": "update"}
 
 
-class PlacedUnit(NamedTuple):
-    """A unit of a diff, with the sections and containers around it."""
+class PlacedChunk(NamedTuple):
+    """A chunk of a diff, with the sections and containers around it."""
 
-    unit: DiffUnit
+    chunk: DiffChunk
     section_path: tuple[str, ...] = ()
-    """Names of the sections and containers around the unit, outermost first."""
+    """Names of the sections and containers around the chunk, outermost first."""
     container: Block | None = None
     """Innermost container with a name."""
     is_unchanged: bool = False
     has_thread: bool = False
-    """True if the unit has a thread. Such a unit is never collapsed."""
+    """True if the chunk has a thread. Such a chunk is never collapsed."""
 
 
 class UnchangedRange(NamedTuple):
-    """Consecutive unchanged blocks. Only visible ones become units: there may be tens of thousands."""
+    """Consecutive unchanged blocks. Only visible ones become chunks: there may be tens of thousands."""
 
     old_blocks: Sequence[Block]
     new_blocks: Sequence[Block]
@@ -375,17 +379,17 @@ class UnchangedRange(NamedTuple):
     section_paths: Sequence[tuple[str, ...]]
     """Names of the sections and containers around the blocks of each section, outermost first."""
 
-    def unit_at(self, position: int) -> PlacedUnit:
-        """Return the block at `position` as a unit of the diff."""
-        unit = DiffUnit(
+    def chunk_at(self, position: int) -> PlacedChunk:
+        """Return the block at `position` as a chunk of the diff."""
+        chunk = DiffChunk(
             "block", self.new_blocks[position], self.old_blocks[position], None, self.ancestors, self.old_ancestors
         )
-        return PlacedUnit(
-            unit, self.section_paths[bisect_right(self.section_starts, position) - 1], self.container, True
+        return PlacedChunk(
+            chunk, self.section_paths[bisect_right(self.section_starts, position) - 1], self.container, True
         )
 
-    def visible_units(self, context_size: ContextSize) -> Iterator[PlacedUnit | CollapsedBlocks]:
-        """Yield units for expanded blocks and for blocks at the start or end of the page. Other blocks are replaced by
+    def visible_chunks(self, context_size: ContextSize) -> Iterator[PlacedChunk | CollapsedBlocks]:
+        """Yield chunks for expanded blocks and for blocks at the start or end of the page. Other blocks are replaced by
         `CollapsedBlocks`."""
         count = len(self.new_blocks)
         # Two more blocks, because `collapse_unchanged` never collapses a single block of prose.
@@ -402,7 +406,7 @@ class UnchangedRange(NamedTuple):
                 yield CollapsedBlocks(self.new_blocks[position:index], self.ancestors)
                 position = index
             while position <= index:
-                yield self.unit_at(position)
+                yield self.chunk_at(position)
                 position += 1
 
 
@@ -452,45 +456,45 @@ def title_heading(block: Block) -> Block | None:
 
 
 def collapse_unchanged(
-    items: Iterable[PlacedUnit | UnchangedRange], context_size: ContextSize, title: str = ""
-) -> Iterator[DiffUnit]:
-    """Yield the units shown for a page. A `fold` replaces collapsed blocks. A `label` names a new container if no other
+    items: Iterable[PlacedChunk | UnchangedRange], context_size: ContextSize, title: str = ""
+) -> Iterator[DiffChunk]:
+    """Yield the chunks shown for a page. A `fold` replaces collapsed blocks. A `label` names a new container if no other
     line does. `title` names the top level."""
-    placed: list[PlacedUnit | CollapsedBlocks] = []
+    placed: list[PlacedChunk | CollapsedBlocks] = []
     for item in items:
-        if isinstance(item, PlacedUnit):
+        if isinstance(item, PlacedChunk):
             placed.append(item)
         else:
-            placed += item.visible_units(context_size)
+            placed += item.visible_chunks(context_size)
     limits = _line_limits(placed, context_size)
-    hidden: list[PlacedUnit | CollapsedBlocks] = []
+    hidden: list[PlacedChunk | CollapsedBlocks] = []
     container: Block | None = None
     for current, line_limit in zip(placed, limits, strict=True):
         if line_limit is None or isinstance(current, CollapsedBlocks):
             hidden.append(current)
             continue
-        if not hidden and current.unit.is_container_change:
+        if not hidden and current.chunk.is_container_change:
             container = current.container  # No label is needed: the line of the change names the container.
-        if current.unit.kind != "threads" and (hidden or current.container is not container):
+        if current.chunk.kind != "threads" and (hidden or current.container is not container):
             yield (
-                _collapsed_unit(hidden, current.section_path)
+                _collapsed_chunk(hidden, current.section_path)
                 if hidden
-                else DiffUnit("label", section_path=current.section_path or (title,))
+                else DiffChunk("label", section_path=current.section_path or (title,))
             )
             hidden, container = [], current.container
         if not line_limit:
-            yield from split_unit(current.unit)
+            yield from split_chunk(current.chunk)
             continue
-        edge = next(split_unit(current.unit))
-        for piece in split_unit(current.unit) if line_limit < 0 else ():
+        edge = next(split_chunk(current.chunk))
+        for piece in split_chunk(current.chunk) if line_limit < 0 else ():
             edge = piece
-        yield current.unit._replace(block=edge.block, line_limit=line_limit)
+        yield current.chunk._replace(block=edge.block, line_limit=line_limit)
     if hidden:
-        yield _collapsed_unit(hidden, ())
+        yield _collapsed_chunk(hidden, ())
 
 
-def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: ContextSize) -> list[int | None]:
-    """Return the `DiffUnit.line_limit` of each unit, None if collapsed."""
+def _line_limits(placed: Sequence[PlacedChunk | CollapsedBlocks], context_size: ContextSize) -> list[int | None]:
+    """Return the `DiffChunk.line_limit` of each chunk, None if collapsed."""
     around, is_brief = context_size.blocks, context_size.is_brief
     after = _distances_below_changes(placed)
     before = _distances_below_changes(placed[::-1])
@@ -500,8 +504,8 @@ def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: C
         if isinstance(each, CollapsedBlocks):
             limits.append(None)
             continue
-        block, is_below_note = each.unit.block, is_noted
-        is_noted = each.unit.kind == "note"  # A note such as “wrapped in tabs” is about the block below it.
+        block, is_below_note = each.chunk.block, is_noted
+        is_noted = each.chunk.kind == "note"  # A note such as “wrapped in tabs” is about the block below it.
         if not each.is_unchanged or each.has_thread or (block is not None and block.key in context_size.expanded):
             limits.append(0)
         elif min(distance_before, distance_after) > around or (is_brief and not (_is_prose(block) or is_below_note)):
@@ -513,8 +517,8 @@ def _line_limits(placed: Sequence[PlacedUnit | CollapsedBlocks], context_size: C
     return _limits_with_single_blocks(placed, limits) if around else limits
 
 
-def _distances_below_changes(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> list[int]:
-    """Return how many blocks each unit is below the last change."""
+def _distances_below_changes(placed: Iterable[PlacedChunk | CollapsedBlocks]) -> list[int]:
+    """Return how many blocks each chunk is below the last change."""
     distances: list[int] = []
     distance = 1 << 30
     for each in placed:
@@ -522,14 +526,14 @@ def _distances_below_changes(placed: Iterable[PlacedUnit | CollapsedBlocks]) -> 
             distance += len(each.blocks)
         elif each.is_unchanged:
             distance += 1
-        elif each.unit.change_number >= 0 and each.unit.kind != "setting":
+        elif each.chunk.change_number >= 0 and each.chunk.kind != "setting":
             distance = 0
         distances.append(distance)
     return distances
 
 
 def _limits_with_single_blocks(
-    placed: Sequence[PlacedUnit | CollapsedBlocks], limits: list[int | None]
+    placed: Sequence[PlacedChunk | CollapsedBlocks], limits: list[int | None]
 ) -> list[int | None]:
     """Return `limits` with `_CLIPPED_LINES` for each single collapsed block of prose."""
     shown_limits = list(limits)
@@ -538,7 +542,7 @@ def _limits_with_single_blocks(
             limits[index - 1] if index else 0,
             limits[index + 1] if index + 1 < len(limits) else 0,
         )
-        if is_single and isinstance(each, PlacedUnit) and _is_prose(each.unit.block):
+        if is_single and isinstance(each, PlacedChunk) and _is_prose(each.chunk.block):
             shown_limits[index] = _CLIPPED_LINES
     return shown_limits
 
@@ -547,19 +551,19 @@ def _is_prose(block: Block | None) -> bool:
     return block is not None and block.kind in _PROSE_KINDS
 
 
-def _collapsed_unit(hidden: Sequence[PlacedUnit | CollapsedBlocks], next_section_path: tuple[str, ...]) -> DiffUnit:
+def _collapsed_chunk(hidden: Sequence[PlacedChunk | CollapsedBlocks], next_section_path: tuple[str, ...]) -> DiffChunk:
     blocks: list[Block] = []
     child_names: set[str] = set()
     for each in hidden:
-        within = each.ancestors if isinstance(each, CollapsedBlocks) else each.unit.ancestors
+        within = each.ancestors if isinstance(each, CollapsedBlocks) else each.chunk.ancestors
         child_names.add(_CHILD_NAMES.get(within[-1].kind, "block") if within else "block")
         if isinstance(each, CollapsedBlocks):
             blocks += each.blocks
-        elif each.unit.block is not None:
-            blocks.append(each.unit.block)
+        elif each.chunk.block is not None:
+            blocks.append(each.chunk.block)
     child_name = child_names.pop() if len(child_names) == 1 else "block"
     text = f"{plural(len(blocks), child_name)} unchanged"
-    return DiffUnit(
+    return DiffChunk(
         "fold",
         Block("fold", key=f"fold {blocks[0].key}"),
         text=text,

@@ -16,13 +16,23 @@ from octavo.documents.blocks import Document, plain_text
 from octavo.documents.diff_model import AddedBlock, ChangedBlock, MovedBlock
 from octavo.documents.merging.merged_page import NEVER_BOTH, SIDES, ChoiceKind, Conflict, MergeChoice, MergedPage
 from octavo.documents.source_reader import parse
-from octavo.tui.render.comparison import PageComparison, compare, split_unit
-from octavo.tui.render.diff_lines import render_diff_unit
+from octavo.tui.render.comparison import PageComparison, compare, split_chunk
+from octavo.tui.render.diff_chunks import ContextSize, DiffChunk
+from octavo.tui.render.diff_lines import render_diff_chunk
 from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_sides import SideWidths
-from octavo.tui.render.diff_units import ContextSize, DiffUnit
 from octavo.tui.render.layout_context import LayoutContext, non_breaking
-from octavo.tui.render.styled_lines import Line, Piece, cells, crop, side_by_side, truncate, width_of, wrap, wrap_text
+from octavo.tui.render.styled_lines import (
+    Line,
+    StyledText,
+    cells,
+    crop,
+    side_by_side,
+    truncate,
+    width_of,
+    wrap,
+    wrap_text,
+)
 from octavo.tui.render.styles import PLAIN, Styles
 
 FIELDS = "fields"
@@ -78,9 +88,9 @@ class PageConflict:
 
 @dataclass(frozen=True)
 class UnconflictedText:
-    """Text of a page outside its conflicts, as units of the diff against main."""
+    """Text of a page outside its conflicts, as chunks of the diff against main."""
 
-    units: tuple[DiffUnit, ...]
+    chunks: tuple[DiffChunk, ...]
     label: str = ""
     """Title above the text. Empty for text that is collapsed until the user expands it."""
 
@@ -137,8 +147,8 @@ def prepare_conflicts(
 
 def prepare_page_conflict(conflict: PageConflict, text: str) -> tuple[PageConflict | UnconflictedText, ...]:
     """Return a page conflict and the text of the page, sanitized for display."""
-    units = tuple(block_units(parse_safely(text)))
-    return (conflict, *([UnconflictedText(units, "Text of the page")] if units else []))
+    chunks = tuple(block_chunks(parse_safely(text)))
+    return (conflict, *([UnconflictedText(chunks, "Text of the page")] if chunks else []))
 
 
 def parse_safely(text: str) -> Document:
@@ -173,14 +183,14 @@ def _conflicts_and_text(
     comparison: PageComparison, located_views: Sequence[tuple[int, ConflictView]]
 ) -> Iterator[ConflictView | UnconflictedText]:
     waiting = list(located_views)
-    collected: list[DiffUnit] = []
-    for unit in _all_units(comparison):
-        line_of = _first_line(unit)
+    collected: list[DiffChunk] = []
+    for chunk in _all_chunks(comparison):
+        line_of = _first_line(chunk)
         while waiting and line_of is not None and waiting[0][0] < line_of:
             yield from _unconflicted_text(collected)
             yield waiting.pop(0)[1]
             collected = []
-        collected.append(unit)
+        collected.append(chunk)
     for _, view in waiting:
         yield from _unconflicted_text(collected)
         yield view
@@ -188,31 +198,31 @@ def _conflicts_and_text(
     yield from _unconflicted_text(collected)
 
 
-def _unconflicted_text(units: Sequence[DiffUnit]) -> Iterator[UnconflictedText]:
-    if units:
-        yield UnconflictedText(tuple(units))
+def _unconflicted_text(chunks: Sequence[DiffChunk]) -> Iterator[UnconflictedText]:
+    if chunks:
+        yield UnconflictedText(tuple(chunks))
 
 
-def _first_line(unit: DiffUnit) -> int | None:
-    """Return the line of the new text at which a unit begins."""
-    if unit.slice_number > 1:
+def _first_line(chunk: DiffChunk) -> int | None:
+    """Return the line of the new text at which a chunk begins."""
+    if chunk.slice_number > 1:
         return None
-    match unit.entry:
+    match chunk.entry:
         case AddedBlock(block=block):
             return block.lines[0]
         case ChangedBlock(new=block):
             return block.lines[0]
         case MovedBlock(new=block, is_arrival=True):
             return block.lines[0]
-        case None if unit.kind == "block" and unit.block is not None:
-            return unit.block.lines[0]
+        case None if chunk.kind == "block" and chunk.block is not None:
+            return chunk.block.lines[0]
     return None
 
 
-def block_units(document: Document | None) -> Iterator[DiffUnit]:
-    """Yield the top-level blocks of a document as unchanged units, long blocks in slices."""
+def block_chunks(document: Document | None) -> Iterator[DiffChunk]:
+    """Yield the top-level blocks of a document as unchanged chunks, long blocks in slices."""
     for block in document.blocks if document is not None else ():
-        yield from split_unit(DiffUnit("block", block))
+        yield from split_chunk(DiffChunk("block", block))
 
 
 SIDE_BY_SIDE_WIDTH = 100
@@ -255,22 +265,22 @@ class ConflictDecision:
         return [("m", self.side_names[0]), ("t", self.side_names[1])]
 
 
-def render_unconflicted(context: LayoutContext, unit: DiffUnit, width: int) -> list[Line]:
-    """Render a unit of a page outside its conflicts."""
-    return _without_numbers(render_diff_unit(context, unit, SideWidths.for_width(width + _NUMBER_WIDTH, split=False)))
+def render_unconflicted(context: LayoutContext, chunk: DiffChunk, width: int) -> list[Line]:
+    """Render a chunk of a page outside its conflicts."""
+    return _without_numbers(render_diff_chunk(context, chunk, SideWidths.for_width(width + _NUMBER_WIDTH, split=False)))
 
 
 def labelled_rule(
-    styles: Styles, left: list[Piece], right: list[Piece], width: int, style: Style | None = None
+    styles: Styles, left: list[StyledText], right: list[StyledText], width: int, style: Style | None = None
 ) -> Line:
     """Return a horizontal line with text at the left and at the right."""
     glyphs, ink = styles.glyphs, styles.line if style is None else style
     tail = width_of(right) + 4 if right else 0
     left_text = truncate(left, max(8, width - tail - 5), glyphs.ellipsis)
-    pieces = [Piece(glyphs.horizontal * 2 + " ", ink, None, True), *left_text, Piece(" ", ink, None, True)]
-    pieces.append(Piece(glyphs.horizontal * max(1, width - width_of(pieces) - tail), ink, None, True))
+    pieces = [StyledText(glyphs.horizontal * 2 + " ", ink, None, True), *left_text, StyledText(" ", ink, None, True)]
+    pieces.append(StyledText(glyphs.horizontal * max(1, width - width_of(pieces) - tail), ink, None, True))
     if right:
-        pieces += [Piece(" ", ink), *right, Piece(" " + glyphs.horizontal * 2, ink, None, True)]
+        pieces += [StyledText(" ", ink), *right, StyledText(" " + glyphs.horizontal * 2, ink, None, True)]
     return Line(pieces)
 
 
@@ -325,9 +335,9 @@ def _framed_lines(
     lines: list[Line],
     width: int,
 ) -> list[Line]:
-    name = [Piece(title, styles.strong)]
+    name = [StyledText(title, styles.strong)]
     if heading:
-        name.append(Piece(f"  {heading}", styles.muted))
+        name.append(StyledText(f"  {heading}", styles.muted))
     if decision.choice is not None:
         chosen = {
             "main": f"{decision.side_name(0)} chosen",
@@ -343,17 +353,17 @@ def _framed_lines(
         status, style, ink = "", styles.muted, styles.line
     else:
         status, style, ink = "Not resolved", styles.warning, styles.warning
-    right = [Piece(status, style + Style(bold=True))] if status else []
+    right = [StyledText(status, style + Style(bold=True))] if status else []
     end = styles.warning if status == "Not resolved" else styles.line
     return [
         labelled_rule(styles, name, right, width, ink),
         *lines,
-        Line([Piece(styles.glyphs.horizontal * width, end, None, True)]),
+        Line([StyledText(styles.glyphs.horizontal * width, end, None, True)]),
     ]
 
 
 def _label_line(styles: Styles, name: str, subject: str = "") -> Line:
-    return Line([Piece(name, styles.strong), *([Piece(f"  {subject}", styles.muted)] if subject else [])])
+    return Line([StyledText(name, styles.strong), *([StyledText(f"  {subject}", styles.muted)] if subject else [])])
 
 
 def _not_resolved(
@@ -363,10 +373,10 @@ def _not_resolved(
 
 
 def _with_keys(styles: Styles, text: str, style: Style, keys: Iterable[tuple[str, str]], width: int) -> list[Line]:
-    pieces = [Piece(f"{text} ", style)]
+    pieces = [StyledText(f"{text} ", style)]
     for key, action in keys:
         label = non_breaking(f" {action}", styles)
-        pieces += [Piece(key, styles.accent + Style(bold=True)), Piece(f"{label}  ", styles.muted)]
+        pieces += [StyledText(key, styles.accent + Style(bold=True)), StyledText(f"{label}  ", styles.muted)]
     return [Line(part) for part in wrap(pieces, width)]
 
 
@@ -380,42 +390,46 @@ def _render_sides(context: LayoutContext, conflict: ConflictView, decision: Conf
     sides = [
         (decision.side_name(0), "m", _new_side(conflict.main), conflict.main.new.source, moved or missing),
         (decision.side_name(1), "t", _new_side(conflict.request), conflict.request.new.source, missing),
-        ("Base", "", block_units(base), base.source if base is not None else "", unknown),
+        ("Base", "", block_chunks(base), base.source if base is not None else "", unknown),
     ]
     is_wide = width >= SIDE_BY_SIDE_WIDTH
     room = (width - 6) // 3 if is_wide else width
     columns = []
-    for (name, key, units, source, absent), side in zip(sides, (*SIDES, "base"), strict=True):
+    for (name, key, chunks, source, absent), side in zip(sides, (*SIDES, "base"), strict=True):
         is_taken = side == chosen or (chosen == "both" and side != "base")
-        text = _render_side(context, units, room, source) or wrap_text(absent, styles.muted + Style(italic=True), room)
+        text = _render_side(context, chunks, room, source) or wrap_text(absent, styles.muted + Style(italic=True), room)
         label = _side_label_line(styles, name, key, is_taken)
         columns.append([label, *(_mute(line, styles) if chosen and not is_taken else line for line in text)])
     if not is_wide:
         return [line for column in columns for line in ([Line([])] if column is not columns[0] else []) + column]
     return [
-        *side_by_side(columns, [room] * len(columns), Piece(f" {styles.glyphs.vertical} ", styles.line, None, True))
+        *side_by_side(
+            columns, [room] * len(columns), StyledText(f" {styles.glyphs.vertical} ", styles.line, None, True)
+        )
     ]
 
 
 def _side_label_line(styles: Styles, name: str, key: str, is_taken: bool) -> Line:
     pieces = [
-        Piece(f"{styles.glyphs.yes} {name}", styles.success + Style(bold=True))
+        StyledText(f"{styles.glyphs.yes} {name}", styles.success + Style(bold=True))
         if is_taken
-        else Piece(name, styles.strong)
+        else StyledText(name, styles.strong)
     ]
-    return Line([*pieces, *([Piece("  ", PLAIN), Piece(key, styles.accent + Style(bold=True))] if key else [])])
+    return Line(
+        [*pieces, *([StyledText("  ", PLAIN), StyledText(key, styles.accent + Style(bold=True))] if key else [])]
+    )
 
 
-def _render_side(context: LayoutContext, units: Iterable[DiffUnit], width: int, source: str) -> list[Line]:
+def _render_side(context: LayoutContext, chunks: Iterable[DiffChunk], width: int, source: str) -> list[Line]:
     side_widths = SideWidths(width + _NUMBER_WIDTH, width + _NUMBER_WIDTH, only_new=True)
     all_lines: list[Line] = []
-    for unit in units:
+    for chunk in chunks:
         lines = [
             Line([_against_base(each) for each in line.pieces])
-            for line in _without_numbers(render_diff_unit(context, unit, side_widths))
+            for line in _without_numbers(render_diff_chunk(context, chunk, side_widths))
             if line.text.strip()
         ]
-        is_apart = bool(all_lines and lines) and unit.slice_number < 2
+        is_apart = bool(all_lines and lines) and chunk.slice_number < 2
         all_lines += [*([Line([])] if is_apart else []), *lines]
         if len(all_lines) > _SIDE_LINES:
             return _shorten(all_lines, source, context.styles, width)
@@ -431,7 +445,7 @@ def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list
     return [*lines[:_SIDE_LINES], *wrap_text(text, styles.muted, width)]
 
 
-def _against_base(piece: Piece) -> Piece:
+def _against_base(piece: StyledText) -> StyledText:
     """Return `3 unchanged lines` as `3 lines unchanged from the base`."""
     return (
         piece._replace(text=_UNCHANGED_COUNT.sub(r"\1 \2 unchanged from the base", piece.text))
@@ -457,10 +471,10 @@ def _result_lines(context: LayoutContext, conflict: ConflictView, decision: Conf
         return _not_resolved(styles, decision, [*both, *words, *edit], width)
     comparison = conflict.outcomes.get(choice.kind)
     if comparison is None:  # The edit of the user is still being compared.
-        return [Line([Piece(styles.glyphs.ellipsis, styles.muted)])]
+        return [Line([StyledText(styles.glyphs.ellipsis, styles.muted)])]
     text: list[Line] = []
-    for unit in (each for each in _all_units(comparison) if each.kind not in ("title", "label")):
-        text += render_unconflicted(context, unit, width)
+    for chunk in (each for each in _all_chunks(comparison) if each.kind not in ("title", "label")):
+        text += render_unconflicted(context, chunk, width)
         if len(text) > _SIDE_LINES:
             text = _shorten(text, comparison.new.source, styles, width)
             break
@@ -478,21 +492,21 @@ def _result_lines(context: LayoutContext, conflict: ConflictView, decision: Conf
     return [*lines, *text, *(wrap_text(note, styles.muted + Style(italic=True), width) if note else [])]
 
 
-def _all_units(comparison: PageComparison) -> Iterable[DiffUnit]:
+def _all_chunks(comparison: PageComparison) -> Iterable[DiffChunk]:
     if comparison.diff.is_empty:
-        return block_units(comparison.new)
-    return build_diff(comparison.diff, ContextSize(ContextSize.STEPS[-1]), {}).complete().units
+        return block_chunks(comparison.new)
+    return build_diff(comparison.diff, ContextSize(ContextSize.STEPS[-1]), {}).complete().chunks
 
 
-def _new_side(comparison: PageComparison) -> Iterator[DiffUnit]:
-    return (unit for unit in _all_units(comparison) if unit.kind in ("block", "entry"))
+def _new_side(comparison: PageComparison) -> Iterator[DiffChunk]:
+    return (chunk for chunk in _all_chunks(comparison) if chunk.kind in ("block", "entry"))
 
 
 def _without_numbers(lines: Iterable[Line]) -> list[Line]:
     return [Line(_without_number(line.pieces)) for line in lines]
 
 
-def _without_number(pieces: list[Piece]) -> list[Piece]:
+def _without_number(pieces: list[StyledText]) -> list[StyledText]:
     # Lines begin with a piece for the number, except those of blocks that failed.
     if not pieces or cells(pieces[0].text) == _NUMBER_WIDTH:
         return pieces[1:]

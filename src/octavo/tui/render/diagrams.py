@@ -13,7 +13,16 @@ from octavo.tui.render import code
 from octavo.tui.render.block_slices import LONGEST_DIAGRAM, slice_bounds, whole_block
 from octavo.tui.render.deferred import DiagramQuery, DrawnDiagram
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.styled_lines import Line, Piece, box, cells, fit_title, hidden_columns_text, pan_pieces, wrap
+from octavo.tui.render.styled_lines import (
+    Line,
+    StyledText,
+    box,
+    cells,
+    fit_title,
+    hidden_columns_text,
+    pan_pieces,
+    wrap,
+)
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.terminal.limited_programs import run_bounded
 from octavo.untrusted_input import parse_json
@@ -42,8 +51,10 @@ def render_diagram(context: LayoutContext, block: Block, width: int) -> list[Lin
     )
     if drawn is None:
         return source_lines
-    reason = wrap([Piece(f"Could not draw the diagram: {drawn.problem}", context.styles.muted, None, True)], width - 2)
-    return [*(Line([Piece("  ", PLAIN, None, True), *part]) for part in reason), *source_lines]
+    reason = wrap(
+        [StyledText(f"Could not draw the diagram: {drawn.problem}", context.styles.muted, None, True)], width - 2
+    )
+    return [*(Line([StyledText("  ", PLAIN, None, True), *part]) for part in reason), *source_lines]
 
 
 async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
@@ -104,20 +115,26 @@ def _render_drawing(
     box_width = max(width, min(room, drawing_width) + 4)
     inner_width = box_width - 4
     overflow = max(0, drawing_width - inner_width)
-    pan = context.folds.pan_offset(
+    pan = context.view_state.pan_offset(
         block.key, overflow, 0 if is_horizontal else min(overflow, _start_offset(lines, inner_width))
     )
     left = max(0, inner_width - drawing_width) // 2
     rows = []
     for row in lines:
-        pieces = [Piece(" " * left, PLAIN, None, True)] if left else []
+        pieces = [StyledText(" " * left, PLAIN, None, True)] if left else []
         pieces += (
             pan_pieces(_drawing_pieces(row, styles), pan, inner_width, "") if overflow else _drawing_pieces(row, styles)
         )
         rows.append(Line(pieces))
-    name = [Piece(" ".join(title.split()), styles.strong)] if title else [Piece("diagram", styles.muted, None, True)]
+    name = (
+        [StyledText(" ".join(title.split()), styles.strong)]
+        if title
+        else [StyledText("diagram", styles.muted, None, True)]
+    )
     foot = (
-        [Piece(hidden_columns_text(pan, overflow - pan, styles.glyphs), styles.muted, None, True)] if overflow else []
+        [StyledText(hidden_columns_text(pan, overflow - pan, styles.glyphs), styles.muted, None, True)]
+        if overflow
+        else []
     )
     head, rows = fit_title(name, rows, box_width)
     return box(rows, box_width, styles, title=head, foot=foot)
@@ -131,12 +148,12 @@ def _start_offset(lines: tuple[str, ...], inner_width: int) -> int:
     return 0 if right <= inner_width else max(0, min(left, (left + right - inner_width) // 2))
 
 
-def _drawing_pieces(row: str, styles: Styles) -> list[Piece]:
+def _drawing_pieces(row: str, styles: Styles) -> list[StyledText]:
     if styles.ascii:
-        return [Piece(row, styles.text)] if row else []
+        return [StyledText(row, styles.text)] if row else []
     parts = _STROKES.split(row)
     return [
-        Piece(part, styles.muted, None, True) if index % 2 else Piece(part, styles.text)
+        StyledText(part, styles.muted, None, True) if index % 2 else StyledText(part, styles.text)
         for index, part in enumerate(parts)
         if part
     ]

@@ -1,4 +1,4 @@
-"""Rendering of the units of a diff, with signs in the gutter and notes on changed settings. Also renders threads and
+"""Rendering of the chunks of a diff, with signs in the gutter and notes on changed settings. Also renders threads and
 suggestions.
 """
 
@@ -19,6 +19,7 @@ from octavo.documents.source_reader import parse
 from octavo.documents.suggestions import find_suggestions
 from octavo.tui.render.block_slices import SliceBounds, render_failed_block, run_guarded, whole_block
 from octavo.tui.render.comparison import PageComparison, block_summary, container_name
+from octavo.tui.render.diff_chunks import ContextSize, DiffChunk, PageHeading
 from octavo.tui.render.diff_sequence import build_diff, build_source_diff
 from octavo.tui.render.diff_sides import (
     GUTTER,
@@ -40,13 +41,12 @@ from octavo.tui.render.diff_text import (
     render_table_change,
     render_word_changes,
 )
-from octavo.tui.render.diff_units import ContextSize, DiffUnit, PageHeading
 from octavo.tui.render.layout import lay_out, render_block
-from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext, render_runs
+from octavo.tui.render.layout_context import NARROWEST, LayoutContext, ViewState, render_runs
 from octavo.tui.render.styled_lines import (
     Clickable,
     Line,
-    Piece,
+    StyledText,
     cells,
     crop,
     squeeze,
@@ -61,67 +61,69 @@ from octavo.tui.render.threads import WORD_CHANGES, ThreadReply, ThreadSummary, 
 from octavo.tui.widgets.short_texts import plural
 
 
-def estimate_height(unit: DiffUnit) -> int:
-    """Return the approximate number of lines of a unit, without rendering it."""
-    if unit.kind == "block" and unit.block is not None:
-        first, end = unit.block.lines
-        old_lines = unit.old.lines if unit.old is not None else (0, 0)
+def estimate_height(chunk: DiffChunk) -> int:
+    """Return the approximate number of lines of a chunk, without rendering it."""
+    if chunk.kind == "block" and chunk.block is not None:
+        first, end = chunk.block.lines
+        old_lines = chunk.old.lines if chunk.old is not None else (0, 0)
         return max(1, end - first, old_lines[1] - old_lines[0]) + 1
-    if unit.kind in ("fold", "label", "note", "setting", "page"):
+    if chunk.kind in ("fold", "label", "note", "setting", "page"):
         return 2
-    if unit.kind in ("lines", "threads"):
-        return len(unit.lines) + 4 * len(unit.threads)
-    if isinstance(unit.entry, (model.ChangedBlock, model.MovedBlock)):
-        match unit.entry.content_change:
+    if chunk.kind in ("lines", "threads"):
+        return len(chunk.lines) + 4 * len(chunk.threads)
+    if isinstance(chunk.entry, (model.ChangedBlock, model.MovedBlock)):
+        match chunk.entry.content_change:
             case model.TableChange(rows=rows):
                 return 2 * len(rows) + 2
             case model.CodeChange(lines=lines):
                 return len(lines) + 2
-    span = max([block.lines[1] - block.lines[0] for block in unit.blocks], default=1)
-    return 2 * max(1, span) if unit.kind == "entry" else max(1, span) + 1
+    span = max([block.lines[1] - block.lines[0] for block in chunk.blocks], default=1)
+    return 2 * max(1, span) if chunk.kind == "entry" else max(1, span) + 1
 
 
-def render_diff_unit(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths) -> list[Line]:
-    """Render a unit of a diff. If that fails, show its source."""
-    block = unit.block or Block(unit.kind)
+def render_diff_chunk(context: LayoutContext, chunk: DiffChunk, side_widths: SideWidths) -> list[Line]:
+    """Render a chunk of a diff. If that fails, show its source."""
+    block = chunk.block or Block(chunk.kind)
     fallback = partial(render_failed_block, block, context.source_of, context.styles, max(side_widths.width, NARROWEST))
-    return run_guarded(lambda: _render_unit(context, unit, side_widths), fallback)
+    return run_guarded(lambda: _render_chunk(context, chunk, side_widths), fallback)
 
 
-def _render_unit(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths) -> list[Line]:
+def _render_chunk(context: LayoutContext, chunk: DiffChunk, side_widths: SideWidths) -> list[Line]:
     styles, width = context.styles, side_widths.width
     space = (
         []
-        if unit.is_tight
-        else [Line([]) if unit.kind in ("title", "fold", "label") else blank_line(side_widths, styles)]
+        if chunk.is_tight
+        else [Line([]) if chunk.kind in ("title", "fold", "label") else blank_line(side_widths, styles)]
     )
-    match unit.kind:
+    match chunk.kind:
         case "threads":
-            return render_threads(unit.threads, styles, side_widths.width, GUTTER - 2)
+            return render_threads(chunk.threads, styles, side_widths.width, GUTTER - 2)
         case "title":
-            return wrap_text(unit.text, styles.strong, width)
-        case "page" if unit.page is not None:
-            return [*space, *_render_heading(unit.page, unit.block, styles, width)]
+            return wrap_text(chunk.text, styles.strong, width)
+        case "page" if chunk.page is not None:
+            return [*space, *_render_heading(chunk.page, chunk.block, styles, width)]
         case "fold" | "label":
-            return [*space, _render_separator(unit, styles, width)]
+            return [*space, _render_separator(chunk, styles, width)]
         case "note":
-            return [*space, *assign_block(note_lines(unit.text, styles, width), unit.block)]
+            return [*space, *assign_block(note_lines(chunk.text, styles, width), chunk.block)]
         case "lines":
             return assign_block(
-                join_sides(render_source_change(unit.lines, styles, side_widths), side_widths, styles), unit.block
+                join_sides(render_source_change(chunk.lines, styles, side_widths), side_widths, styles), chunk.block
             )
-        case "setting" if unit.setting is not None:
+        case "setting" if chunk.setting is not None:
             return [
                 *space,
                 *join_sides(
-                    render_setting_changes([unit.setting], "page", styles, side_widths, unit.block), side_widths, styles
+                    render_setting_changes([chunk.setting], "page", styles, side_widths, chunk.block),
+                    side_widths,
+                    styles,
                 ),
             ]
         case "exchange":
-            return [*space, *join_sides([_render_replacement(context, unit, side_widths)], side_widths, styles)]
-        case "entry" if unit.entry is not None:
-            return [*space, *join_sides(_render_entry(context, unit, unit.entry, side_widths), side_widths, styles)]
-    return [*space, *join_sides(_render_unchanged(context, unit, side_widths), side_widths, styles)]
+            return [*space, *join_sides([_render_replacement(context, chunk, side_widths)], side_widths, styles)]
+        case "entry" if chunk.entry is not None:
+            return [*space, *join_sides(_render_entry(context, chunk, chunk.entry, side_widths), side_widths, styles)]
+    return [*space, *join_sides(_render_unchanged(context, chunk, side_widths), side_widths, styles)]
 
 
 _SIGN_STYLES = {"+": "success", "−": "error", "→": "warning", "~": "accent"}
@@ -129,44 +131,56 @@ _SIGN_STYLES = {"+": "success", "−": "error", "→": "warning", "~": "accent"}
 
 def _render_heading(page: PageHeading, block: Block | None, styles: Styles, width: int) -> list[Line]:
     glyphs, clickable = styles.glyphs, Clickable("fold", f"page {page.key}")
-    facts: list[Piece] = []
+    facts: list[StyledText] = []
     for text, style in page.facts:
-        facts += [Piece("  "), Piece(drawable_text(styles, text), getattr(styles, style))]
+        facts += [StyledText("  "), StyledText(drawable_text(styles, text), getattr(styles, style))]
     facts = truncate(facts, max(0, width - 12), glyphs.ellipsis)
     sign = (
-        [Piece(f"{drawable_text(styles, page.sign)} ", getattr(styles, _SIGN_STYLES[page.sign]))] if page.sign else []
+        [StyledText(f"{drawable_text(styles, page.sign)} ", getattr(styles, _SIGN_STYLES[page.sign]))]
+        if page.sign
+        else []
     )
     title = [
-        Piece(f"{glyphs.closed if page.is_folded else glyphs.opened} ", styles.muted, clickable, True),
+        StyledText(f"{glyphs.closed if page.is_folded else glyphs.opened} ", styles.muted, clickable, True),
         *sign,
-        Piece(drawable_text(styles, page.title), styles.strong, clickable),
-        *([Piece(f"  {drawable_text(styles, page.path)}", styles.muted)] if page.path else []),
+        StyledText(drawable_text(styles, page.title), styles.strong, clickable),
+        *([StyledText(f"  {drawable_text(styles, page.path)}", styles.muted)] if page.path else []),
     ]
     title = truncate(title, width - width_of(facts), glyphs.ellipsis)
-    gap = Piece(" " * (width - width_of(title) - width_of(facts)))
+    gap = StyledText(" " * (width - width_of(title) - width_of(facts)))
     row = Line([*title, gap, *facts], block)
-    return [row] if page.is_folded else [row, Line([Piece(glyphs.horizontal * width, styles.line, None, True)], block)]
+    return (
+        [row]
+        if page.is_folded
+        else [row, Line([StyledText(glyphs.horizontal * width, styles.line, None, True)], block)]
+    )
 
 
-def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
+def _render_separator(chunk: DiffChunk, styles: Styles, width: int) -> Line:
     glyphs = styles.glyphs
-    clickable = Clickable("fold", unit.block.key) if unit.block is not None and unit.kind == "fold" else None
+    clickable = Clickable("fold", chunk.block.key) if chunk.block is not None and chunk.kind == "fold" else None
     hint = " press = to expand " if width >= 50 else " = expand "
     tail = f"{hint}{glyphs.horizontal * 2}" if clickable else ""
     room = width - 8 - len(tail)
-    text = f" {glyphs.separator} {unit.text}" if unit.section_path and unit.text else unit.text
-    if unit.section_path and cells(_section_text(unit.section_path, styles)) + cells(text) > room:
+    text = f" {glyphs.separator} {chunk.text}" if chunk.section_path and chunk.text else chunk.text
+    if chunk.section_path and cells(_section_text(chunk.section_path, styles)) + cells(text) > room:
         text = text.removesuffix(" unchanged")  # Left out where space is short: all collapsed blocks are unchanged.
-    path = _section_text(unit.section_path, styles, room - cells(text))
-    words = truncate([Piece(path, styles.text, clickable), Piece(text, styles.muted, clickable)], room, glyphs.ellipsis)
-    pieces = [Piece(glyphs.horizontal * 2 + " ", styles.line, None, True), *words, Piece(" ", styles.line, None, True)]
-    pieces.append(Piece(glyphs.horizontal * (width - width_of(pieces) - len(tail)), styles.line, None, True))
+    path = _section_text(chunk.section_path, styles, room - cells(text))
+    words = truncate(
+        [StyledText(path, styles.text, clickable), StyledText(text, styles.muted, clickable)], room, glyphs.ellipsis
+    )
+    pieces = [
+        StyledText(glyphs.horizontal * 2 + " ", styles.line, None, True),
+        *words,
+        StyledText(" ", styles.line, None, True),
+    ]
+    pieces.append(StyledText(glyphs.horizontal * (width - width_of(pieces) - len(tail)), styles.line, None, True))
     if tail:
         pieces += [
-            Piece(hint, styles.muted, clickable, True),
-            Piece(glyphs.horizontal * 2, styles.line, None, True),
+            StyledText(hint, styles.muted, clickable, True),
+            StyledText(glyphs.horizontal * 2, styles.line, None, True),
         ]
-    return Line(pieces, unit.block)
+    return Line(pieces, chunk.block)
 
 
 def _section_text(names: Sequence[str], styles: Styles, available_width: int = 1 << 30) -> str:
@@ -181,7 +195,7 @@ def _section_text(names: Sequence[str], styles: Styles, available_width: int = 1
 
 def _render_side(
     context: LayoutContext,
-    unit: DiffUnit,
+    chunk: DiffChunk,
     block: Block,
     sign: str,
     side_widths: SideWidths,
@@ -189,7 +203,7 @@ def _render_side(
     is_old_side: bool = False,
 ) -> list[Line]:
     """Render a block as on a page, with a gutter."""
-    path = unit.old_ancestors if is_old_side else unit.ancestors
+    path = chunk.old_ancestors if is_old_side else chunk.ancestors
     shown_blocks, prefix = [_within_parent(block, path)], _list_prefix(block, path, context.styles)
     if sign != " ":
         shown_blocks = _expand_all(shown_blocks[0])
@@ -248,19 +262,19 @@ def _expand_all(block: Block) -> list[Block]:
     return [block._replace(children=tuple(children))]
 
 
-def _render_unchanged(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths) -> list[SidePair]:
-    if unit.block is None:
+def _render_unchanged(context: LayoutContext, chunk: DiffChunk, side_widths: SideWidths) -> list[SidePair]:
+    if chunk.block is None:
         return []
     sides = [
         _clip_lines(
-            _render_side(context, unit, block, " ", side_widths, is_old_side=is_old_side),
-            unit.line_limit,
+            _render_side(context, chunk, block, " ", side_widths, is_old_side=is_old_side),
+            chunk.line_limit,
             context.styles,
             side_widths,
         )
         if block is not None
         else []
-        for block, is_old_side in ((unit.old if side_widths.is_split else None, True), (unit.block, False))
+        for block, is_old_side in ((chunk.old if side_widths.is_split else None, True), (chunk.block, False))
     ]
     return [SidePair(sides[0], sides[1], is_same=True)]
 
@@ -271,22 +285,26 @@ def _clip_lines(lines: list[Line], line_limit: int, styles: Styles, side_widths:
     block = lines[0].block
     number = block.lines[0] + 1 if block is not None and line_limit < 0 else None
     sign = add_gutter(
-        [Line([Piece(styles.glyphs.ellipsis, styles.muted, None, True)], block)], " ", number, styles, side_widths.side
+        [Line([StyledText(styles.glyphs.ellipsis, styles.muted, None, True)], block)],
+        " ",
+        number,
+        styles,
+        side_widths.side,
     )
     return [*lines[:line_limit], *sign] if line_limit > 0 else [*sign, *lines[line_limit:]]
 
 
-def _render_replacement(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths) -> SidePair:
+def _render_replacement(context: LayoutContext, chunk: DiffChunk, side_widths: SideWidths) -> SidePair:
 
     def side(blocks: Sequence[Block], sign: str) -> list[Line]:
         lines: list[Line] = []
         for block in blocks if sign == "+" or not side_widths.only_new else ():
             lines += [Line([])] * bool(lines) + _render_side(
-                context, unit, block, sign, side_widths, is_old_side=sign == "-"
+                context, chunk, block, sign, side_widths, is_old_side=sign == "-"
             )
         return lines
 
-    return SidePair(side(unit.removed, "-"), side(unit.added, "+"))
+    return SidePair(side(chunk.removed, "-"), side(chunk.added, "+"))
 
 
 def _within_parent(block: Block, path: Sequence[Block]) -> Block:
@@ -302,41 +320,41 @@ def _within_parent(block: Block, path: Sequence[Block]) -> Block:
 
 
 def _render_entry(
-    context: LayoutContext, unit: DiffUnit, entry: model.DiffEntry, side_widths: SideWidths
+    context: LayoutContext, chunk: DiffChunk, entry: model.DiffEntry, side_widths: SideWidths
 ) -> list[SidePair]:
     styles = context.styles
-    if unit.slice_number > 1 and isinstance(entry, (model.ChangedBlock, model.MovedBlock)):
-        return _render_parts(context, unit, entry.old, entry.new, entry.content_change, side_widths)
+    if chunk.slice_number > 1 and isinstance(entry, (model.ChangedBlock, model.MovedBlock)):
+        return _render_parts(context, chunk, entry.old, entry.new, entry.content_change, side_widths)
     match entry:
-        case model.AddedBlock() | model.RemovedBlock() if unit.is_container_change:
-            return [_render_container_change(unit, entry, side_widths, styles)]
+        case model.AddedBlock() | model.RemovedBlock() if chunk.is_container_change:
+            return [_render_container_change(chunk, entry, side_widths, styles)]
         case model.AddedBlock(block=block):
-            return [SidePair(new=_render_side(context, unit, block, "+", side_widths))]
+            return [SidePair(new=_render_side(context, chunk, block, "+", side_widths))]
         case model.RemovedBlock() | model.MovedBlock(is_arrival=False) if side_widths.only_new:
             return []
         case model.RemovedBlock(block=block):
-            return [SidePair(old=_render_side(context, unit, block, "-", side_widths, is_old_side=True))]
+            return [SidePair(old=_render_side(context, chunk, block, "-", side_widths, is_old_side=True))]
         case model.MovedBlock(is_arrival=False):
-            prefix = f"{_move_note('to', unit.added or (entry.new,))}: "
+            prefix = f"{_move_note('to', chunk.added or (entry.new,))}: "
             pieces = truncate(
-                [Piece(prefix + block_summary(entry.old))], side_widths.text_width, styles.glyphs.ellipsis
+                [StyledText(prefix + block_summary(entry.old))], side_widths.text_width, styles.glyphs.ellipsis
             )
             return note_sides(
                 ["".join(piece.text for piece in pieces)], styles, side_widths, entry.old, ">", is_old_side=True
             )
         case model.MovedBlock():
-            text = f"{_move_note('from', unit.removed or (entry.old,))}{', and edited' if entry.is_edited else ''}"
-            if unit.follows_move:
+            text = f"{_move_note('from', chunk.removed or (entry.old,))}{', and edited' if entry.is_edited else ''}"
+            if chunk.follows_move:
                 text = "edited" if entry.is_edited else ""
             notes = [
                 *note_sides([text] if text else [], styles, side_widths, entry.new, ">"),
                 *render_setting_changes(entry.settings, entry.new.kind, styles, side_widths, entry.new),
             ]
             if entry.content_change is None:
-                return [*notes, SidePair(new=_render_side(context, unit, entry.new, " ", side_widths))]
-            return [*notes, *_render_parts(context, unit, entry.old, entry.new, entry.content_change, side_widths)]
+                return [*notes, SidePair(new=_render_side(context, chunk, entry.new, " ", side_widths))]
+            return [*notes, *_render_parts(context, chunk, entry.old, entry.new, entry.content_change, side_widths)]
         case model.ChangedBlock():
-            sides = _render_parts(context, unit, entry.old, entry.new, entry.content_change, side_widths)
+            sides = _render_parts(context, chunk, entry.old, entry.new, entry.content_change, side_widths)
             invisible_settings = [setting for setting in entry.settings if not _is_visible(setting, entry.new, sides)]
             return [
                 *note_sides(
@@ -383,36 +401,42 @@ def _move_note(direction: str, blocks: Sequence[Block]) -> str:
 
 
 def _render_container_change(
-    unit: DiffUnit, entry: model.AddedBlock | model.RemovedBlock, side_widths: SideWidths, styles: Styles
+    chunk: DiffChunk, entry: model.AddedBlock | model.RemovedBlock, side_widths: SideWidths, styles: Styles
 ) -> SidePair:
     block, is_new = entry.block, isinstance(entry, model.AddedBlock)
     name = container_name(block._replace(children=())) or block.kind  # The heading in the container is shown below.
     if block.kind == "step":
-        path = unit.ancestors if is_new else unit.old_ancestors
+        path = chunk.ancestors if is_new else chunk.old_ancestors
         name = f"step {_child_index(block, path[-2]) + 1}" if len(path) > 1 else name
     settings = changed_attributes(Block(block.kind), block)
     text = ", ".join([name, *(f"{each.name} {each.new}" for each in settings if each.name != "title")])
     lines = [
-        Line(part, block) for part in wrap([Piece(drawable_text(styles, text), styles.strong)], side_widths.text_width)
+        Line(part, block)
+        for part in wrap([StyledText(drawable_text(styles, text), styles.strong)], side_widths.text_width)
     ]
     lines_with_gutter = add_gutter(lines, "+" if is_new else "-", block.lines[0] + 1, styles, side_widths.side)
     return SidePair(new=lines_with_gutter) if is_new else SidePair(old=lines_with_gutter)
 
 
 def _render_parts(
-    context: LayoutContext, unit: DiffUnit, old: Block, new: Block, parts: model.ContentChange, side_widths: SideWidths
+    context: LayoutContext,
+    chunk: DiffChunk,
+    old: Block,
+    new: Block,
+    parts: model.ContentChange,
+    side_widths: SideWidths,
 ) -> list[SidePair]:
     match parts:
         case model.TextChange() if not parts.is_rewritten:
             prefixes = (
-                _list_prefix(old, unit.old_ancestors, context.styles),
-                _list_prefix(new, unit.ancestors, context.styles),
+                _list_prefix(old, chunk.old_ancestors, context.styles),
+                _list_prefix(new, chunk.ancestors, context.styles),
             )
             return render_word_changes(context.styles, old, new, parts, side_widths, prefixes)
         case model.CodeChange():
-            return render_code_change(context, old, new, parts.lines, side_widths, unit.slice_number)
+            return render_code_change(context, old, new, parts.lines, side_widths, chunk.slice_number)
         case model.TableChange():
-            return render_table_change(context, old, new, parts, side_widths, unit.slice_number)
+            return render_table_change(context, old, new, parts, side_widths, chunk.slice_number)
         case model.ContainerChange(title=title):
             return (
                 render_word_changes(context.styles, old, new, title, side_widths)
@@ -422,19 +446,19 @@ def _render_parts(
     if parts is None and old.kind == new.kind and old.plain() == new.plain() and old.kind not in ("image", "figure"):
         return [
             SidePair(
-                [] if side_widths.only_new else _render_side(context, unit, old, " ", side_widths, is_old_side=True),
-                _render_side(context, unit, new, " ", side_widths),
+                [] if side_widths.only_new else _render_side(context, chunk, old, " ", side_widths, is_old_side=True),
+                _render_side(context, chunk, new, " ", side_widths),
                 is_same=True,
             )
         ]
     before, after = (
-        _render_side(context, unit, old, "-", side_widths, is_old_side=True),
-        _render_side(context, unit, new, "+", side_widths),
+        _render_side(context, chunk, old, "-", side_widths, is_old_side=True),
+        _render_side(context, chunk, new, "+", side_widths),
     )
     if [line.text[GUTTER:] for line in before] != [line.text[GUTTER:] for line in after]:
         return [SidePair(before, after)]
-    old_lines = [] if side_widths.only_new else _render_side(context, unit, old, "~", side_widths, is_old_side=True)
-    return [SidePair(old_lines, _render_side(context, unit, new, "~", side_widths), is_same=True)]
+    old_lines = [] if side_widths.only_new else _render_side(context, chunk, old, "~", side_widths, is_old_side=True)
+    return [SidePair(old_lines, _render_side(context, chunk, new, "~", side_widths), is_same=True)]
 
 
 _MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
@@ -444,41 +468,41 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
     """Render threads right of a dotted line at cell `indent`. Each has a label such as `thread 1/2`. Its lines have a
     block with the thread's key."""
     glyphs = styles.glyphs
-    rail = [Piece(" " * indent + glyphs.dotted_vertical + " ", styles.note, None, True)]
+    rail = [StyledText(" " * indent + glyphs.dotted_vertical + " ", styles.note, None, True)]
     inner = width - indent - 2
     lines = [Line(list(rail))]
     for thread, numbering in threads:
         block = Block("thread", {"open": thread.is_open}, text=thread.text, key=thread.key)
         if thread.sign:
-            rule = Piece(f"{thread.sign} {thread.author}  ", styles.warning)
-            message = Piece(" ".join(thread.text.split()), styles.muted)
+            rule = StyledText(f"{thread.sign} {thread.author}  ", styles.warning)
+            message = StyledText(" ".join(thread.text.split()), styles.muted)
             lines += [Line([*rail, *line], block if thread.key else None) for line in wrap([rule, message], inner)]
             continue
         head = [
-            Piece(
+            StyledText(
                 f"{glyphs.pen if thread.is_draft else glyphs.dot if thread.is_open or thread.is_review else glyphs.yes} ",
                 styles.note + Style(bold=True),
                 None,
                 True,
             ),
-            Piece(thread.author, styles.note + Style(bold=True)),
-            Piece(f" {glyphs.separator} ", styles.muted),
-            Piece(thread.age, styles.note if thread.is_pending or thread.is_draft else styles.muted),
-            Piece(f" {glyphs.separator} {thread.state}", styles.muted),
+            StyledText(thread.author, styles.note + Style(bold=True)),
+            StyledText(f" {glyphs.separator} ", styles.muted),
+            StyledText(thread.age, styles.note if thread.is_pending or thread.is_draft else styles.muted),
+            StyledText(f" {glyphs.separator} {thread.state}", styles.muted),
         ]
         if thread.unsent:
-            head += [Piece(f" {glyphs.separator} ", styles.muted), Piece(thread.unsent, styles.note)]
+            head += [StyledText(f" {glyphs.separator} ", styles.muted), StyledText(thread.unsent, styles.note)]
         head = truncate(head, inner - len(numbering) - 2, glyphs.ellipsis)
         room = inner - width_of(head) - len(numbering)
-        head += [Piece(" " * max(1, room), PLAIN, None, True), Piece(numbering, styles.muted, None, True)]
+        head += [StyledText(" " * max(1, room), PLAIN, None, True), StyledText(numbering, styles.muted, None, True)]
         lines.append(Line([*rail, *head], block))
         if thread.word_change:
             change = f"words moved to {thread.moved_to}" if thread.moved_to else WORD_CHANGES[thread.word_change]
-            note = truncate([Piece(change, styles.warning)], inner, glyphs.ellipsis)
+            note = truncate([StyledText(change, styles.warning)], inner, glyphs.ellipsis)
             lines.append(Line([*rail, *note], block))
         if thread.quote:
             quoted = truncate(
-                [Piece(f"on “{thread.quote}”", styles.muted + Style(italic=True))], inner, glyphs.ellipsis
+                [StyledText(f"on “{thread.quote}”", styles.muted + Style(italic=True))], inner, glyphs.ellipsis
             )
             lines.append(Line([*rail, *quoted], block))
         lines += [Line([*rail, *line], block) for line in _message_lines([], thread, styles, inner)]
@@ -486,11 +510,13 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
         if hidden > 0:
             which = "earlier" if thread.shown_replies else "more"
             words = plural(hidden, f"{which} reply", f"{which} replies")
-            lines.append(Line([*rail, Piece(f"  {words}", styles.muted, None, True)], block))
+            lines.append(Line([*rail, StyledText(f"  {words}", styles.muted, None, True)], block))
         for answer in thread.shown_replies:
-            name = [Piece(f"{glyphs.reply} {answer.author} {glyphs.separator} {answer.age}  ", styles.note)]
+            name = [StyledText(f"{glyphs.reply} {answer.author} {glyphs.separator} {answer.age}  ", styles.note)]
             for number, line in enumerate(_message_lines(name, answer, styles, inner - 4)):
-                lines.append(Line([*rail, Piece("  " if number == 0 else "    ", PLAIN, None, True), *line], block))
+                lines.append(
+                    Line([*rail, StyledText("  " if number == 0 else "    ", PLAIN, None, True), *line], block)
+                )
         lines.append(Line(list(rail)))
     if threads and threads[-1][0].sign:
         lines.append(Line(list(rail)))
@@ -498,10 +524,10 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
 
 
 def _message_lines(
-    name: list[Piece], message: ThreadSummary | ThreadReply, styles: Styles, width: int
-) -> list[list[Piece]]:
+    name: list[StyledText], message: ThreadSummary | ThreadReply, styles: Styles, width: int
+) -> list[list[StyledText]]:
     text, most_lines = message.text, _MOST_LINES
-    lines: list[list[Piece]] = []
+    lines: list[list[StyledText]] = []
     if message.suggestion_diffs:
         compared = cast("tuple[PageComparison, ...]", message.suggestion_diffs)
         most_lines = _MOST_SUGGESTED
@@ -518,7 +544,7 @@ def _message_lines(
         more = lay_out(blocks, width, styles, source=source) if blocks and len(lines) < most_lines else []
         lines += [[]] * bool(lines and more) + [line.pieces for line in more]
     if len(lines) > most_lines or len(text) > _MOST_TEXT:
-        lines = [*lines[: most_lines - 1], [Piece(styles.glyphs.ellipsis, styles.muted, None, True)]]
+        lines = [*lines[: most_lines - 1], [StyledText(styles.glyphs.ellipsis, styles.muted, None, True)]]
     # Collapsed content can be expanded in the thread view only.
     return [
         [
@@ -550,7 +576,7 @@ def lines_with_suggestions(
 
     for number, (suggestion, comparison) in enumerate(zip(find_suggestions(text), comparisons, strict=True)):
         add_text_until(suggestion.lines[0])
-        lines.append(Line([Piece("Suggested change", styles.muted)]))
+        lines.append(Line([StyledText("Suggested change", styles.muted)]))
         lines += [*(notes[number] if notes else ()), *_diff_lines(comparison, width, styles), Line([])]
         start = suggestion.lines[1]
     add_text_until(len(text_lines))
@@ -558,18 +584,18 @@ def lines_with_suggestions(
 
 
 def _diff_lines(comparison: PageComparison, width: int, styles: Styles) -> list[Line]:
-    units = (
+    chunks = (
         build_diff(comparison.diff, ContextSize(), {})
         if not comparison.diff.is_empty
         else build_source_diff(comparison.hunks)
     )
-    context = LayoutContext(styles, Folds(), render_block, available_width=width)
+    context = LayoutContext(styles, ViewState(), render_block, available_width=width)
     side_widths = SideWidths.for_width(width, split=False)
     lines = [
         line
-        for unit in units.complete().units
-        if unit.kind != "title"
-        for line in render_diff_unit(context, unit, side_widths)
+        for chunk in chunks.complete().chunks
+        if chunk.kind != "title"
+        for line in render_diff_chunk(context, chunk, side_widths)
     ]
     while lines and not "".join(piece.text for piece in lines[0].pieces).strip(" │┊"):
         lines.pop(0)

@@ -1,4 +1,4 @@
-"""The units of a diff in reading order: the changes of a page, and the threads on its blocks."""
+"""The chunks of a diff in reading order: the changes of a page, and the threads on its blocks."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from octavo.documents.diff_text import SourceHunk
 from octavo.tui.render.block_slices import is_long
 from octavo.tui.render.comparison import (
     PageComparison,
-    PlacedUnit,
+    PlacedChunk,
     UnchangedRange,
     collapse_unchanged,
     container_name,
-    source_units,
+    source_chunks,
     title_heading,
 )
-from octavo.tui.render.diff_units import (
+from octavo.tui.render.diff_chunks import (
     MOST_PAIRED,
     ContextSize,
+    DiffChunk,
+    DiffChunks,
     DiffGroup,
-    DiffUnit,
-    DiffUnits,
     JointMove,
     Replacement,
     has_inner_changes,
@@ -68,22 +68,22 @@ def build_diff(
     side_by_side: bool = False,
     kinds: ChangeKinds = _UNKNOWN_KINDS,
     only_meaning: bool = False,
-) -> DiffUnits:
-    """Return the units of a diff of blocks. `threads` is by block key, with "" for the page. `only_meaning` hides
+) -> DiffChunks:
+    """Return the chunks of a diff of blocks. `threads` is by block key, with "" for the page. `only_meaning` hides
     changes that cannot affect the meaning."""
     if diff.is_empty and not diff.unseen_lines and not threads:
-        return DiffUnits()
-    builder = _UnitBuilder(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)
+        return DiffChunks()
+    builder = _ChunkBuilder(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)
     return builder.build(diff)
 
 
 def build_side(
     comparison: PageComparison, side: str, threads: Mapping[str, Sequence[ThreadSummary]], title: str = ""
-) -> DiffUnits:
+) -> DiffChunks:
     """Return one side of a rewritten page, `new` or `old`, below a note. Threads on blocks of the other side are at the
     end."""
     shown, other = (comparison.new, comparison.old) if side == "new" else (comparison.old, comparison.new)
-    return _UnitBuilder(ContextSize(), threads, title, comparison.kinds).build_side(
+    return _ChunkBuilder(ContextSize(), threads, title, comparison.kinds).build_side(
         comparison.diff, shown, other, _rewrite_note(comparison.diff.size, side)
     )
 
@@ -95,23 +95,23 @@ def _rewrite_note(size: ChangeSize, side: str) -> str:
     return f"{summary} Below is the old page. Press | for the diff."
 
 
-def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffUnits:
-    diff_units = DiffUnits()
+def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffChunks:
+    diff_chunks = DiffChunks()
 
-    def units() -> Iterator[DiffUnit]:
+    def chunks() -> Iterator[DiffChunk]:
         for hunk in hunks:
             if hunk.skipped:
-                yield DiffUnit("label", text=f"{plural(hunk.skipped, 'line')} unchanged")
-            yield from source_units(hunk.lines, diff_units.count)
-            diff_units.count += 1
+                yield DiffChunk("label", text=f"{plural(hunk.skipped, 'line')} unchanged")
+            yield from source_chunks(hunk.lines, diff_chunks.count)
+            diff_chunks.count += 1
 
-    diff_units.remaining = units()
-    return diff_units
+    diff_chunks.remaining = chunks()
+    return diff_chunks
 
 
 @dataclass
 class _Container:
-    """The page, or a container on it, whose units are being made."""
+    """The page, or a container on it, whose chunks are being made."""
 
     names: tuple[str, ...] = ()
     """Names of the containers and sections around the content, outermost first."""
@@ -124,7 +124,7 @@ class _Container:
     ancestors: tuple[Block, ...] = ()
     """Containers around the content in the new version, outermost first."""
     heading: str = ""
-    """Text of the heading above the next unit in this container."""
+    """Text of the heading above the next chunk in this container."""
 
     @property
     def section_path(self) -> tuple[str, ...]:
@@ -135,11 +135,11 @@ def _count_threads(rows: Sequence[ThreadSummary]) -> int:
     return sum(each.is_posted for each in rows)
 
 
-def _old_block(unit: DiffUnit) -> Block | None:
-    match unit.entry:
+def _old_block(chunk: DiffChunk) -> Block | None:
+    match chunk.entry:
         case RemovedBlock(block=block) | ChangedBlock(old=block) | MovedBlock(old=block):
             return block
-    return unit.removed[0] if unit.removed else unit.old
+    return chunk.removed[0] if chunk.removed else chunk.old
 
 
 def _block_paths(blocks: Sequence[Block], ancestors: tuple[Block, ...]) -> Iterator[tuple[int, tuple[Block, ...]]]:
@@ -149,7 +149,7 @@ def _block_paths(blocks: Sequence[Block], ancestors: tuple[Block, ...]) -> Itera
         yield from _block_paths(block.children, (*ancestors, block)) if block.children else ()
 
 
-class _UnitBuilder:
+class _ChunkBuilder:
     def __init__(
         self,
         context_size: ContextSize,
@@ -165,70 +165,70 @@ class _UnitBuilder:
         self._threads = threads
         self._thread_total = sum(map(_count_threads, threads.values()))
         self._shown_keys: set[str] = set()
-        self._placed_units: list[PlacedUnit | UnchangedRange] = []
+        self._placed_chunks: list[PlacedChunk | UnchangedRange] = []
         self._containers = [_Container()]
         self._old_paths: dict[int, tuple[Block, ...]] = {}
         """Old containers around each rearranged old block, by `id()` of the block."""
-        self.units = DiffUnits()
-        self.units.thread_count = self._thread_total
+        self.chunks = DiffChunks()
+        self.chunks.thread_count = self._thread_total
 
-    def build(self, diff: Diff) -> DiffUnits:
-        def add_units() -> None:
+    def build(self, diff: Diff) -> DiffChunks:
+        def add_chunks() -> None:
             self._add_threads("", None)
             self._add_settings(diff)
             if diff.unseen_lines:
                 self._add_note(f"No visible changes. {plural(diff.unseen_lines, 'line')} in the source changed.")
             self._add_entries(diff.entries)
 
-        self.units.remaining = self._iterate_units(add_units)
-        return self.units
+        self.chunks.remaining = self._iterate_chunks(add_chunks)
+        return self.chunks
 
-    def build_side(self, diff: Diff, shown: Document, other: Document, note: str) -> DiffUnits:
-        def add_units() -> None:
+    def build_side(self, diff: Diff, shown: Document, other: Document, note: str) -> DiffChunks:
+        def add_chunks() -> None:
             self._add_threads("", None)
             self._add_settings(diff)
             self._add_note(note, self._next_number(), frozenset(self._kinds.counts))
             for block in shown.blocks:
-                self._add_unit(DiffUnit("block", block))
+                self._add_chunk(DiffChunk("block", block))
                 self._add_block_threads((block,))
             for block in other.blocks if self._threads else ():
                 self._add_block_threads((block,), with_quotes=True)
 
-        self.units.remaining = self._iterate_units(add_units)
-        return self.units
+        self.chunks.remaining = self._iterate_chunks(add_chunks)
+        return self.chunks
 
-    def _iterate_units(self, add_units: Callable[[], None]) -> Iterator[DiffUnit]:
-        add_units()
+    def _iterate_chunks(self, add_chunks: Callable[[], None]) -> Iterator[DiffChunk]:
+        add_chunks()
         for key in self._threads:
             if key not in self._shown_keys:
                 self._add_threads(key, None)
         is_first = True
-        for unit in collapse_unchanged(self._placed_units, self._context, self._title):
+        for chunk in collapse_unchanged(self._placed_chunks, self._context, self._title):
             if not is_first:
-                yield unit
+                yield chunk
                 continue
             is_first = False
-            if self._repeats_title(unit.block):
-                yield unit._replace(is_tight=True)
+            if self._repeats_title(chunk.block):
+                yield chunk._replace(is_tight=True)
             else:
-                yield from self._title_unit()
-                yield unit
+                yield from self._title_chunk()
+                yield chunk
         if is_first:
-            yield from self._title_unit()
+            yield from self._title_chunk()
 
-    def _title_unit(self) -> Iterator[DiffUnit]:
+    def _title_chunk(self) -> Iterator[DiffChunk]:
         if self._title:
-            yield DiffUnit("title", text=self._title, is_tight=True)
+            yield DiffChunk("title", text=self._title, is_tight=True)
 
     def _repeats_title(self, block: Block | None) -> bool:
         return block is not None and block.kind == "heading" and plain_text(block.runs) == self._title
 
     def _add_settings(self, diff: Diff) -> None:
         for setting in diff.metadata:
-            block = Block("note", key=f"note {len(self._placed_units)}")
+            block = Block("note", key=f"note {len(self._placed_chunks)}")
             is_first = setting is diff.metadata[0]
-            self._add_unit(
-                DiffUnit(
+            self._add_chunk(
+                DiffChunk(
                     "setting",
                     block,
                     setting=setting,
@@ -238,27 +238,27 @@ class _UnitBuilder:
                 )
             )
 
-    def _add_unit(self, unit: DiffUnit, *, is_unchanged: bool = False, has_thread: bool = False) -> None:
+    def _add_chunk(self, chunk: DiffChunk, *, is_unchanged: bool = False, has_thread: bool = False) -> None:
         inner = self._containers[-1]
-        if unit.kind in ("block", "entry", "exchange") and not is_unchanged:
-            old_ancestors = self._old_ancestors(_old_block(unit))
+        if chunk.kind in ("block", "entry", "exchange") and not is_unchanged:
+            old_ancestors = self._old_ancestors(_old_block(chunk))
             if inner.ancestors or old_ancestors:
-                unit = unit._replace(ancestors=inner.ancestors, old_ancestors=old_ancestors)
-        is_heading = unit.block is not None and unit.block.kind == "heading"
+                chunk = chunk._replace(ancestors=inner.ancestors, old_ancestors=old_ancestors)
+        is_heading = chunk.block is not None and chunk.block.kind == "heading"
         path = inner.names if is_heading else inner.section_path
-        self._placed_units.append(PlacedUnit(unit, path, inner.named_block, is_unchanged, has_thread))
+        self._placed_chunks.append(PlacedChunk(chunk, path, inner.named_block, is_unchanged, has_thread))
 
     def _old_ancestors(self, old_block: Block | None) -> tuple[Block, ...]:
         return self._old_paths.get(id(old_block), self._containers[-1].old_ancestors)
 
     def _add_note(self, text: str, change: int = -1, kinds: frozenset[ChangeKind] = NO_KINDS) -> None:
-        block = Block("note", key=f"note {len(self._placed_units)}")
-        self._add_unit(DiffUnit("note", block, text=text, change_number=change, kinds=kinds))
+        block = Block("note", key=f"note {len(self._placed_chunks)}")
+        self._add_chunk(DiffChunk("note", block, text=text, change_number=change, kinds=kinds))
 
-    def _new_change_unit(
+    def _new_change_chunk(
         self, kind: str, block: Block, entry: DiffEntry | None, kinds: frozenset[ChangeKind]
-    ) -> DiffUnit:
-        return DiffUnit(kind, block, None, entry, change_number=self._next_number(), kinds=kinds)
+    ) -> DiffChunk:
+        return DiffChunk(kind, block, None, entry, change_number=self._next_number(), kinds=kinds)
 
     def _kinds_of(self, entry: DiffGroup) -> frozenset[ChangeKind]:
         if isinstance(entry, JointMove | Replacement):
@@ -278,8 +278,8 @@ class _UnitBuilder:
             moves = entry.moves if isinstance(entry, JointMove) else (entry,)
             counts[leading_kind(kinds)] += len(moves)
             if not any(isinstance(each, MovedBlock) and not each.is_arrival for each in moves):
-                self.units.hidden_counts[leading_kind(kinds)] += len(moves)
-        self._add_unit(DiffUnit("label", text=f"{describe_counts(counts)} hidden"))
+                self.chunks.hidden_counts[leading_kind(kinds)] += len(moves)
+        self._add_chunk(DiffChunk("label", text=f"{describe_counts(counts)} hidden"))
         for entry, _ in hidden:
             for each in entry.moves if isinstance(entry, JointMove) else (entry,):
                 if isinstance(each, ChangedBlock | MovedBlock):
@@ -287,8 +287,8 @@ class _UnitBuilder:
         hidden.clear()
 
     def _next_number(self) -> int:
-        self.units.count += 1
-        return self.units.count - 1
+        self.chunks.count += 1
+        return self.chunks.count - 1
 
     def _add_entries(self, entries: Sequence[DiffEntry]) -> None:
         hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]] = []
@@ -300,8 +300,8 @@ class _UnitBuilder:
             self._add_hidden(hidden)
             match entry:
                 case Replacement(removed=removed, added=added):
-                    self._add_unit(
-                        self._new_change_unit("exchange", added[0], None, kinds)._replace(removed=removed, added=added)
+                    self._add_chunk(
+                        self._new_change_chunk("exchange", added[0], None, kinds)._replace(removed=removed, added=added)
                     )
                     self._add_block_threads((*removed, *added), with_quotes=len(removed) + len(added) > 2)
                     self._remember_heading(added[-1])
@@ -330,14 +330,14 @@ class _UnitBuilder:
                 case AddedBlock(entries=within) | RemovedBlock(entries=within) if within:
                     self._add_container_change(entry)
                 case AddedBlock(block=block) | RemovedBlock(block=block):
-                    self._add_unit(self._new_change_unit("entry", block, entry, kinds))
+                    self._add_chunk(self._new_change_chunk("entry", block, entry, kinds))
                     self._add_block_threads((block,))
                     if isinstance(entry, AddedBlock):
                         self._remember_heading(block)
                 case JointMove():
                     self._add_move(entry)
                 case ChangedBlock(old=was, new=block) | MovedBlock(old=was, new=block):
-                    self._add_unit(self._new_change_unit("entry", block, entry, kinds))
+                    self._add_chunk(self._new_change_chunk("entry", block, entry, kinds))
                     self._add_block_threads((block, was))
                     self._remember_heading(block)
         self._add_hidden(hidden)
@@ -346,8 +346,8 @@ class _UnitBuilder:
         first = moves.moves[0]
         old_blocks, new_blocks = tuple(each.old for each in moves.moves), tuple(each.new for each in moves.moves)
         if not first.is_arrival:
-            self._add_unit(
-                self._new_change_unit("entry", first.new, first, self._kinds_of(moves))._replace(
+            self._add_chunk(
+                self._new_change_chunk("entry", first.new, first, self._kinds_of(moves))._replace(
                     removed=old_blocks, added=new_blocks
                 )
             )
@@ -356,8 +356,8 @@ class _UnitBuilder:
             is_covered = index > 0 and move.content_change is None and not move.settings
             change = -1 if is_covered else self._next_number()
             kinds = self._kinds.of(move)
-            unit = DiffUnit("entry", move.new, None, move, change_number=change, follows_move=index > 0, kinds=kinds)
-            self._add_unit(unit if index else unit._replace(removed=old_blocks, added=new_blocks))
+            chunk = DiffChunk("entry", move.new, None, move, change_number=change, follows_move=index > 0, kinds=kinds)
+            self._add_chunk(chunk if index else chunk._replace(removed=old_blocks, added=new_blocks))
             self._add_block_threads((move.new, move.old))
             self._remember_heading(move.new)
 
@@ -367,12 +367,12 @@ class _UnitBuilder:
         is_short = not any(map(is_long, (*removed, *added)))
         while self._side_by_side and is_short and removed and added:
             pair = tuple(removed[:MOST_PAIRED]), tuple(added[:MOST_PAIRED])
-            self._add_unit(DiffUnit("exchange", added[0], removed=pair[0], added=pair[1]))
+            self._add_chunk(DiffChunk("exchange", added[0], removed=pair[0], added=pair[1]))
             removed, added = removed[MOST_PAIRED:], added[MOST_PAIRED:]
         for block in removed:
-            self._add_unit(DiffUnit("entry", block, None, RemovedBlock(block)))
+            self._add_chunk(DiffChunk("entry", block, None, RemovedBlock(block)))
         for block in added:
-            self._add_unit(DiffUnit("entry", block, None, AddedBlock(block)))
+            self._add_chunk(DiffChunk("entry", block, None, AddedBlock(block)))
         for block in section.new:
             self._remember_heading(block)
 
@@ -399,7 +399,7 @@ class _UnitBuilder:
         if self._is_hidden(kinds):
             self._add_hidden([(entry, kinds)])
         else:
-            self._add_unit(self._new_change_unit("entry", block, entry, kinds))
+            self._add_chunk(self._new_change_chunk("entry", block, entry, kinds))
 
     def _add_unchanged(self, old_blocks: Sequence[Block], new_blocks: Sequence[Block]) -> None:
         start = 0
@@ -414,8 +414,8 @@ class _UnitBuilder:
                     self._add_unchanged(old.children, new.children)
                     self._add_threads(new.key, new)
                 continue
-            unit = DiffUnit("block", new, old, None, self._containers[-1].ancestors, self._old_ancestors(old))
-            self._add_unit(unit, is_unchanged=True, has_thread=True)
+            chunk = DiffChunk("block", new, old, None, self._containers[-1].ancestors, self._old_ancestors(old))
+            self._add_chunk(chunk, is_unchanged=True, has_thread=True)
             self._add_block_threads((new,))
             self._remember_heading(new)
         self._add_unchanged_ranges(old_blocks[start:], new_blocks[start:])
@@ -437,7 +437,7 @@ class _UnitBuilder:
                 starts += [index, index + 1]
                 section_paths += [level.names, level.section_path]
         if new_blocks:
-            self._placed_units.append(
+            self._placed_chunks.append(
                 UnchangedRange(
                     old_blocks,
                     new_blocks,
@@ -457,7 +457,7 @@ class _UnitBuilder:
 
     @contextmanager
     def _enter(self, old: Block | None, new: Block | None) -> Iterator[None]:
-        """Enter a container, which becomes an ancestor of the units added inside."""
+        """Enter a container, which becomes an ancestor of the chunks added inside."""
         outer, either = self._containers[-1], new or old
         assert either is not None, "the block must have a parent"
         name = container_name(either)
@@ -488,4 +488,4 @@ class _UnitBuilder:
             number += thread.is_posted
             numbered_threads.append((thread, "" if not thread.is_posted else f"thread {number}/{self._thread_total}"))
         owner = block or Block("page-threads", key=key)
-        self._add_unit(DiffUnit("threads", owner, threads=tuple(numbered_threads), is_tight=block is not None))
+        self._add_chunk(DiffChunk("threads", owner, threads=tuple(numbered_threads), is_tight=block is not None))

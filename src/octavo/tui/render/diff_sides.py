@@ -11,7 +11,7 @@ from rich.style import Style
 from octavo.documents import diff_model as model
 from octavo.documents.blocks import Block
 from octavo.tui.render.layout import block_ranges
-from octavo.tui.render.styled_lines import Line, Piece, cells, indent, pad, with_background, wrap
+from octavo.tui.render.styled_lines import Line, StyledText, cells, indent, pad, with_background, wrap
 from octavo.tui.render.styles import PLAIN, Styles
 
 GUTTER = 7
@@ -94,13 +94,13 @@ def blank_line(side_widths: SideWidths, styles: Styles) -> Line:
 
 
 def _side_by_side(pair: SidePair, side_widths: SideWidths, styles: Styles) -> list[Line]:
-    rule = Piece(f" {styles.glyphs.vertical} ", styles.line, None, True)
+    rule = StyledText(f" {styles.glyphs.vertical} ", styles.line, None, True)
     lines: list[Line] = []
     for old, new in zip_longest(pair.old, pair.new):
         left = pad(old.pieces if old is not None else [], side_widths.side)
         # Equal sides have one block, on the right, so the cursor visits it once.
         old_block = old.block if old is not None and not pair.is_same else None
-        pieces = [*left, rule, *(new.pieces if new is not None else [Piece("", PLAIN)])]
+        pieces = [*left, rule, *(new.pieces if new is not None else [StyledText("", PLAIN)])]
         lines.append(
             SideBySideLine(pieces, new.block if new is not None else None, None, old_block, side_widths.side + SIDE_GAP)
         )
@@ -161,9 +161,9 @@ def add_gutter(
     label = f"{'' if number is None else number:>4} "
     for line in lines:
         pieces = [
-            Piece(label, styles.muted, None, True),
-            Piece(glyph, sign_style, None, True),
-            Piece(" ", PLAIN, None, True),
+            StyledText(label, styles.muted, None, True),
+            StyledText(glyph, sign_style, None, True),
+            StyledText(" ", PLAIN, None, True),
             *(
                 piece._replace(style=piece.style + background) if _is_box_background(piece, styles) else piece
                 for piece in line.pieces
@@ -176,7 +176,7 @@ def add_gutter(
     return all_lines
 
 
-def _is_box_background(piece: Piece, styles: Styles) -> bool:
+def _is_box_background(piece: StyledText, styles: Styles) -> bool:
     return piece.style.bgcolor is not None and piece.style.bgcolor == styles.surface.bgcolor
 
 
@@ -184,7 +184,9 @@ def note_lines(text: str, styles: Styles, width: int, sign: str = "~") -> list[L
     """Return the lines of a note about a change."""
     lines = [
         Line(part)
-        for part in wrap([Piece(drawable_text(styles, text), styles.muted + Style(italic=True))], width - GUTTER - 1)
+        for part in wrap(
+            [StyledText(drawable_text(styles, text), styles.muted + Style(italic=True))], width - GUTTER - 1
+        )
     ]
     return add_gutter(lines, sign, None, styles, width)
 
@@ -246,7 +248,7 @@ def render_setting_changes(
         prefix = f"{name}: "
         prefix, before = (prefix, "") if cells(prefix) <= side_widths.text_width // 2 else ("", prefix)
         for sign, value in (("-", old), ("+", new)):
-            pieces = [Piece(before + value, styles.text)] if value is not None else []
+            pieces = [StyledText(before + value, styles.text)] if value is not None else []
             lines = (
                 [Line(part, block) for part in wrap(pieces, side_widths.text_width - cells(prefix))] if pieces else []
             )
@@ -278,4 +280,6 @@ def hang_indent(lines: list[Line], prefix: str, styles: Styles) -> list[Line]:
     """Put a prefix before the first line, and spaces of the same width before the remaining lines."""
     if not prefix:
         return lines
-    return indent(lines, [Piece(prefix, styles.muted, None, True)], [Piece(" " * cells(prefix), PLAIN, None, True)])
+    return indent(
+        lines, [StyledText(prefix, styles.muted, None, True)], [StyledText(" " * cells(prefix), PLAIN, None, True)]
+    )

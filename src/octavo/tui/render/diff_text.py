@@ -26,7 +26,7 @@ from octavo.tui.render.diff_sides import (
 from octavo.tui.render.layout_context import LayoutContext, render_each_run
 from octavo.tui.render.styled_lines import (
     Line,
-    Piece,
+    StyledText,
     cells,
     flatten_emoji,
     hidden_columns_text,
@@ -99,8 +99,10 @@ def _word_styles(styles: Styles) -> dict[str, Style]:
     return {"delete": styles.remove_word, "insert": styles.add_word, "format": in_place, "link": in_place}
 
 
-def _mark_words(words: Iterable[model.TextPart], op: str, styles: Styles, base: Style | None = None) -> list[Piece]:
-    pieces: list[Piece] = []
+def _mark_words(
+    words: Iterable[model.TextPart], op: str, styles: Styles, base: Style | None = None
+) -> list[StyledText]:
+    pieces: list[StyledText] = []
     by_op = _word_styles(styles)
     side = list(_words_of_side(words, op))
     for (word, _), part in zip(side, render_each_run([run for _, run in side], styles, base), strict=True):
@@ -140,7 +142,7 @@ def _code_title(block: Block) -> str:
 def _muted_line(
     text: str, block: Block | None, number: int | None, styles: Styles, side_widths: SideWidths
 ) -> list[Line]:
-    pieces = truncate([Piece(text, styles.muted, None, True)], side_widths.text_width, styles.glyphs.ellipsis)
+    pieces = truncate([StyledText(text, styles.muted, None, True)], side_widths.text_width, styles.glyphs.ellipsis)
     return add_gutter([Line(pieces, block)], " ", number, styles, side_widths.side)
 
 
@@ -201,11 +203,13 @@ def _displayed_text(text: str) -> str:
     return flatten_emoji(text.expandtabs(4)).rstrip()
 
 
-def _marked_code(tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]], styles: Styles) -> list[Piece]:
+def _marked_code(
+    tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]], styles: Styles
+) -> list[StyledText]:
     """Return a line of code with syntax colors and marked words."""
     marks = iter(words)
     mark, left = next(marks, (PLAIN, ""))
-    pieces: list[Piece] = []
+    pieces: list[StyledText] = []
     at = 0
     for kind, text in tokens:
         while text:
@@ -213,16 +217,16 @@ def _marked_code(tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style,
             part, text, left = text[:length], text[length:], left[length:]
             expanded = (" " * at + part).expandtabs(4)[at:]
             at += len(expanded)
-            pieces.append(Piece(flatten_emoji(expanded), token_style(kind, styles) + mark))
+            pieces.append(StyledText(flatten_emoji(expanded), token_style(kind, styles) + mark))
             if not left:
                 mark, left = next(marks, (PLAIN, ""))
-    return pieces or [Piece("", styles.text)]
+    return pieces or [StyledText("", styles.text)]
 
 
 _MOST_COLUMNS = 40
 _NO_COLUMN = TableColumn()
 
-Cells = list[list[Piece]]
+Cells = list[list[StyledText]]
 
 
 @dataclass(frozen=True)
@@ -270,7 +274,7 @@ def render_table_change(
     widths = context.shared_by_slices("changed", new, column_widths, text_width) if slice_number else column_widths(new)
     grid = TableGrid([old_titles, new_titles], body, aligns, widths)
     overflow = max(0, grid.width - text_width)
-    pan = context.folds.pan_offset(new.key, overflow)
+    pan = context.view_state.pan_offset(new.key, overflow)
 
     def side(cells: Cells | None, block: Block, sign: str, number: int | None) -> list[Line]:
         lines = row_lines(cells, grid) if cells is not None else []
@@ -282,12 +286,14 @@ def render_table_change(
         after = side(row.new, row.new_block, row.signs[1], row.numbers[1])
         return SidePair(before, after, is_same=row.signs[0] == row.signs[1])
 
-    def on_both_sides(piece: Piece) -> SidePair:
+    def on_both_sides(piece: StyledText) -> SidePair:
         pieces = truncate([piece], text_width, styles.glyphs.ellipsis)
         lines = [add_gutter([Line(pieces, block)], " ", None, styles, side_widths.side) for block in (old, new)]
         return SidePair(lines[0], lines[1], is_same=True)
 
-    row_rule = on_both_sides(Piece(styles.glyphs.horizontal * min(text_width, grid.width), styles.line, None, True))
+    row_rule = on_both_sides(
+        StyledText(styles.glyphs.horizontal * min(text_width, grid.width), styles.line, None, True)
+    )
     parts = [pair_of_row(head), row_rule] if (any(old_titles) or any(new_titles)) and not is_continued else []
     # If any row has several lines, horizontal rules separate the rows.
     is_tall = any(len(row_lines(cells, grid)) > 1 for cells in body)
@@ -298,11 +304,11 @@ def render_table_change(
             parts.append(pair_of_row(row))
         else:
             words = f"{styles.glyphs.ellipsis} {plural(row, 'unchanged row')}"
-            parts.append(on_both_sides(Piece(words, styles.muted, None, True)))
+            parts.append(on_both_sides(StyledText(words, styles.muted, None, True)))
     if overflow:
         parts.append(
             on_both_sides(
-                Piece(
+                StyledText(
                     hidden_columns_text(*grid.hidden_column_counts(pan, text_width), styles.glyphs).rjust(text_width),
                     styles.muted,
                     None,
@@ -354,7 +360,7 @@ def _changed_rows(
                 rows.append(_ChangedRow(_row_cells(row, old_indexes, pairs, styles), None, row, row))
             case model.MovedBlock(old=row, is_arrival=False):
                 faint = [
-                    [Piece("".join(p.text for p in cell), styles.muted)]
+                    [StyledText("".join(p.text for p in cell), styles.muted)]
                     for cell in _row_cells(row, old_indexes, pairs, styles)
                 ]
                 rows.append(_ChangedRow(faint, None, row, row, (">", "")))
@@ -409,7 +415,7 @@ def _row_cells(row: Block, indexes: Sequence[int | None], pairs: Sequence[model.
     return result
 
 
-def _cell_side(cell: model.CellChange, pair: model.ColumnPair, op: str, styles: Styles) -> list[Piece]:
+def _cell_side(cell: model.CellChange, pair: model.ColumnPair, op: str, styles: Styles) -> list[StyledText]:
     side, column = (cell.old, pair.old) if op == "delete" else (cell.new, pair.new)
     if side is None:
         return []
@@ -420,5 +426,5 @@ def _cell_side(cell: model.CellChange, pair: model.ColumnPair, op: str, styles: 
     return [piece._replace(style=piece.style + style) for piece in pieces] if cell.settings else pieces
 
 
-def _joined_text(pieces: Iterable[Piece]) -> str:
+def _joined_text(pieces: Iterable[StyledText]) -> str:
     return "".join(piece.text for piece in pieces).rstrip()

@@ -22,7 +22,7 @@ from octavo.tui.render.layout_context import LayoutContext, file_name, render_ru
 from octavo.tui.render.styled_lines import (
     Clickable,
     Line,
-    Piece,
+    StyledText,
     box,
     cells,
     fit_title,
@@ -58,7 +58,9 @@ def _url_after_host(address: str) -> str:
     return "" if rest == "/" else rest
 
 
-def render_bar(context: LayoutContext, left: Sequence[Piece], right: Sequence[Piece], width: int) -> list[Line]:
+def render_bar(
+    context: LayoutContext, left: Sequence[StyledText], right: Sequence[StyledText], width: int
+) -> list[Line]:
     """Render a bar with a background. `left` begins with a sign. `right` is below `left` if it does not fit."""
     styles, room = context.styles, width - 2
     left, right = ([piece._replace(text=flatten_emoji(piece.text)) for piece in side] for side in (left, right))
@@ -67,10 +69,10 @@ def render_bar(context: LayoutContext, left: Sequence[Piece], right: Sequence[Pi
     if width_of(left) + (width_of(right) + 2 if right else 0) <= room:
         rows = [[*pad([*left], room - width_of(right)), *right]]
     else:
-        blank = [Piece(" " * width_of(sign), PLAIN, None, True)]
+        blank = [StyledText(" " * width_of(sign), PLAIN, None, True)]
         parts = [*wrap(words, inner), *(wrap(right, inner) if right else ())]
         rows = [[*(blank if number else sign), *part] for number, part in enumerate(parts)]
-    edge = [Piece(" ", PLAIN, None, True)]
+    edge = [StyledText(" ", PLAIN, None, True)]
     return [Line(pad(with_background(styles.surface, edge + row), width, styles.surface)) for row in rows]
 
 
@@ -78,7 +80,7 @@ def add_caption(context: LayoutContext, block: Block, lines: list[Line], width: 
     """Return the lines followed by the caption of their block."""
     style = context.styles.muted + Style(italic=True)
     caption = wrap(context.styled_runs(block.runs, style), width - 3) if block.runs else []
-    return [*lines, *(Line([Piece("   ", PLAIN, None, True), *pieces]) for pieces in caption if pieces)]
+    return [*lines, *(Line([StyledText("   ", PLAIN, None, True), *pieces]) for pieces in caption if pieces)]
 
 
 def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -91,19 +93,19 @@ def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
         )
     clickable = Clickable("file", src)
     left = [
-        Piece(f"{styles.glyphs.download} ", styles.accent, clickable, True),
-        Piece(title.text if title is not None else file_name(src) or "file", styles.link, clickable),
+        StyledText(f"{styles.glyphs.download} ", styles.accent, clickable, True),
+        StyledText(title.text if title is not None else file_name(src) or "file", styles.link, clickable),
     ]
-    right = [Piece(title.location if title is not None and title.location else "file", styles.muted, None, True)]
+    right = [StyledText(title.location if title is not None and title.location else "file", styles.muted, None, True)]
     return add_caption(context, block, render_bar(context, left, right, width), width)
 
 
 def _render_broken(context: LayoutContext, text: str, problem: str, width: int) -> list[Line]:
     styles, reason = context.styles, as_clause(problem)
-    left = [Piece(f"{styles.glyphs.no} ", styles.error, None, True), Piece(text, styles.error)]
+    left = [StyledText(f"{styles.glyphs.no} ", styles.error, None, True), StyledText(text, styles.error)]
     if width_of(left) + cells(reason) + 2 > width - 2:
         reason = reason.partition(" at ")[0]  # The full reason is shown when the link is opened.
-    return render_bar(context, left, [Piece(reason, styles.muted, None, True)], width)
+    return render_bar(context, left, [StyledText(reason, styles.muted, None, True)], width)
 
 
 def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -114,13 +116,13 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
     clickable = None if refused else Clickable("link", url)
     words = (title and title.text) or host_of(url)
     left = [
-        Piece(
+        StyledText(
             f"{styles.glyphs.no if refused else styles.glyphs.external} ",
             styles.error if refused else styles.accent,
             clickable,
             True,
         ),
-        Piece(words, styles.link if clickable else styles.text, clickable),
+        StyledText(words, styles.link if clickable else styles.text, clickable),
     ]
     detail = url if url != words else ""
     if detail and words == host_of(url) and width_of(left) + len("  ") + cells(url) > width - 2:
@@ -130,8 +132,8 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
         elif width_of(left[:1]) + cells(detail) > width - 2:
             detail = detail.partition("?")[0].partition("#")[0]
     if detail:
-        left += [Piece("  ", PLAIN, None, True), Piece(detail, styles.muted, clickable, True)]
-    right = [Piece("not opened", styles.muted, None, True)] if refused else []
+        left += [StyledText("  ", PLAIN, None, True), StyledText(detail, styles.muted, clickable, True)]
+    right = [StyledText("not opened", styles.muted, None, True)] if refused else []
     return add_caption(context, block, render_bar(context, left, right, width), width)
 
 
@@ -154,8 +156,11 @@ def render_content_ref(context: LayoutContext, block: Block, width: int) -> list
     detail = "" if file_name(url).removesuffix(".md") == words else url
     if title is not None and (title.title or title.location):
         words, detail = title.text or words, title.location
-    left = [Piece(f"{sign} ", styles.accent, clickable, True), Piece(words, styles.link + Style(bold=True), clickable)]
-    right = [Piece(detail, styles.muted, None, True)] if detail else []
+    left = [
+        StyledText(f"{sign} ", styles.accent, clickable, True),
+        StyledText(words, styles.link + Style(bold=True), clickable),
+    ]
+    right = [StyledText(detail, styles.muted, None, True)] if detail else []
     return render_bar(context, left, right, width)
 
 
@@ -171,13 +176,16 @@ def render_include(context: LayoutContext, block: Block, width: int) -> list[Lin
     is_elsewhere = target.startswith(("https://", "/s/"))
     clickable = Clickable("link", target) if is_elsewhere or ".gitbook/includes/" in target else None
     title = "another space" if is_elsewhere else file_name(target)
-    name = [Piece(title, styles.link if clickable else styles.muted, clickable, True)]
+    name = [StyledText(title, styles.link if clickable else styles.muted, clickable, True)]
     if not block.children:
         text = "Reusable content from "
-        left = [Piece(f"{styles.glyphs.diamond} ", styles.muted, None, True), Piece(text, styles.text, None, True)]
+        left = [
+            StyledText(f"{styles.glyphs.diamond} ", styles.muted, None, True),
+            StyledText(text, styles.text, None, True),
+        ]
         return render_bar(context, [*left, *name], [], width)
-    rail = [Piece(styles.glyphs.dotted_vertical + " ", styles.muted, None, True)]
-    head = [Line(part) for part in wrap([Piece("reusable content: ", styles.muted, None, True), *name], width - 2)]
+    rail = [StyledText(styles.glyphs.dotted_vertical + " ", styles.muted, None, True)]
+    head = [Line(part) for part in wrap([StyledText("reusable content: ", styles.muted, None, True), *name], width - 2)]
     body = context.flow_children(block, width - 2, may_be_wide=True)
     return indent([*head, *body] if has_start(block) else body, rail, rail)
 
@@ -187,16 +195,16 @@ def render_integration(context: LayoutContext, block: Block, width: int) -> list
     styles, name = context.styles, str(block.attrs.get("name") or "integration")
     if not has_start(block) and not block.text:
         return context.flow_children(block, width)
-    left = [Piece(f"{styles.glyphs.diamond} ", styles.muted, None, True), Piece(name, styles.strong)]
+    left = [StyledText(f"{styles.glyphs.diamond} ", styles.muted, None, True), StyledText(name, styles.strong)]
     arguments = dict(block.attrs.get("arguments") or {})
     url = next((str(value) for key, value in arguments.items() if key in ("url", "src", "href")), "")
     result = []
     if has_start(block):
-        result += render_bar(context, left, [Piece("integration", styles.muted, None, True)], width)
+        result += render_bar(context, left, [StyledText("integration", styles.muted, None, True)], width)
         result += _render_arguments(arguments, styles, width)
     if url and link_destination(url) is LinkDestination.OUTSIDE and has_start(block):
-        rows = [Line(part) for part in wrap([Piece(url, styles.link, Clickable("link", url))], width - 3)]
-        result += indent(rows, blank := [Piece("   ", PLAIN, None, True)], blank)
+        rows = [Line(part) for part in wrap([StyledText(url, styles.link, Clickable("link", url))], width - 3)]
+        result += indent(rows, blank := [StyledText("   ", PLAIN, None, True)], blank)
     if block.text:
         rows = wrap_text(block.text, styles.text, width - 4)
         result += box(rows, width, styles, background=styles.panel, edges=(has_start(block), has_end(block)))
@@ -212,13 +220,13 @@ def render_unknown(context: LayoutContext, block: Block, width: int) -> list[Lin
         rows += wrap_text(block.text, styles.text, width - 4)
     rows += context.text_lines(block.runs, width - 4) if block.runs else []
     rows += context.flow_children(block, width - 4)
-    title, rows = fit_title([Piece(name, styles.strong)], rows, width)
+    title, rows = fit_title([StyledText(name, styles.strong)], rows, width)
     return box(
         rows,
         width,
         styles,
         title=title,
-        right=[Piece("unknown block", styles.muted, None, True)],
+        right=[StyledText("unknown block", styles.muted, None, True)],
         edges=(has_start(block), has_end(block)),
     )
 
@@ -229,8 +237,8 @@ def _render_arguments(arguments: dict[str, object], styles: Styles, width: int) 
         if key in ("url", "src", "href", "content"):
             continue
         text = " ".join(str(value).split())
-        rows = wrap([Piece(f"{key}  ", styles.muted), Piece(text, styles.text)], width - 3)
-        lines += [Line([Piece("   ", PLAIN, None, True), *row]) for row in rows]
+        rows = wrap([StyledText(f"{key}  ", styles.muted), StyledText(text, styles.text)], width - 3)
+        lines += [Line([StyledText("   ", PLAIN, None, True), *row]) for row in rows]
     return lines
 
 
@@ -258,17 +266,17 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
         framed = [
             _card_frame(*body, card, card_width, height, styles) for body, card in zip(bodies, group, strict=True)
         ]
-        all_lines += side_by_side(framed, [card_width] * len(group), Piece(" ", PLAIN, None, True))
+        all_lines += side_by_side(framed, [card_width] * len(group), StyledText(" ", PLAIN, None, True))
     return all_lines
 
 
 def _card_text(
     card: Block, columns: list[tuple[int, TableColumn]], has_titles: bool, width: int, context: LayoutContext
-) -> tuple[list[list[Piece]], range]:
+) -> tuple[list[list[StyledText]], range]:
     """Return the lines of a card, and the range of its title."""
     styles = context.styles
-    lines: list[list[Piece]] = []
-    icons: list[Piece] = []
+    lines: list[list[StyledText]] = []
+    icons: list[StyledText] = []
     title = range(0)
     for index, column in columns:
         if index >= len(card.children):
@@ -281,7 +289,7 @@ def _card_text(
         runs = [run for run in card.children[index].runs if run.text.strip() or run.kind == "icon"]
         column_title = plain_text(column.title).strip() if has_titles else ""
         if all(run.kind in ("icon", "emoji") for run in runs) and not column_title:
-            icons += [*pieces, Piece(" ", PLAIN, None, True)]
+            icons += [*pieces, StyledText(" ", PLAIN, None, True)]
             continue
         lines += [[]] if lines and has_titles else []
         lines += (
@@ -296,22 +304,22 @@ def _card_text(
         target = str(card.attrs["target"])
         title_of_target = context.title_of(target)
         text = (title_of_target.text if title_of_target is not None else "") or file_name(target).removesuffix(".md")
-        lines = wrap([Piece(text, styles.strong)], width)
+        lines = wrap([StyledText(text, styles.strong)], width)
         title = range(len(lines))
     return lines, title
 
 
 def _card_frame(
-    lines: list[list[Piece]], heading: range, card: Block, card_width: int, height: int, styles: Styles
+    lines: list[list[StyledText]], heading: range, card: Block, card_width: int, height: int, styles: Styles
 ) -> list[Line]:
     target, cover = card.attrs.get("target"), card.attrs.get("cover")
     clickable = Clickable("link", str(target)) if target else None
-    title = [] if lines or clickable else [Piece("empty", styles.muted, None, True)]
+    title = [] if lines or clickable else [StyledText("empty", styles.muted, None, True)]
     if cover:
         name = file_name(str(cover))
         named = f"{styles.glyphs.image} {name if cells(name) <= card_width - 8 else 'cover'}"
-        title = [Piece(named, styles.muted + Style(italic=True), Clickable("image", str(cover)), True)]
-    foot = [Piece(styles.glyphs.arrow, styles.accent, clickable, True)] if clickable else []
+        title = [StyledText(named, styles.muted + Style(italic=True), Clickable("image", str(cover)), True)]
+    foot = [StyledText(styles.glyphs.arrow, styles.accent, clickable, True)] if clickable else []
     rows = []
     for index, line in enumerate([*lines, *[[] for _ in range(height - len(lines))]]):
         rows.append(
@@ -366,7 +374,7 @@ def render_figure(context: LayoutContext, block: Block, width: int) -> list[Line
         most_lines = max(len(_frame_lines(context, image, image_width, None)) for image in row)
         lines += [Line([])] if lines or not has_start(block) else []
         frames = [_image_frame(context, image, image_width, most_lines) for image in row]
-        joined = side_by_side(frames, [image_width] * len(row), Piece(" " * _IMAGE_GAP, PLAIN, None, True))
+        joined = side_by_side(frames, [image_width] * len(row), StyledText(" " * _IMAGE_GAP, PLAIN, None, True))
         lines += [Line(line.pieces) for line in joined]
     return lines
 
@@ -388,17 +396,17 @@ def _image_frame(context: LayoutContext, block: Block, width: int, min_lines: in
     problem, facts = _image_facts(context, src)
     rows = _frame_lines(context, block, width, clickable)
     rows += [Line([]) for _ in range(min_lines - len(rows))]
-    sign = Piece(
+    sign = StyledText(
         f"{glyphs.no if problem else glyphs.image} ", styles.error if problem else styles.muted, clickable, True
     )
-    title = [sign, Piece(_shown_name(src, width) or "image", styles.muted, clickable, True)]
-    right = [Piece(facts, styles.muted, None, True)] if facts else []
+    title = [sign, StyledText(_shown_name(src, width) or "image", styles.muted, clickable, True)]
+    right = [StyledText(facts, styles.muted, None, True)] if facts else []
     result = box(rows, width, styles, title=title, right=right)
     caption = [] if is_caption_in_frame(block) else wrap(_caption_pieces(context, block), width - 4)
-    return result + [Line([Piece("  ", PLAIN, None, True), *line]) for line in caption if line]
+    return result + [Line([StyledText("  ", PLAIN, None, True), *line]) for line in caption if line]
 
 
-def _caption_pieces(context: LayoutContext, block: Block) -> list[Piece]:
+def _caption_pieces(context: LayoutContext, block: Block) -> list[StyledText]:
     return context.styled_runs(block.runs, context.styles.muted + Style(italic=True))
 
 
@@ -428,16 +436,16 @@ def _frame_lines(context: LayoutContext, block: Block, width: int, clickable: Cl
             for piece in _caption_pieces(context, block)
         ]
     elif alt:
-        pieces = [Piece(alt, styles.text, clickable)]
+        pieces = [StyledText(alt, styles.text, clickable)]
     else:
         named = "" if _shown_name(src, width) else file_name(src)
-        pieces = [Piece(named or "no alternative text", styles.muted, clickable, True)]
+        pieces = [StyledText(named or "no alternative text", styles.muted, clickable, True)]
     rows = wrap(pieces, width - 4)
     if link := str(block.attrs.get("link") or ""):
         linked = context.styled_runs((Run(alt or link.partition("://")[2] or link, link=link),))
         rows = [*([] if alt else rows), *wrap(linked, width - 4)]
     if problem := _image_facts(context, src)[0]:
-        rows += wrap([Piece(problem, styles.error, None, True)], width - 4)
+        rows += wrap([StyledText(problem, styles.error, None, True)], width - 4)
     return _render_thumbnail(context, src, width - 4) + [Line(pieces) for pieces in rows]
 
 
@@ -469,14 +477,14 @@ def _render_thumbnail(context: LayoutContext, src: str, columns: int) -> list[Li
     if thumbnail is None or not thumbnail.pixels:
         return []
     left = (columns - thumbnail.columns) // 2
-    before = [Piece(" " * left, PLAIN, None, True)] if left > 0 else []
+    before = [StyledText(" " * left, PLAIN, None, True)] if left > 0 else []
     return [Line([*before, *row]) for row in render_half_blocks(thumbnail)]
 
 
 def _align(lines: list[Line], align: str, width: int) -> list[Line]:
     room = width - max((width_of(line.pieces) for line in lines), default=width)
     left = room if align == "right" else room // 2 if align == "center" else 0
-    return [Line([Piece(" " * left, PLAIN, None, True), *line.pieces]) for line in lines] if left > 0 else lines
+    return [Line([StyledText(" " * left, PLAIN, None, True), *line.pieces]) for line in lines] if left > 0 else lines
 
 
 @dataclass(frozen=True)
@@ -522,14 +530,14 @@ def _line(value: object) -> str:
     return " ".join(str(value or "").split())
 
 
-def render_half_blocks(image: ScaledPicture) -> list[list[Piece]]:
+def render_half_blocks(image: ScaledPicture) -> list[list[StyledText]]:
     """Render an image with two pixels in each cell: foreground above, background below."""
-    rows: list[list[Piece]] = []
+    rows: list[list[StyledText]] = []
     row_bytes, data = image.columns * 3, image.pixels
     for top in range(0, image.rows, 2):
         upper = data[top * row_bytes : (top + 1) * row_bytes]
         lower = data[(top + 1) * row_bytes : (top + 2) * row_bytes]
-        row: list[Piece] = []
+        row: list[StyledText] = []
         start = 0
         for start_of_pixel in range(0, row_bytes, 3):
             next_pixel = start_of_pixel + 3
@@ -543,7 +551,7 @@ def render_half_blocks(image: ScaledPicture) -> list[list[Piece]]:
                 color=_pixel_color(upper[start_of_pixel:next_pixel]),
                 bgcolor=_pixel_color(lower[start_of_pixel:next_pixel]) if lower else None,
             )
-            row.append(Piece("▀" * ((next_pixel - start) // 3), style, None, True))
+            row.append(StyledText("▀" * ((next_pixel - start) // 3), style, None, True))
             start = next_pixel
         rows.append(row)
     return rows

@@ -1,4 +1,4 @@
-"""Layout of pages: the renderer of each kind of block, and the units that are rendered one by one. Also the source of a
+"""Layout of pages: the renderer of each kind of block, and the chunks that are rendered one by one. Also the source of a
 page as blocks, marks for threads, and the loaders of diagrams and API operations.
 """
 
@@ -38,7 +38,7 @@ from octavo.tui.render.deferred import (
     Tokens,
     highlight_code,
 )
-from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext, blank_lines_between
+from octavo.tui.render.layout_context import NARROWEST, LayoutContext, ViewState, blank_lines_between
 from octavo.tui.render.styled_lines import Line, squeeze
 from octavo.tui.render.styles import Styles
 
@@ -258,12 +258,12 @@ _SQUEEZED_WIDTH = 2 * NARROWEST
 """Width in cells below which deeply nested blocks lose some indent."""
 
 
-class PageUnit(NamedTuple):
+class PageChunk(NamedTuple):
     """A part of a page that is rendered in one step."""
 
     block: Block
     blank_lines_above: int = 0
-    """Number of blank lines above the unit."""
+    """Number of blank lines above the chunk."""
     slice: Block | None = None
     """Slice of the block. None for the whole block."""
     rows: int = 1
@@ -275,7 +275,7 @@ class PageUnit(NamedTuple):
 
     @property
     def content(self) -> Block:
-        """The slice, or the whole block if the unit is no slice."""
+        """The slice, or the whole block if the chunk is no slice."""
         return self.slice or self.block
 
 
@@ -311,36 +311,36 @@ def _render(context: LayoutContext, block: Block, width: int) -> list[Line]:
     return lines
 
 
-def split_into_units(blocks: Iterable[Block], block_above: Block | None = None) -> Iterator[PageUnit]:
-    """Yield the top-level blocks of a page as units. `block_above` is above the first block."""
+def split_into_chunks(blocks: Iterable[Block], block_above: Block | None = None) -> Iterator[PageChunk]:
+    """Yield the top-level blocks of a page as chunks. `block_above` is above the first block."""
     for block in blocks:
-        units = _block_units(block, block_above)
-        while (unit := run_guarded(partial(next, units, None), partial(PageUnit, block))) is not None:
-            yield unit
+        chunks = _block_chunks(block, block_above)
+        while (chunk := run_guarded(partial(next, chunks, None), partial(PageChunk, block))) is not None:
+            yield chunk
         block_above = block
 
 
-def _block_units(block: Block, block_above: Block | None) -> Iterator[PageUnit]:
+def _block_chunks(block: Block, block_above: Block | None) -> Iterator[PageChunk]:
     if (source_parts := split_oversized(block)) is not None:
-        yield from split_into_units(source_parts, block_above)
+        yield from split_into_chunks(source_parts, block_above)
         return
     gap_lines = 0 if block_above is None or block.kind == "source" else blank_lines_between(block_above, block)
     for part in split_block(block):
         rows, letters = _estimate_size(part, is_whole=part is block)
-        yield PageUnit(block, gap_lines, part if part is not block else None, gap_lines + rows, letters, block_above)
+        yield PageChunk(block, gap_lines, part if part is not block else None, gap_lines + rows, letters, block_above)
         gap_lines = 0
 
 
-def render_unit(context: LayoutContext, unit: PageUnit, width: int) -> list[Line]:
-    """Render a unit with the blank lines above it."""
-    context.block_above = unit.block_above
-    lines = render_block(context, unit.content, width)
-    return [Line([]) for _ in range(unit.blank_lines_above)] + lines if lines else []
+def render_chunk(context: LayoutContext, chunk: PageChunk, width: int) -> list[Line]:
+    """Render a chunk with the blank lines above it."""
+    context.block_above = chunk.block_above
+    lines = render_block(context, chunk.content, width)
+    return [Line([]) for _ in range(chunk.blank_lines_above)] + lines if lines else []
 
 
-def estimate_height(unit: PageUnit, width: int) -> int:
-    """Return the approximate number of lines of a unit, without rendering it."""
-    return unit.rows + unit.letter_count // max(width, 1)
+def estimate_height(chunk: PageChunk, width: int) -> int:
+    """Return the approximate number of lines of a chunk, without rendering it."""
+    return chunk.rows + chunk.letter_count // max(width, 1)
 
 
 def _estimate_size(block: Block, *, is_whole: bool) -> tuple[int, int]:
@@ -381,24 +381,24 @@ def lay_out(
     blocks: Iterable[Block],
     width: int,
     styles: Styles,
-    folds: Folds | None = None,
+    view_state: ViewState | None = None,
     *,
     available_width: int = 0,
     source: str = "",
 ) -> list[Line]:
     """Return the lines of blocks for a text of `width` cells. Top-level tables and code may take up to
-    `available_width`. Units that cannot be rendered show their part of `source`."""
+    `available_width`. Chunks that cannot be rendered show their part of `source`."""
     context = LayoutContext(
         styles,
-        folds or Folds(),
+        view_state or ViewState(),
         render_block,
         available_width=available_width,
         source_of=partial(block_source, source),
     )
     lines: list[Line] = []
-    for unit in split_into_units(blocks):
-        rendered = render_unit(context, unit, width)
-        lines += rendered if lines else rendered[unit.blank_lines_above :]
+    for chunk in split_into_chunks(blocks):
+        rendered = render_chunk(context, chunk, width)
+        lines += rendered if lines else rendered[chunk.blank_lines_above :]
     return lines
 
 
@@ -423,7 +423,7 @@ async def load_operation(query: OperationQuery) -> FoundOperation:
 async def load_operation_lines(layout: OperationLayout) -> list[Line]:
     """Render the details of an operation in a worker thread, with highlighted code."""
     tokens: AsyncCache[CodeQuery, Tokens] = AsyncCache(highlight_code)
-    context = LayoutContext(layout.styles, Folds(), render_block, deferred=DeferredContent(tokens=tokens))
+    context = LayoutContext(layout.styles, ViewState(), render_block, deferred=DeferredContent(tokens=tokens))
 
     def render() -> list[Line]:
         lines: list[Line] = _render_operation_details(

@@ -18,7 +18,7 @@ from octavo.documents.blocks import Block, Run
 from octavo.lazy_import import lazy
 from octavo.tui.render.block_slices import child_above
 from octavo.tui.render.deferred import LinkDestination, link_destination
-from octavo.tui.render.styled_lines import Clickable, Line, Piece, flatten_emoji, wrap
+from octavo.tui.render.styled_lines import Clickable, Line, StyledText, flatten_emoji, wrap
 from octavo.tui.render.styles import SUBSCRIPTS, SUPERSCRIPTS, Styles, icon_sign, icon_words
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def file_name(address: str) -> str:
 
 def render_runs(
     runs: Iterable[Run], styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
-) -> list[Piece]:
+) -> list[StyledText]:
     """Return runs as styled text on the style `base`. `targets` has the titles and destinations of links."""
     return [piece for part in render_each_run(_collapse_blanks(runs), styles, base, targets) for piece in part]
 
@@ -91,10 +91,10 @@ def _collapse_blanks(runs: Iterable[Run]) -> list[Run]:
 
 def render_each_run(
     runs: Iterable[Run], styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
-) -> list[list[Piece]]:
+) -> list[list[StyledText]]:
     """Return the styled text of each run."""
     background = styles.text if base is None else base
-    pieces_of_runs: list[list[Piece]] = []
+    pieces_of_runs: list[list[StyledText]] = []
     clickable: Clickable | None = None
     all_runs = list(runs)
     for index, run in enumerate(all_runs):
@@ -137,7 +137,7 @@ def _render_run(
     clickable: Clickable | None,
     ends: tuple[bool, bool],
     targets: LinkTargets | None,
-) -> list[Piece]:
+) -> list[StyledText]:
     """Return the styled text of a run. `ends`: whether it is first and last in its link."""
     text = flatten_emoji(run.text.replace("\t", " "))
     if styles.ascii:
@@ -148,42 +148,42 @@ def _render_run(
         if special is not None:
             return special
     if "kbd" in run.marks:
-        return [Piece(non_breaking(f" {text} ", styles), styles.chip, clickable)]
+        return [StyledText(non_breaking(f" {text} ", styles), styles.chip, clickable)]
     if run.marks or run.attrs or run.kind != "text":
         text, style = _with_script_letters(run, text, styles, _run_style(run, styles, background))
     if run.kind == "mention":
         text = text.removesuffix(".md")
     if run.link is None:
-        return [Piece(text, style)]
+        return [StyledText(text, style)]
     destination = link_destination(run.link, targets)
     return _render_link(destination, text, style, styles, clickable, ends)
 
 
 def _render_special_run(
     run: Run, text: str, styles: Styles, background: Style, clickable: Clickable | None, targets: LinkTargets | None
-) -> list[Piece] | None:
+) -> list[StyledText] | None:
     """Return the styled text of a run that is not only text, or None."""
     attrs, glyphs = run.attrs, styles.glyphs
     match run.kind:
         case "emoji" if styles.ascii and (name := str(attrs.get("code", ""))) and not text.isascii():
-            return [Piece(f":{name}:", background, clickable)]
+            return [StyledText(f":{name}:", background, clickable)]
         case "break":
-            return [Piece("\n", background)]
+            return [StyledText("\n", background)]
         case "image":
             name = text.strip() or file_name(str(attrs.get("src") or "")) or "image"
             style, seen = styles.muted + Style(italic=True), Clickable("image", str(attrs.get("src") or ""))
             sign = non_breaking(f"{glyphs.image} ", styles)  # Keep the sign on the line of its name.
             if run.link is None:
-                return [Piece(f"{sign}{name}", style, seen)]
+                return [StyledText(f"{sign}{name}", style, seen)]
             destination = link_destination(run.link, targets)
             linked = _render_link(destination, name, style, styles, _clickable_of_link(run.link), (True, True))
-            return [Piece(sign, style, seen), *linked]
+            return [StyledText(sign, style, seen), *linked]
         case "icon":
-            return [Piece(text, background + styles.accent, clickable)] if text else []
+            return [StyledText(text, background + styles.accent, clickable)] if text else []
         case "math":
-            return [Piece(_format_inline(text, ascii=styles.ascii), background + Style(italic=True), clickable)]
+            return [StyledText(_format_inline(text, ascii=styles.ascii), background + Style(italic=True), clickable)]
         case "expression":
-            return [Piece(f"{{{text}}}", styles.code, clickable)]
+            return [StyledText(f"{{{text}}}", styles.code, clickable)]
         case "button":
             return _render_button(run, text.strip(), styles, background, clickable, targets)
         case "footnote":
@@ -191,9 +191,9 @@ def _render_special_run(
             note = Clickable("note", label)
             mark = f"[{label}]" if styles.ascii or not label.isdigit() else superscript(label)
             if not attrs.get("inline"):
-                return [Piece(mark, styles.accent, note)]
-            underlined = Piece(text, background + Style(underline=True), clickable or note)
-            return [underlined, Piece(mark, styles.accent, note, True)]
+                return [StyledText(mark, styles.accent, note)]
+            underlined = StyledText(text, background + Style(underline=True), clickable or note)
+            return [underlined, StyledText(mark, styles.accent, note, True)]
     return None
 
 
@@ -225,7 +225,7 @@ def _with_script_letters(run: Run, text: str, styles: Styles, style: Style) -> t
 
 def _render_button(
     run: Run, label: str, styles: Styles, background: Style, clickable: Clickable | None, targets: LinkTargets | None
-) -> list[Piece]:
+) -> list[StyledText]:
     """Return a button. It looks disabled if its link is broken."""
     attrs = run.attrs
     style = styles.button if attrs.get("style") == "primary" else styles.chip
@@ -236,8 +236,12 @@ def _render_button(
     if clickable is None or destination is LinkDestination.BROKEN:
         style = styles.disabled
     label = label_with_icon(attrs.get("icon"), label, styles)
-    broken = [Piece(styles.glyphs.no, styles.error, None, True)] if destination is LinkDestination.BROKEN else []
-    return [Piece(non_breaking(f" {label} ", styles), style, clickable), *broken, Piece(" ", background, None, True)]
+    broken = [StyledText(styles.glyphs.no, styles.error, None, True)] if destination is LinkDestination.BROKEN else []
+    return [
+        StyledText(non_breaking(f" {label} ", styles), style, clickable),
+        *broken,
+        StyledText(" ", background, None, True),
+    ]
 
 
 def non_breaking(text: str, styles: Styles) -> str:
@@ -252,32 +256,32 @@ def _render_link(
     styles: Styles,
     clickable: Clickable | None,
     ends: tuple[bool, bool],
-) -> list[Piece]:
+) -> list[StyledText]:
     """Return the text of a link with the sign of its destination."""
     first, last = ends
     words = text.lstrip() if first else text
     before, words = text[: len(text) - len(words)], words.rstrip() if last else words
     if first and last and not words:
-        return [Piece(text, style)]
-    result = [Piece(before, style)] if before else []
+        return [StyledText(text, style)]
+    result = [StyledText(before, style)] if before else []
     after = text[len(before) + len(words) :]
     glyphs = styles.glyphs
-    sign: Piece | None = None
+    sign: StyledText | None = None
     match destination:
         case LinkDestination.BROKEN:
-            piece = Piece(words, style + styles.error + Style(underline=True), clickable)
-            sign = Piece(glyphs.no, styles.error, None, True)
+            piece = StyledText(words, style + styles.error + Style(underline=True), clickable)
+            sign = StyledText(glyphs.no, styles.error, None, True)
         case LinkDestination.REFUSED:
-            piece = Piece(words, style)
-            sign = Piece(glyphs.no, styles.error, None, True)
+            piece = StyledText(words, style)
+            sign = StyledText(glyphs.no, styles.error, None, True)
         case LinkDestination.OUTSIDE:
-            piece = Piece(words, style + styles.link, clickable)
-            sign = Piece(glyphs.external, styles.accent, clickable, True)
+            piece = StyledText(words, style + styles.link, clickable)
+            sign = StyledText(glyphs.external, styles.accent, clickable, True)
         case _:
-            piece = Piece(words, style + styles.link, clickable)
+            piece = StyledText(words, style + styles.link, clickable)
     result += [piece] if words else []
     result += [sign] if sign and last else []
-    return [*result, Piece(after, style)] if after else result
+    return [*result, StyledText(after, style)] if after else result
 
 
 def superscript(text: str) -> str:
@@ -297,80 +301,84 @@ NARROWEST = 16
 
 
 @dataclass
-class Folds:
-    """What the user expanded, selected and scrolled on a page. A reload keeps it."""
+class ViewState:
+    """Blocks that the user expanded, tabs that are selected, and how far wide blocks are scrolled. Kept when the page
+    is reloaded. Blocks are identified by their keys."""
 
-    opened: dict[str, bool] = field(default_factory=dict)
+    expanded: dict[str, bool] = field(default_factory=dict)
+    """True for each block that the user expanded, False for each block that the user collapsed, by block key."""
     tabs: dict[str, int] = field(default_factory=dict)
-    """Order in which tabs were last selected, by slug. Higher numbers are later."""
+    """A number for each tab that was selected, by slug. The tab that was selected last has the highest number."""
     pan_offsets: dict[str, int] = field(default_factory=dict)
-    """Number of cells by which each wide block is scrolled to the right."""
-    hidden: dict[str, int] = field(default_factory=dict)
-    """Number of cells of each wide block that did not fit when it was last rendered."""
+    """Number of cells by which each wide block is scrolled to the right, by block key."""
+    overflow: dict[str, int] = field(default_factory=dict)
+    """Number of cells that did not fit when a wide block was last rendered, by block key."""
 
     @property
-    def state(self) -> tuple[dict[str, bool], dict[str, int], dict[str, int]]:
-        """A copy of the expanded blocks, selected tabs and offsets. Equal values mean equal lines."""
-        return self.opened.copy(), self.tabs.copy(), self.pan_offsets.copy()
+    def snapshot(self) -> tuple[dict[str, bool], dict[str, int], dict[str, int]]:
+        """A copy of the expanded blocks, selected tabs and offsets. If two copies are equal, so are the rendered lines."""
+        return self.expanded.copy(), self.tabs.copy(), self.pan_offsets.copy()
 
-    def copy(self) -> Folds:
+    def copy(self) -> ViewState:
         """Return a copy with its own dictionaries."""
-        return Folds(self.opened.copy(), self.tabs.copy(), self.pan_offsets.copy(), self.hidden.copy())
+        return ViewState(self.expanded.copy(), self.tabs.copy(), self.pan_offsets.copy(), self.overflow.copy())
 
-    def pan_offset(self, key: str, hidden: int, start: int = 0) -> int:
-        """Return by how many cells a block is scrolled. `hidden` cells do not fit. `start` is the initial offset."""
-        self.hidden[key] = hidden
+    def pan_offset(self, key: str, overflow: int, start: int = 0) -> int:
+        """Return how many cells the block `key` is scrolled to the right. `overflow` is the number of cells that do not
+        fit. `start` is the offset until the user scrolls the block."""
+        self.overflow[key] = overflow
         if start:
             self.pan_offsets.setdefault(key, start)
-        return min(self.pan_offsets.get(key, 0), hidden)
+        return min(self.pan_offsets.get(key, 0), overflow)
 
     def pan_by(self, key: str, step: int) -> bool:
-        """Scroll a wide block by `step` cells, and return whether it moved."""
-        previous = min(self.pan_offsets.get(key, 0), self.hidden.get(key, 0))
-        offset = self.pan_offsets[key] = max(0, min(previous + step, self.hidden.get(key, 0)))
+        """Scroll the block `key` by `step` cells to the right, or to the left if negative. Return whether it moved."""
+        previous = min(self.pan_offsets.get(key, 0), self.overflow.get(key, 0))
+        offset = self.pan_offsets[key] = max(0, min(previous + step, self.overflow.get(key, 0)))
         return offset != previous
 
-    def is_open(self, block: Block) -> bool:
-        """Return True if a collapsible block is completely expanded."""
-        return self.opened.get(
+    def is_expanded(self, block: Block) -> bool:
+        """Return True if a collapsible block shows all its content. Before the user changes it, the page decides."""
+        return self.expanded.get(
             block.key, bool(block.attrs.get("open")) or block.attrs.get("expanded") in (True, "full")
         )
 
     def toggle(self, block: Block, *, is_whole: bool = False) -> None:
-        """Expand or collapse a block. With `is_whole`, collapse it: all its text is visible."""
-        self.opened[block.key] = not (is_whole or self.is_open(block))
+        """Collapse an expanded block, or expand a collapsed one. `is_whole` always collapses: all text is visible."""
+        self.expanded[block.key] = not (is_whole or self.is_expanded(block))
 
     def choose_tab(self, tab: Block) -> None:
         """Select a tab and all other tabs with the same slug."""
         self.tabs[tab_slug(tab)] = max(self.tabs.values(), default=0) + 1
 
-    def chosen_tab(self, tabs: Block) -> int:
-        """Return the index of the selected tab in a block of tabs. 0 before any selection."""
+    def selected_tab_index(self, tabs: Block) -> int:
+        """Return the index of the visible tab of a tabs block. 0 if the user has selected none of its tabs."""
         if not self.tabs:
             return 0
         times = [self.tabs.get(tab_slug(tab), 0) for tab in tabs.children]
         return times.index(max(times)) if times else 0
 
-    def is_closed(self, parent: Block, child: Block) -> bool:
-        """Return True if `parent` hides `child`, for example an unselected tab."""
+    def hides_child(self, parent: Block, child: Block) -> bool:
+        """Return True if `child` is not visible in `parent`: `parent` is collapsed, or `child` is an unselected tab."""
         if parent.kind in ("expandable", "prompt"):
-            return not self.is_open(parent)
-        return parent.kind == "tabs" and parent.children[self.chosen_tab(parent)] is not child
+            return not self.is_expanded(parent)
+        return parent.kind == "tabs" and parent.children[self.selected_tab_index(parent)] is not child
 
     def hides(self, path: Sequence[Block]) -> bool:
-        """Return True if a block on `path` hides the next. The outermost block is first."""
-        return any(self.is_closed(parent, child) for parent, child in pairwise(path))
+        """Return True if the last block of `path` is not visible. `path` has its containers first, outermost first."""
+        return any(self.hides_child(parent, child) for parent, child in pairwise(path))
 
     def expand_path(self, path: Sequence[Block]) -> bool:
-        """Expand the blocks and select the tabs that hide the end of `path`. Return False if it was visible."""
+        """Make the last block of `path` visible: expand its containers and select their tabs. Return False if it was
+        visible already."""
         changed = False
         for parent, child in pairwise(path):
-            if self.is_closed(parent, child):
+            if self.hides_child(parent, child):
                 changed = True
                 if parent.kind == "tabs":
                     self.choose_tab(child)
                 else:
-                    self.opened[parent.key] = True
+                    self.expanded[parent.key] = True
         return changed
 
 
@@ -398,10 +406,10 @@ def tab_slug(tab: Block) -> str:
 
 @dataclass
 class LayoutContext:
-    """Styles, folds and widths for rendering the blocks of one page."""
+    """Styles, expanded blocks and widths for rendering the blocks of one page."""
 
     styles: Styles
-    folds: Folds
+    view_state: ViewState
     render_block: Callable[[LayoutContext, Block, int], list[Line]]
     """Function that renders a block in a width."""
     available_width: int = 0
@@ -464,7 +472,7 @@ class LayoutContext:
         """Return runs as wrapped lines."""
         return [Line(pieces) for pieces in wrap(self.styled_runs(runs, style), width)]
 
-    def styled_runs(self, runs: Iterable[Run], style: Style | None = None) -> list[Piece]:
+    def styled_runs(self, runs: Iterable[Run], style: Style | None = None) -> list[StyledText]:
         """Return runs as styled text. A link that only repeats its URL gets the title of its target."""
         return render_runs(runs, self.styles, style, self.link_targets)
 

@@ -18,7 +18,7 @@ from octavo.tui.render.layout_context import LayoutContext, file_name
 from octavo.tui.render.styled_lines import (
     Clickable,
     Line,
-    Piece,
+    StyledText,
     box,
     fit_title,
     flatten_emoji,
@@ -68,7 +68,7 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
     query = operation_query(specification, block) if specification is not None else None
     operation, is_known = _known_operation(context.deferred, query)
     is_whole = variant in ("schemas", "file")
-    is_open = context.folds.is_open(block)
+    is_open = context.view_state.is_expanded(block)
     if specification is not None and is_known and operation is None and not is_whole:
         called = "webhook" if variant == "webhook" else "operation"
         name = specification.title_with_version or title
@@ -80,16 +80,16 @@ def render_openapi(context: LayoutContext, block: Block, width: int) -> list[Lin
     method, address, summary = _summary_parts(block, operation, styles, clickable)
     right = f"from {title if attrs.get('spec') else file_name(title)}" if title and variant != "file" else ""
     result = _render_bar(
-        context, [Piece(f"{sign} ", styles.accent, clickable, True), *method], address, summary, right, width
+        context, [StyledText(f"{sign} ", styles.accent, clickable, True), *method], address, summary, right, width
     )
     if details and not attrs.get("spec"):
         details = [*wrap_text(f"from {title}", styles.muted, width - 2), *details]
     if problem:
-        blank = [Piece("  ", PLAIN, None, True)]
+        blank = [StyledText("  ", PLAIN, None, True)]
         result += indent(
-            [Line(line) for line in wrap([Piece(problem, styles.muted, None, True)], width - 2)], blank, blank
+            [Line(line) for line in wrap([StyledText(problem, styles.muted, None, True)], width - 2)], blank, blank
         )
-    rail = [Piece(f"{styles.glyphs.vertical} ", styles.line, None, True)]
+    rail = [StyledText(f"{styles.glyphs.vertical} ", styles.line, None, True)]
     return [*result, *indent(details, rail, rail), *context.flow(block.children, width)]
 
 
@@ -120,7 +120,7 @@ def render_operation_details(
     else:
         lines = _render_operation(context, operation, width) if operation is not None else []
     if len(lines) > _MOST_LINES:
-        more = Line([Piece("The rest of this block is too long to show.", context.styles.muted, None, True)])
+        more = Line([StyledText("The rest of this block is too long to show.", context.styles.muted, None, True)])
         lines = [*lines[:_MOST_LINES], more]
     for line in lines:
         line.block = None  # The caller sets the OpenAPI block, so that it can be commented on.
@@ -146,7 +146,7 @@ def _loaded_details(
         return render_operation_details(context, query, operation, width)
     details = cache.get(OperationLayout(query, width, context.styles))
     if details is None:
-        return [Line([Piece(context.styles.glyphs.ellipsis, context.styles.muted, None, True)])]
+        return [Line([StyledText(context.styles.glyphs.ellipsis, context.styles.muted, None, True)])]
     return details
 
 
@@ -179,7 +179,7 @@ def _loaded_specification(deferred: DeferredContent | None, block: Block) -> tup
 
 def _summary_parts(
     block: Block, operation: Operation | None, styles: Styles, clickable: Clickable | None
-) -> tuple[list[Piece], Piece, str]:
+) -> tuple[list[StyledText], StyledText, str]:
     """Return method or type, path or name, and summary of a block."""
     attrs = block.attrs
     variant = str(attrs.get("variant") or "operation")
@@ -188,8 +188,8 @@ def _summary_parts(
         title = title if variant == "schemas" else str(attrs.get("spec") or attrs.get("src") or "")
         label = "SCHEMAS" if variant == "schemas" else "API"
         return (
-            [Piece(f"{label} ", styles.accent + Style(bold=True), clickable, True)],
-            Piece(title, styles.strong, clickable),
+            [StyledText(f"{label} ", styles.accent + Style(bold=True), clickable, True)],
+            StyledText(title, styles.strong, clickable),
             "",
         )
     method = str(attrs.get("method") or ("webhook" if variant == "webhook" else "get")).upper()
@@ -197,40 +197,42 @@ def _summary_parts(
     strike = Style(strike=True) if operation is not None and operation.deprecated else PLAIN
     summary = operation.summary if operation is not None else ""
     return (
-        [Piece(method, method_style(method, styles), clickable), Piece("  ")],
-        Piece(path, styles.strong + strike, clickable),
+        [StyledText(method, method_style(method, styles), clickable), StyledText("  ")],
+        StyledText(path, styles.strong + strike, clickable),
         summary,
     )
 
 
 def _render_bar(
-    context: LayoutContext, left: list[Piece], address: Piece, summary: str, right: str, width: int
+    context: LayoutContext, left: list[StyledText], address: StyledText, summary: str, right: str, width: int
 ) -> list[Line]:
     styles, room = context.styles, width - 1
-    right_pieces = [Piece(right, styles.muted, None, True)] if right else []
-    summary_pieces = [Piece("  ", PLAIN, None, True), Piece(summary, styles.text, None, True)] if summary else []
+    right_pieces = [StyledText(right, styles.muted, None, True)] if right else []
+    summary_pieces = (
+        [StyledText("  ", PLAIN, None, True), StyledText(summary, styles.text, None, True)] if summary else []
+    )
     rows = wrap_address(left, address, room)
     if width_of(rows[-1]) + width_of(summary_pieces) <= room:
         rows[-1] = [*rows[-1], *summary_pieces]
     else:
-        blank = [Piece(" " * 2, PLAIN, None, True)]
+        blank = [StyledText(" " * 2, PLAIN, None, True)]
         rows += [[*blank, *row] for row in wrap(summary_pieces[1:], room - 2)]
     if right_pieces and width_of(rows[0]) + width_of(right_pieces) + 2 <= room:
         rows[0] = [*pad(rows[0], room - width_of(right_pieces)), *right_pieces]
     return [Line(pad(with_background(styles.surface, row), width, styles.surface)) for row in rows]
 
 
-def wrap_address(left: list[Piece], address: Piece, width: int) -> list[list[Piece]]:
+def wrap_address(left: list[StyledText], address: StyledText, width: int) -> list[list[StyledText]]:
     """Return a method and its path, wrapped after slashes. Later lines are indented."""
     hang = width_of(left)
     rows = [left]
     if hang > width // 2:
         hang = 2
-        rows.append([Piece("  ", PLAIN, None, True)])
+        rows.append([StyledText("  ", PLAIN, None, True)])
     for segment in re.split("(?<=/)", address.text):
         for part in wrap([address._replace(text=segment)], width - hang):
             if width_of(rows[-1]) + width_of(part) > width:
-                rows.append([Piece(" " * hang, PLAIN, None, True)])
+                rows.append([StyledText(" " * hang, PLAIN, None, True)])
             rows[-1] = [*rows[-1], *part]
     return rows
 
@@ -264,7 +266,9 @@ def _render_operation(context: LayoutContext, operation: Operation, width: int) 
         lines += [*_group_heading("curl command", styles, lines, "press y to copy")]
         for row in operation.curl.split("\n"):
             lines += indent(
-                [Line(part) for part in wrap([Piece(row, styles.code)], width - 4)], [Piece("  ")], [Piece("    ")]
+                [Line(part) for part in wrap([StyledText(row, styles.code)], width - 4)],
+                [StyledText("  ")],
+                [StyledText("    ")],
             )
     return lines
 
@@ -288,37 +292,37 @@ def _render_all_operations(context: LayoutContext, specification: Specification,
     styles, out = context.styles, []
     operations = list(specification.operations())
     for method, path in operations[:_MOST_LISTED]:
-        left = [Piece(method.upper().ljust(8), method_style(method, styles))]
-        out += [Line(row) for row in wrap_address(left, Piece(path, styles.text), width)]
+        left = [StyledText(method.upper().ljust(8), method_style(method, styles))]
+        out += [Line(row) for row in wrap_address(left, StyledText(path, styles.text), width)]
     if len(operations) > _MOST_LISTED:
-        out.append(Line([Piece(f"and {len(operations) - _MOST_LISTED} more", styles.muted, None, True)]))
+        out.append(Line([StyledText(f"and {len(operations) - _MOST_LISTED} more", styles.muted, None, True)]))
     return out
 
 
 def _group_heading(text: str, styles: Styles, above: list[Line], beside: str = "") -> list[Line]:
-    head = [Piece(text.upper(), styles.muted + Style(bold=True), None, True)]
+    head = [StyledText(text.upper(), styles.muted + Style(bold=True), None, True)]
     if beside:
-        head += [Piece("  ", PLAIN, None, True), Piece(beside, styles.muted, None, True)]
+        head += [StyledText("  ", PLAIN, None, True), StyledText(beside, styles.muted, None, True)]
     return [*([Line([])] if above else []), Line(head)]
 
 
-def _status_piece(status: str, styles: Styles) -> Piece:
+def _status_piece(status: str, styles: Styles) -> StyledText:
     is_good = status.startswith(("1", "2", "3"))
-    return Piece(status, (styles.success if is_good else styles.error) + Style(bold=True))
+    return StyledText(status, (styles.success if is_good else styles.error) + Style(bold=True))
 
 
 def _render_response(context: LayoutContext, response: Response, width: int, shown: set[SchemaField]) -> list[Line]:
     """Render a response. Name a schema in `shown`, else add it."""
     styles = context.styles
     head = [_status_piece(response.status, styles)]
-    head += [Piece("  ", PLAIN, None, True), Piece(" ".join(response.description.split()), styles.text)]
-    all_lines = indent([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("       ")])
+    head += [StyledText("  ", PLAIN, None, True), StyledText(" ".join(response.description.split()), styles.text)]
+    all_lines = indent([Line(part) for part in wrap(head, width - 2)], [StyledText("  ")], [StyledText("       ")])
     for body in response.bodies:
         if body.schema is not None and body.schema in shown:
             lines = wrap_text(f"{body.media}  {body.schema.type}, as above", styles.muted, width - 4)
         else:
             lines = _render_body(context, body, width - 4)
-        all_lines += indent(lines, [Piece("    ")], [Piece("    ")])
+        all_lines += indent(lines, [StyledText("    ")], [StyledText("    ")])
         if body.schema is not None and body.schema.children:
             shown.add(body.schema)
     return all_lines
@@ -327,9 +331,9 @@ def _render_response(context: LayoutContext, response: Response, width: int, sho
 def _render_body(context: LayoutContext, body: Body, width: int) -> list[Line]:
     styles = context.styles
     schema = body.schema
-    head = [Piece(body.media, styles.muted)]
+    head = [StyledText(body.media, styles.muted)]
     if schema is not None and schema.type not in ("object", "any"):
-        head += [Piece("  ", PLAIN, None, True), Piece(schema.type, styles.muted)]
+        head += [StyledText("  ", PLAIN, None, True), StyledText(schema.type, styles.muted)]
     result = [Line(part) for part in wrap(head, width)]
     result += _render_markdown(context, body.description, width)
     return result + (_render_schema(context, schema, width) if schema is not None else [])
@@ -353,21 +357,21 @@ def _render_field(context: LayoutContext, schema_field: SchemaField, width: int)
     styles, width = context.styles, max(width, 12)
     head = (
         [
-            Piece(schema_field.name, styles.strong + (Style(strike=True) if schema_field.deprecated else PLAIN)),
-            Piece(" "),
+            StyledText(schema_field.name, styles.strong + (Style(strike=True) if schema_field.deprecated else PLAIN)),
+            StyledText(" "),
         ]
         if schema_field.name
         else []
     )
-    head.append(Piece(schema_field.type, styles.muted))
+    head.append(StyledText(schema_field.type, styles.muted))
     if schema_field.required:
-        head.append(Piece(" required", styles.warning, None, True))
+        head.append(StyledText(" required", styles.warning, None, True))
     if schema_field.deprecated:
-        head.append(Piece(" deprecated", styles.warning, None, True))
+        head.append(StyledText(" deprecated", styles.warning, None, True))
     if schema_field.note:
         head += [
-            Piece(f" {styles.glyphs.separator} ", styles.muted, None, True),
-            Piece(schema_field.note, styles.muted),
+            StyledText(f" {styles.glyphs.separator} ", styles.muted, None, True),
+            StyledText(schema_field.note, styles.muted),
         ]
     description_lines: list[Line] = []
     if schema_field.description:
@@ -377,11 +381,11 @@ def _render_field(context: LayoutContext, schema_field: SchemaField, width: int)
             f"{styles.glyphs.ellipsis} {schema_field.cut_off_reason}", styles.muted, width - 4
         )
     child_lines = [line for child in schema_field.children for line in _render_field(context, child, width - 2)]
-    result = indent([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("    ")])
+    result = indent([Line(part) for part in wrap(head, width - 2)], [StyledText("  ")], [StyledText("    ")])
     return [
         *result,
-        *indent(description_lines, [Piece("    ")], [Piece("    ")]),
-        *indent(child_lines, [Piece("  ")], [Piece("  ")]),
+        *indent(description_lines, [StyledText("    ")], [StyledText("    ")]),
+        *indent(child_lines, [StyledText("  ")], [StyledText("  ")]),
     ]
 
 
@@ -399,7 +403,7 @@ def render_operation_block(context: LayoutContext, block: Block, width: int) -> 
     styles, attrs = context.styles, block.attrs
     method = str(attrs.get("method") or "get").upper()
     address = f"{attrs.get('host') or ''}{attrs.get('path') or ''}"
-    title = [Piece(method, method_style(method, styles)), Piece("  "), Piece(address, styles.strong)]
+    title = [StyledText(method, method_style(method, styles)), StyledText("  "), StyledText(address, styles.strong)]
     inner = width - 4
     rows: list[Line] = []
     if (summary := str(attrs.get("summary") or "")) and has_start(block):
@@ -438,7 +442,7 @@ def render_operation_parts(context: LayoutContext, block: Block, width: int, sho
             continue
         if has_start(child) and (label != group or not label):
             lines += [Line([])] if lines or is_continued else []
-            name = [Piece(label.upper(), styles.muted + Style(bold=True), None, True)]
+            name = [StyledText(label.upper(), styles.muted + Style(bold=True), None, True)]
             lines += [Line(line) for line in wrap(name, width)] if label else []
         group = label
         lines += body
@@ -459,11 +463,11 @@ def _group_name(child: Block) -> str:
 
 def _render_parameter(context: LayoutContext, block: Block, width: int) -> list[Line]:
     styles, attrs = context.styles, block.attrs
-    head = [Piece(str(attrs.get("name") or ""), styles.strong)]
+    head = [StyledText(str(attrs.get("name") or ""), styles.strong)]
     if attrs.get("required"):
-        head.append(Piece(" required", styles.warning, None, True))
+        head.append(StyledText(" required", styles.warning, None, True))
     if attrs.get("type"):
-        head += [Piece("  ", PLAIN, None, True), Piece(str(attrs["type"]), styles.muted)]
+        head += [StyledText("  ", PLAIN, None, True), StyledText(str(attrs["type"]), styles.muted)]
     return _render_entry(context, head, block, width)
 
 
@@ -472,14 +476,14 @@ def _render_page_response(context: LayoutContext, block: Block, width: int) -> l
     head = [_status_piece(str(attrs.get("status") or "response"), styles)]
     if attrs.get("description"):
         head += [
-            Piece("  ", PLAIN, None, True),
-            Piece(str(attrs["description"]).replace("·", styles.glyphs.separator), styles.text),
+            StyledText("  ", PLAIN, None, True),
+            StyledText(str(attrs["description"]).replace("·", styles.glyphs.separator), styles.text),
         ]
     return _render_entry(context, head, block, width)
 
 
-def _render_entry(context: LayoutContext, head: list[Piece], block: Block, width: int) -> list[Line]:
+def _render_entry(context: LayoutContext, head: list[StyledText], block: Block, width: int) -> list[Line]:
     body = context.flow_children(block, width - 4)
     lines = [Line(line) for line in wrap(head, width - 4)] if has_start(block) else []
-    blank = [Piece("  ", PLAIN, None, True)]
+    blank = [StyledText("  ", PLAIN, None, True)]
     return [*indent(lines, blank, [*blank, *blank]), *indent(body, [*blank, *blank], [*blank, *blank])]

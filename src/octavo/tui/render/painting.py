@@ -16,7 +16,7 @@ from octavo.api.folding import FoldedText, fold
 from octavo.documents.blocks import Block, Run, plain_text
 from octavo.tui.render.block_slices import cells_by_column, has_start
 from octavo.tui.render.embeds import is_caption_in_frame
-from octavo.tui.render.styled_lines import Line, Piece, cells, crop, searched_texts, segments, width_of
+from octavo.tui.render.styled_lines import Line, StyledText, cells, crop, searched_texts, segments, width_of
 from octavo.tui.render.styles import Styles
 
 
@@ -94,11 +94,11 @@ def bottom_line(
         del visible[-2 if len(visible) > 1 else -1]
     tail = between.join(visible)
     left = max(0, room - cells(tail) - 3) if tail else max(0, room - 1)
-    pieces = [Piece(sign, styles.accent), *crop([Piece(text, styles.text)], cells(text) - left, cells(text))]
+    pieces = [StyledText(sign, styles.accent), *crop([StyledText(text, styles.text)], cells(text) - left, cells(text))]
     if is_typing:
-        pieces.append(Piece(" ", Style(reverse=True)))
+        pieces.append(StyledText(" ", Style(reverse=True)))
     blank = width - width_of(pieces) - cells(tail) - 1 if needed else 0
-    pieces.append(Piece(" " * max(0, blank) + tail, styles.muted))
+    pieces.append(StyledText(" " * max(0, blank) + tail, styles.muted))
     return Strip(segments(pieces, style)).extend_cell_length(width, style)
 
 
@@ -111,9 +111,9 @@ _LETTERS_PER_SECTION, _BLOCKS_PER_SECTION = 10_000, 200
 class Match(NamedTuple):
     """A match in the text of a block."""
 
-    unit_index: int
+    chunk_index: int
     nth: int
-    """Number of the match in its unit, counted from 0."""
+    """Number of the match in its chunk, counted from 0."""
     block: Block
     path: tuple[Block, ...]
     """Blocks around the match, from the top-level block to `block`."""
@@ -137,7 +137,7 @@ def needle_pattern(needle: str) -> re.Pattern[str]:
 
 
 class _BlockText(NamedTuple):
-    unit_index: int
+    chunk_index: int
     block: Block
     path: tuple[Block, ...]
 
@@ -159,7 +159,7 @@ class BlockTextFinder:
         text_of: Callable[[tuple[Run, ...]], str] = plain_text,
         letters_per_section: int = _LETTERS_PER_SECTION,
     ) -> None:
-        """`blocks` yields blocks or slices with the index of their unit. `text_of` returns visible text. Use short
+        """`blocks` yields blocks or slices with the index of their chunk. `text_of` returns visible text. Use short
         sections if iterating `blocks` is slow."""
         self._blocks, self._text_of, self._letters_per_section = iter(blocks), text_of, letters_per_section
         self._sections: list[_Section] = []
@@ -172,9 +172,9 @@ class BlockTextFinder:
             for match in needle_pattern(needle).finditer(section.text):
                 index = bisect_right(section.starts, match.start()) - 1
                 entry = section.entries[index]
-                nth = counts.get(entry.unit_index, 0)
-                counts[entry.unit_index] = nth + 1
-                yield Match(entry.unit_index, nth, entry.block, entry.path)
+                nth = counts.get(entry.chunk_index, 0)
+                counts[entry.chunk_index] = nth + 1
+                yield Match(entry.chunk_index, nth, entry.block, entry.path)
                 match_count += 1
                 if match_count >= MOST_MATCHES:
                     return
@@ -196,24 +196,24 @@ class BlockTextFinder:
         entries: list[_BlockText] = []
         length = read = 0
         while max(length, read) < self._letters_per_section and len(entries) < _BLOCKS_PER_SECTION:
-            unit, block = next(self._blocks, (-1, None))
+            chunk, block = next(self._blocks, (-1, None))
             if block is None:
                 break
             read += 1  # A block without text takes time too, so it counts.
-            for entry, text in self._block_texts(unit, block, ()):
+            for entry, text in self._block_texts(chunk, block, ()):
                 text = fold(text)
                 entries.append(entry)
                 starts.append(length)
                 texts.append(text)
                 length += len(text) + 1
             if not texts:
-                entries, starts, texts = [_BlockText(unit, block, ())], [0], [""]
+                entries, starts, texts = [_BlockText(chunk, block, ())], [0], [""]
         if entries:
             self._sections.append(_Section("\0".join(texts), starts, entries))
         return bool(entries)
 
     def _block_texts(
-        self, unit_index: int, block: Block, ancestors: tuple[Block, ...]
+        self, chunk_index: int, block: Block, ancestors: tuple[Block, ...]
     ) -> Iterator[tuple[_BlockText, str]]:
         path = (*ancestors, block)
         # The runs of an OpenAPI block are its text for apps that cannot show it.
@@ -223,12 +223,12 @@ class BlockTextFinder:
             own += [str(alt)] if (alt := block.attrs.get("alt")) and not is_caption_in_frame(block) else []
             if block.kind in ("table", "cards"):
                 own += [plain_text(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
-        entry = _BlockText(unit_index, block, path)
+        entry = _BlockText(chunk_index, block, path)
         for text in own:
             if text:
                 yield entry, text
         for child in _children_in_visible_columns(block, ancestors):
-            yield from self._block_texts(unit_index, child, path)
+            yield from self._block_texts(chunk_index, child, path)
 
 
 def _children_in_visible_columns(block: Block, ancestors: tuple[Block, ...]) -> Sequence[Block]:
@@ -248,7 +248,7 @@ class _TextPiece(NamedTuple):
     cell: int
     text: str
     distance: int | None
-    """Distance of hidden text from the visible text, as in `HiddenPieces`. None if it is visible."""
+    """Distance of hidden text from the visible text, as in `HiddenText`. None if it is visible."""
 
 
 def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:

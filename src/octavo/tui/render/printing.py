@@ -9,12 +9,12 @@ from rich.style import Style
 
 from octavo.documents.blocks import Document
 from octavo.tui.render.comparison import PageComparison
-from octavo.tui.render.diff_lines import render_diff_unit
+from octavo.tui.render.diff_chunks import ContextSize
+from octavo.tui.render.diff_lines import render_diff_chunk
 from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_sides import SideWidths
-from octavo.tui.render.diff_units import ContextSize
 from octavo.tui.render.layout import lay_out, render_block
-from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.layout_context import LayoutContext, ViewState
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import ASCII, UNICODE, Styles
 
@@ -39,9 +39,9 @@ def diff_as_text(comparison: PageComparison, columns: int, context: int, *, colo
     changed."""
     styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
     side_widths = SideWidths.for_width(min(columns - MARGIN, WIDEST), split=False)
-    layout = LayoutContext(styles, Folds(), render_block)
-    units = build_diff(comparison.diff, ContextSize(min(context, ContextSize.STEPS[-1])), {})
-    lines = [line for unit in units.build() for line in render_diff_unit(layout, unit, side_widths)]
+    layout = LayoutContext(styles, ViewState(), render_block)
+    chunks = build_diff(comparison.diff, ContextSize(min(context, ContextSize.STEPS[-1])), {})
+    lines = [line for chunk in chunks.build() for line in render_diff_chunk(layout, chunk, side_widths)]
     return _text_of(lines, has_escapes=True)
 
 

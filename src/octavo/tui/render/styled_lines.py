@@ -51,7 +51,7 @@ class Clickable:
     """Number of the tab, or 1 to fold a prompt that is shown whole."""
 
 
-class Piece(NamedTuple):
+class StyledText(NamedTuple):
     """A piece of text in one style."""
 
     text: str
@@ -59,15 +59,15 @@ class Piece(NamedTuple):
     clickable: Clickable | None = None
     is_decoration: bool = False
     """True for borders, bullets and other text outside the page. It is not searched or copied."""
-    hidden: HiddenPieces | None = None
+    hidden: HiddenText | None = None
     """Pieces that are scrolled out of view, and that this piece, such as an ellipsis, represents. None for other
     pieces."""
 
 
-class HiddenPieces(NamedTuple):
+class HiddenText(NamedTuple):
     """The end of a line that is scrolled out of view."""
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[StyledText]
     start: int
     """Distance in cells from the visible text to the first piece. Negative at the left edge, 0 at the right."""
 
@@ -80,7 +80,7 @@ _LONGEST_CACHED = 60
 class Line:
     """A line of styled text. `block` is the block that is selected when the user clicks the line."""
 
-    pieces: list[Piece]
+    pieces: list[StyledText]
     block: Block | None = None
     strip: Strip | None = None
     """Strip from the last painting. None if the line is not painted."""
@@ -93,11 +93,11 @@ class Line:
     def width(self) -> int:
         return width_of(self.pieces)
 
-    def with_pieces(self, pieces: list[Piece], offset: int = 0) -> Line:
+    def with_pieces(self, pieces: list[StyledText], offset: int = 0) -> Line:
         """Return the line with other pieces. Its text moves `offset` cells to the right."""
         return Line(pieces, self.block)
 
-    def prepend(self, prefix: list[Piece]) -> Line:
+    def prepend(self, prefix: list[StyledText]) -> Line:
         return self.with_pieces(prefix + self.pieces, width_of(prefix))
 
 
@@ -121,14 +121,14 @@ _cells = lru_cache(4096)(cell_len)
 """Width of a short text in cells. Cached, because borders and signs are measured often."""
 
 
-def width_of(pieces: Iterable[Piece]) -> int:
+def width_of(pieces: Iterable[StyledText]) -> int:
     """Return the width of styled text in cells."""
     return sum([len(text) if (text := piece[0]).isascii() else cells(text) for piece in pieces])
 
 
-def crop(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
+def crop(pieces: Iterable[StyledText], start: int, end: int) -> list[StyledText]:
     """Return the styled text in the cells from `start` to before `end`. A cut wide character becomes a space."""
-    line_pieces: list[Piece] = []
+    line_pieces: list[StyledText] = []
     column = 0
     for piece in pieces:
         if column >= end:
@@ -150,7 +150,7 @@ def crop(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
     return line_pieces
 
 
-def truncate(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Piece]:
+def truncate(pieces: Sequence[StyledText], width: int, more: str = "…") -> list[StyledText]:
     """Return styled text in at most `width` cells. If text is left out, `more` is at the end."""
     if width_of(pieces) <= width:
         return list(pieces)
@@ -158,7 +158,7 @@ def truncate(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Pie
         return []
     line_pieces = crop(pieces, 0, width - 1)
     line_pieces.append(
-        Piece(
+        StyledText(
             more,
             line_pieces[-1].style if line_pieces else PLAIN,
             line_pieces[-1].clickable if line_pieces else None,
@@ -168,7 +168,9 @@ def truncate(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Pie
     return line_pieces
 
 
-def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at_words: bool = False) -> list[Piece]:
+def pan_pieces(
+    pieces: Sequence[StyledText], start: int, width: int, more: str, *, at_words: bool = False
+) -> list[StyledText]:
     """Return `width` cells of a line that is scrolled by `start`. `more` replaces hidden text. `at_words` cuts at
     spaces."""
     end, total_width = start + width, width_of(pieces)
@@ -193,34 +195,34 @@ def pan_pieces(pieces: Sequence[Piece], start: int, width: int, more: str, *, at
     return [*left, *kept, *([_hidden_text_sign(blank + more, crop(pieces, high, total_width), 0)] if after else [])]
 
 
-def _hidden_text_sign(text: str, hidden: Sequence[Piece], start: int) -> Piece:
-    return Piece(text, PLAIN, None, True, HiddenPieces(hidden, start))
+def _hidden_text_sign(text: str, hidden: Sequence[StyledText], start: int) -> StyledText:
+    return StyledText(text, PLAIN, None, True, HiddenText(hidden, start))
 
 
-def _uncut_column(pieces: Iterable[Piece], column: int, step: int) -> int:
+def _uncut_column(pieces: Iterable[StyledText], column: int, step: int) -> int:
     text = "".join([piece.text for piece in pieces])
     is_cut = column < cells(text) and not text.startswith(set_cell_size(text, column))
     return column + step if is_cut else column
 
 
-def _has_text(pieces: Iterable[Piece]) -> bool:
+def _has_text(pieces: Iterable[StyledText]) -> bool:
     return any(piece.text.strip() for piece in pieces)
 
 
-def pad(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | None = None) -> list[Piece]:
+def pad(pieces: list[StyledText], width: int, style: Style = PLAIN, align: str | None = None) -> list[StyledText]:
     """Return styled text padded with spaces to `width` cells. `align` is left (or None), center or right."""
     room = width - width_of(pieces)
     if room <= 0:
         return pieces
     left = room if align == "right" else room // 2 if align == "center" else 0
-    before = [Piece(" " * left, style, None, True)] if left else []
-    after = [Piece(" " * (room - left), style, None, True)] if room > left else []
+    before = [StyledText(" " * left, style, None, True)] if left else []
+    after = [StyledText(" " * (room - left), style, None, True)] if room > left else []
     return before + pieces + after
 
 
 def searched_texts(line: Line) -> Iterator[tuple[int, str, int | None]]:
     """Yield the searchable texts of a line with first cell and distance. The distance is None if visible, else as in
-    `HiddenPieces.start`."""
+    `HiddenText.start`."""
     cell = 0
     for piece in line.pieces:
         if piece.hidden is not None:
@@ -234,15 +236,15 @@ def searched_texts(line: Line) -> Iterator[tuple[int, str, int | None]]:
         cell += cells(piece.text)
 
 
-def with_background(background: Style, pieces: Iterable[Piece]) -> list[Piece]:
+def with_background(background: Style, pieces: Iterable[StyledText]) -> list[StyledText]:
     """Return styled text on a background. Pieces with a background of their own keep it."""
     return [
-        Piece(text, background + style, clickable, is_decoration, hidden)
+        StyledText(text, background + style, clickable, is_decoration, hidden)
         for text, style, clickable, is_decoration, hidden in pieces
     ]
 
 
-def indent(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list[Line]:
+def indent(lines: Iterable[Line], first: list[StyledText], rest: list[StyledText]) -> list[Line]:
     """Put `first` before the first line, and `rest` before the other lines."""
     all_lines = []
     prefix = first
@@ -254,7 +256,7 @@ def indent(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list
 
 def wrap_text(text: str, style: Style, width: int) -> list[Line]:
     """Return a text with one style, wrapped."""
-    return [Line(part) for part in wrap([Piece(text, style)], width)]
+    return [Line(part) for part in wrap([StyledText(text, style)], width)]
 
 
 def squeeze(line: Line, width: int) -> Line:
@@ -282,9 +284,9 @@ def box(
     width: int,
     styles: Styles,
     *,
-    title: Sequence[Piece] = (),
-    right: Sequence[Piece] = (),
-    foot: Sequence[Piece] = (),
+    title: Sequence[StyledText] = (),
+    right: Sequence[StyledText] = (),
+    foot: Sequence[StyledText] = (),
     background: Style = PLAIN,
     edges: tuple[bool, bool] = (True, True),
 ) -> list[Line]:
@@ -294,23 +296,23 @@ def box(
     edge = background + styles.line
     inner = width - 4
 
-    def edged(left: str, right_end: str, words: Sequence[Piece], at_right: Sequence[Piece]) -> Line:
+    def edged(left: str, right_end: str, words: Sequence[StyledText], at_right: Sequence[StyledText]) -> Line:
         room = width - 4
         shown = truncate(with_background(background, words), room - 2, glyphs.ellipsis) if words else []
         used = width_of(shown) + 2 if shown else 0
         tail = with_background(background, at_right) if at_right and width_of(at_right) + 3 <= room - used else []
-        pieces = [Piece(left + glyphs.horizontal, edge, None, True)]
+        pieces = [StyledText(left + glyphs.horizontal, edge, None, True)]
         if shown:
-            pieces += [Piece(" ", edge, None, True), *shown, Piece(" ", edge, None, True)]
+            pieces += [StyledText(" ", edge, None, True), *shown, StyledText(" ", edge, None, True)]
         fill = width - 3 - used - (width_of(tail) + 3 if tail else 0)
-        pieces.append(Piece(glyphs.horizontal * max(0, fill), edge, None, True))
+        pieces.append(StyledText(glyphs.horizontal * max(0, fill), edge, None, True))
         if tail:
-            pieces += [Piece(" ", edge, None, True), *tail, Piece(" " + glyphs.horizontal, edge, None, True)]
-        pieces.append(Piece(right_end, edge, None, True))
+            pieces += [StyledText(" ", edge, None, True), *tail, StyledText(" " + glyphs.horizontal, edge, None, True)]
+        pieces.append(StyledText(right_end, edge, None, True))
         return Line(pieces)
 
-    side = Piece(glyphs.vertical, edge, None, True)
-    gap = Piece(" ", background, None, True)
+    side = StyledText(glyphs.vertical, edge, None, True)
+    gap = StyledText(" ", background, None, True)
     result = [edged(glyphs.top_left, glyphs.top_right, title, right)] if edges[0] else []
     for line in lines:
         body = pad(with_background(background, line.pieces) if background else line.pieces, inner, background)
@@ -330,7 +332,7 @@ def hidden_columns_text(left: int, right: int, glyphs: Glyphs) -> str:
 def rule(width: int, styles: Styles, sign: str | None = None, style: Style | None = None) -> Line:
     """Return a horizontal line of `width` cells."""
     return Line(
-        [Piece((sign or styles.glyphs.horizontal) * width, styles.line if style is None else style, None, True)]
+        [StyledText((sign or styles.glyphs.horizontal) * width, styles.line if style is None else style, None, True)]
     )
 
 
@@ -353,7 +355,7 @@ def clickable_spans(lines: Iterable[Line]) -> list[ClickableSpan]:
     return spans
 
 
-def segments(pieces: Iterable[Piece], base: Style) -> list[Segment]:
+def segments(pieces: Iterable[StyledText], base: Style) -> list[Segment]:
     """Return styled text as Rich segments on the style `base`."""
     return [Segment(piece.text, base + piece.style) for piece in pieces]
 
@@ -372,7 +374,7 @@ class SplitLine(Line):
 
     block_cells: tuple[BlockCells, ...] = ()
 
-    def with_pieces(self, pieces: list[Piece], offset: int = 0) -> Line:
+    def with_pieces(self, pieces: list[StyledText], offset: int = 0) -> Line:
         return SplitLine(pieces, self.block, None, tuple(shift_cells(self.block_cells, offset)))
 
 
@@ -388,12 +390,12 @@ def cells_of_blocks(line: Line, width: int) -> list[BlockCells]:
     return [BlockCells(0, width, line.block)] if line.block is not None else []
 
 
-def side_by_side(columns: Sequence[Sequence[Line]], widths: Sequence[int], gap: Piece) -> list[SplitLine]:
+def side_by_side(columns: Sequence[Sequence[Line]], widths: Sequence[int], gap: StyledText) -> list[SplitLine]:
     """Return lines with columns beside each other and `gap` between them. Columns are padded to their widths, except
     the last."""
     rows: list[SplitLine] = []
     for lines in zip_longest(*columns):
-        pieces: list[Piece] = []
+        pieces: list[StyledText] = []
         parts: list[BlockCells] = []
         start = 0
         for index, (line, width) in enumerate(zip(lines, widths, strict=True)):
@@ -463,7 +465,7 @@ _OPAQUE_ID = re.compile(r"(?=(?:[A-Za-z]*[0-9]+[A-Za-z]+){3})[0-9A-Za-z]{16,}")
 """An identifier of letters and digits. It may be broken anywhere."""
 
 
-def wrap(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
+def wrap(pieces: Sequence[StyledText], width: int) -> list[list[StyledText]]:
     """Return styled text wrapped into lines of at most `width` cells. A line feed also ends a line."""
     width = max(1, width)
     text = "".join([piece.text for piece in pieces])
@@ -477,12 +479,12 @@ def wrap(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
     return _slice_pieces(pieces, spans)
 
 
-def wrap_items(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
+def wrap_items(pieces: Sequence[StyledText], width: int) -> list[list[StyledText]]:
     """Return styled text wrapped as by `wrap`, with a hanging indent for list items."""
     text = "".join([piece.text for piece in pieces])
     if (cells(text) <= width and "\n" not in text) or not _ITEM.search(text):
         return wrap(pieces, width)
-    rows: list[list[Piece]] = []
+    rows: list[list[StyledText]] = []
     line_start = 0
     for line in text.split("\n"):
         line_pieces = _slice_pieces(pieces, [(line_start, line_start + len(line))])[0]
@@ -495,7 +497,7 @@ def wrap_items(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
             continue
         first, *rest = wrap(crop(line_pieces, indent_width, cells(line)), width - indent_width)
         rows.append([*crop(line_pieces, 0, indent_width), *first])
-        rows += [[Piece(" " * indent_width, PLAIN, None, True), *continuation] for continuation in rest]
+        rows += [[StyledText(" " * indent_width, PLAIN, None, True), *continuation] for continuation in rest]
     return rows
 
 
@@ -515,7 +517,7 @@ def breakable_parts(word: str) -> Iterator[str]:
     yield word[start:]
 
 
-def fit_title(title: Sequence[Piece], lines: list[Line], width: int) -> tuple[Sequence[Piece], list[Line]]:
+def fit_title(title: Sequence[StyledText], lines: list[Line], width: int) -> tuple[Sequence[StyledText], list[Line]]:
     """Return title and lines of a box of `width` cells. A title that is too wide becomes the first lines."""
     title = [piece._replace(text=flatten_emoji(piece.text)) for piece in title]
     if width_of(title) <= width - 6:
@@ -625,11 +627,11 @@ def _last_break(breaks: re.Pattern[str], word: str, start: int, end: int) -> int
     )
 
 
-def _slice_pieces(pieces: Sequence[Piece], spans: Sequence[tuple[int, int]]) -> list[list[Piece]]:
-    rows: list[list[Piece]] = []
+def _slice_pieces(pieces: Sequence[StyledText], spans: Sequence[tuple[int, int]]) -> list[list[StyledText]]:
+    rows: list[list[StyledText]] = []
     index = begin = 0
     for start, end in spans:
-        line: list[Piece] = []
+        line: list[StyledText] = []
         while index < len(pieces) and begin + len(pieces[index].text) <= start:
             begin += len(pieces[index].text)
             index += 1

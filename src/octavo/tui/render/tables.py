@@ -34,7 +34,7 @@ from octavo.tui.render.layout_context import LayoutContext, non_breaking, render
 from octavo.tui.render.styled_lines import (
     Clickable,
     Line,
-    Piece,
+    StyledText,
     breakable_parts,
     cells,
     flatten_emoji,
@@ -125,9 +125,9 @@ _HALVINGS = 24
 class TableGrid:
     """Cells of a table as styled text, with the width of each column."""
 
-    head: list[list[list[Piece]]]
+    head: list[list[list[StyledText]]]
     """Header rows. A row is a list of cells, and a cell is a list of pieces."""
-    body: list[list[list[Piece]]]
+    body: list[list[list[StyledText]]]
     aligns: list[str | None]
     widths: list[int]
     rows: list[Block] = field(default_factory=list)
@@ -147,8 +147,8 @@ class TableGrid:
 
 
 def fit_columns(
-    head: list[list[list[Piece]]],
-    body: list[list[list[Piece]]],
+    head: list[list[list[StyledText]]],
+    body: list[list[list[StyledText]]],
     aligns: list[str | None],
     available_width: int,
     hints: Sequence[int] = (),
@@ -257,7 +257,7 @@ def _widths_for_parts(
 
 
 def _widths_with_whole_words(
-    rows: list[list[list[Piece]]],
+    rows: list[list[list[StyledText]]],
     widths: list[int],
     natural: Sequence[int],
     words: Sequence[int],
@@ -278,12 +278,12 @@ def _widths_with_whole_words(
     return widths
 
 
-def _number_of_lines(rows: list[list[list[Piece]]], widths: Sequence[int]) -> int:
+def _number_of_lines(rows: list[list[list[StyledText]]], widths: Sequence[int]) -> int:
     return sum(max([len(wrap_items(cell, width)) for cell, width in zip(row, widths, strict=True)]) for row in rows)
 
 
 def _widths_around_words(
-    rows: list[list[list[Piece]]],
+    rows: list[list[list[StyledText]]],
     widths: list[int],
     broken: dict[int, int],
     parts: _WordPartWidths,
@@ -310,7 +310,7 @@ def _excess_width(widths: Sequence[int], available_width: int) -> int:
     return sum(widths) + COLUMN_GAP * (len(widths) - 1) - available_width
 
 
-def cell_text(cell: list[Piece]) -> str:
+def cell_text(cell: list[StyledText]) -> str:
     return "".join([piece.text for piece in cell])
 
 
@@ -373,23 +373,23 @@ def _share_widths(
     return widths
 
 
-def row_wraps(row: list[list[Piece]], widths: list[int]) -> bool:
+def row_wraps(row: list[list[StyledText]], widths: list[int]) -> bool:
     return any(
         _natural_width(text) > width or "\n" in text for text, width in zip(map(cell_text, row), widths, strict=True)
     )
 
 
-def row_lines(row: list[list[Piece]], table_grid: TableGrid) -> list[list[Piece]]:
+def row_lines(row: list[list[StyledText]], table_grid: TableGrid) -> list[list[StyledText]]:
     """Return the lines of one row, without spaces at their ends."""
-    parts: list[list[list[Piece]]] = [
+    parts: list[list[list[StyledText]]] = [
         wrap_items(cell, width) if cell else [[]] for cell, width in zip(row, table_grid.widths, strict=True)
     ]
     wrapped = []
     for number in range(max(map(len, parts), default=0)):
-        line: list[Piece] = []
+        line: list[StyledText] = []
         for index, lines in enumerate(parts):
             if index:
-                line.append(Piece(" " * COLUMN_GAP, PLAIN, None, True))
+                line.append(StyledText(" " * COLUMN_GAP, PLAIN, None, True))
             part = lines[number] if number < len(lines) else []
             line += pad(part, table_grid.widths[index], PLAIN, table_grid.aligns[index])
         while line and line[-1].is_decoration and not line[-1].text.strip():
@@ -425,30 +425,32 @@ def cell_pieces(
     styles: Styles,
     base: Style | None = None,
     targets: LinkTargets | None = None,
-) -> list[Piece]:
+) -> list[StyledText]:
     """Return the styled text of a cell, for example stars for a rating. Empty if a merged cell covers it."""
     if cell is None:
         return []
     glyphs, value = styles.glyphs, cell.attrs.get("value")
     if column.type == "checkbox" and value is not None:
         sign = glyphs.done if value else glyphs.todo
-        return [Piece(f"[{sign}]" if styles.ascii else sign, styles.success if value else styles.muted)]
+        return [StyledText(f"[{sign}]" if styles.ascii else sign, styles.success if value else styles.muted)]
     if column.type == "rating" and isinstance(value, int):
         stars = max(0, min(value, column.max))
         return [
-            Piece(glyphs.star * stars, styles.warning),
-            Piece(glyphs.empty_star * (column.max - stars), styles.muted),
+            StyledText(glyphs.star * stars, styles.warning),
+            StyledText(glyphs.empty_star * (column.max - stars), styles.muted),
         ]
     if column.type == "select" and (labels := select_labels(cell, column)):
         edge = non_breaking(" ", styles)
         # Short options are never wrapped. Longer ones may be, because columns are narrow.
         texts = [non_breaking(label, styles) if len(label) <= _LONG_WORD else label for label in labels]
-        chips = [[Piece(f"{edge}{text}{edge}", styles.chip), Piece(" ", PLAIN, None, True)] for text in texts]
+        chips = [[StyledText(f"{edge}{text}{edge}", styles.chip), StyledText(" ", PLAIN, None, True)] for text in texts]
         return [piece for chip in chips for piece in chip][:-1]
     pieces = render_runs(cell.runs, styles, base, targets)
     if column.type == "users":
         return (
-            [Piece(f"@{flatten_emoji(plain_text(cell.runs)).strip().removeprefix('@')}", styles.note)] if pieces else []
+            [StyledText(f"@{flatten_emoji(plain_text(cell.runs)).strip().removeprefix('@')}", styles.note)]
+            if pieces
+            else []
         )
     if column.type in ("files", "image") and pieces:
         kind, sign = ("file", glyphs.download) if column.type == "files" else ("image", glyphs.image)
@@ -459,7 +461,7 @@ def cell_pieces(
         }
         pieces = [piece._replace(clickable=clickables.get(id(piece.clickable))) for piece in pieces]
         return (
-            [Piece(f"{sign} ", styles.muted, pieces[0].clickable, True), *pieces]
+            [StyledText(f"{sign} ", styles.muted, pieces[0].clickable, True), *pieces]
             if pieces[0].text[:1] != sign
             else pieces
         )
@@ -480,10 +482,10 @@ def grid_by_width(
     rows = block.children[: max(1, MOST_CELLS // max(1, len(columns)))]
     is_first = has_start(block)
     by_column = cells_by_column(rows)
-    head: list[list[list[Piece]]] = []
+    head: list[list[list[StyledText]]] = []
     if not block.attrs.get("header_hidden") and any(plain_text(column.title).strip() for _, column in columns):
         head.append([render_runs(column.title, styles, styles.strong, targets) for _, column in columns])
-    body: list[list[list[Piece]]] = []
+    body: list[list[list[StyledText]]] = []
     body_rows: list[Block] = []
     for row, cells_of_row in zip(rows, by_column, strict=True):
         bold = styles.strong if row.attrs.get("head") else None
@@ -510,7 +512,7 @@ def grid_by_width(
     return grid
 
 
-def _reads_from_right(rows: Sequence[Sequence[list[Piece]]], position: int) -> bool:
+def _reads_from_right(rows: Sequence[Sequence[list[StyledText]]], position: int) -> bool:
     texts = [text for row in rows if (text := cell_text(row[position])) and not text.isascii()]
     return 2 * sum(map(is_text_right_to_left, texts)) > len(rows) if texts else False
 
@@ -534,15 +536,15 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
         table_grid.head = table_grid.head if bounds.is_first else []
     table_width = max(width, min(table_grid.width + 2, room))
     overflow = max(0, table_grid.width - (table_width - 2))
-    pan = context.folds.pan_offset(block.key, overflow)
+    pan = context.view_state.pan_offset(block.key, overflow)
     across = min(table_grid.width, table_width - 2)
-    blank = Piece(" ", PLAIN, None, True)
-    row_rule = [blank, Piece(glyphs.horizontal * across, styles.line, None, True)]
+    blank = StyledText(" ", PLAIN, None, True)
+    row_rule = [blank, StyledText(glyphs.horizontal * across, styles.line, None, True)]
     striped = (
         (has_tall_rows or len(whole.children) > _MANY_ROWS) and bool(styles.surface) and not context.has_background
     )
 
-    def visible_lines(row: list[list[Piece]]) -> list[list[Piece]]:
+    def visible_lines(row: list[list[StyledText]]) -> list[list[StyledText]]:
         lines = row_lines(row, table_grid)
         return [
             [blank, *(pan_pieces(line, pan, table_width - 1, glyphs.ellipsis, at_words=True) if overflow else line)]
@@ -564,11 +566,11 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
         omitted_text = (
             f"{glyphs.ellipsis} {plural(table_grid.omitted_rows, 'more row')} not shown (see the page source)"
         )
-        all_lines.append(Line([blank, Piece(omitted_text, styles.muted, None, True)], block))
+        all_lines.append(Line([blank, StyledText(omitted_text, styles.muted, None, True)], block))
     if overflow and has_end(block):
         note = hidden_columns_text(*table_grid.hidden_column_counts(pan, table_width - 2), glyphs)
         all_lines.append(
-            Line(truncate([Piece(note.rjust(table_width - 1), styles.muted, None, True)], table_width), block)
+            Line(truncate([StyledText(note.rjust(table_width - 1), styles.muted, None, True)], table_width), block)
         )
     return all_lines
 
@@ -653,18 +655,18 @@ def render_record(context: LayoutContext, block: Block, width: int) -> list[Line
     lines: list[Line] = []
     for name, column, cell in zip(names, columns, block.children, strict=True):
         value = cell_pieces(cell, column, styles, None, context.link_targets) or [
-            Piece("empty", styles.muted, None, True)
+            StyledText("empty", styles.muted, None, True)
         ]
         if name_width:
-            name_lines = wrap([Piece(name, styles.muted)], name_width)
+            name_lines = wrap([StyledText(name, styles.muted)], name_width)
             value_lines = wrap_items(value, width - name_width - 2)
-            nothing: list[Piece] = []
+            nothing: list[StyledText] = []
             for first, second in zip_longest(name_lines, value_lines, fillvalue=nothing):
-                gap = Piece(" " * (name_width + 2 - sum(cells(piece.text) for piece in first)), PLAIN, None, True)
+                gap = StyledText(" " * (name_width + 2 - sum(cells(piece.text) for piece in first)), PLAIN, None, True)
                 lines.append(Line([*first, gap, *second], cell))
         else:
-            lines += [Line(part, cell) for part in wrap([Piece(name, styles.muted)], width)]
-            lines += [Line([Piece("  ", PLAIN, None, True), *part], cell) for part in wrap_items(value, width - 2)]
+            lines += [Line(part, cell) for part in wrap([StyledText(name, styles.muted)], width)]
+            lines += [Line([StyledText("  ", PLAIN, None, True), *part], cell) for part in wrap_items(value, width - 2)]
     return lines
 
 

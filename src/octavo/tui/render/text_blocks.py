@@ -17,7 +17,7 @@ from octavo.tui.render.layout_context import LayoutContext, label_with_icon, non
 from octavo.tui.render.styled_lines import (
     Clickable,
     Line,
-    Piece,
+    StyledText,
     cells,
     flatten_emoji,
     indent,
@@ -57,9 +57,9 @@ def render_source(context: LayoutContext, block: Block, width: int) -> list[Line
     styles = context.styles
     lines: list[Line] = []
     for number, row in enumerate(block.text.split("\n"), block.lines[0] + 1):
-        first = [Piece(f"{number:>5} ", styles.muted, None, True)]
-        parts = wrap([Piece(row.expandtabs(4), styles.text)], width - 6)
-        lines += indent([Line(part) for part in parts], first, [Piece("      ", PLAIN, None, True)])
+        first = [StyledText(f"{number:>5} ", styles.muted, None, True)]
+        parts = wrap([StyledText(row.expandtabs(4), styles.text)], width - 6)
+        lines += indent([Line(part) for part in parts], first, [StyledText("      ", PLAIN, None, True)])
     return lines
 
 
@@ -120,14 +120,14 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
                 line.block = list_item
         if loose and not is_continued and (lines or first):
             lines.append(Line([]))
-        hanging = [Piece(" " * mark_width, PLAIN, None, True)]
+        hanging = [StyledText(" " * mark_width, PLAIN, None, True)]
         if from_right or _starts_right_to_left(item):
             for index, line in enumerate(body):
-                side = [Piece(f" {mark}" + " " * margin, style, None, True)] if not index else hanging
+                side = [StyledText(f" {mark}" + " " * margin, style, None, True)] if not index else hanging
                 padded = pad(line.pieces, width - mark_width, PLAIN, "right")
                 lines.append(line.with_pieces([*padded, *side], width_of(padded) - line.width))
             continue
-        lines += indent(body, [Piece(" " * margin + mark + " ", style, None, True)], hanging)
+        lines += indent(body, [StyledText(" " * margin + mark + " ", style, None, True)], hanging)
     context.list_depth = level
     return lines
 
@@ -168,7 +168,7 @@ def is_loose(block: Block) -> bool:
 
 def render_quote(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a quote with a bar at the left."""
-    bar = [Piece(context.styles.glyphs.vertical + " ", context.styles.muted, None, True)]
+    bar = [StyledText(context.styles.glyphs.vertical + " ", context.styles.muted, None, True)]
     return indent(context.flow_children(block, width - 2, may_be_wide=True), bar, bar)
 
 
@@ -176,7 +176,7 @@ def render_divider(context: LayoutContext, block: Block, width: int) -> list[Lin
     """Render a horizontal line in the middle third of the width."""
     third = width // 3
     line = rule(width - 2 * third, context.styles)
-    line.pieces = [Piece(" " * third, PLAIN, None, True), *line.pieces]
+    line.pieces = [StyledText(" " * third, PLAIN, None, True), *line.pieces]
     return [line]
 
 
@@ -186,12 +186,12 @@ def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
     styles = context.styles
     stacked = None if styles.ascii or slice_bounds(block) is not None else _format_stacked(block.text, width - 4)
     if stacked is not None:
-        return [Line([Piece("    ", PLAIN, None, True), Piece(row, styles.text)]) for row in stacked]
+        return [Line([StyledText("    ", PLAIN, None, True), StyledText(row, styles.text)]) for row in stacked]
     lines: list[Line] = []
     for row in re.split(r"\\\\(?:\[[^\]]*\])?", block.text):
         if text := _format_inline(row, ascii=styles.ascii):
             lines += wrap_text(text, styles.text, width - 4)
-    blank = [Piece("    ", PLAIN, None, True)]
+    blank = [StyledText("    ", PLAIN, None, True)]
     return indent(lines, blank, blank)
 
 
@@ -204,27 +204,29 @@ def render_footnotes(context: LayoutContext, block: Block, width: int) -> list[L
         mark = f"[{label}] " if styles.ascii or not label.isdigit() else superscript(label) + " "
         body = context.flow_children(note, width - len(mark)) or [Line([])]
         if has_start(note) and _starts_right_to_left(note):
-            body[0].pieces.append(Piece(f" {mark[:-1]}", styles.accent, None, True))
+            body[0].pieces.append(StyledText(f" {mark[:-1]}", styles.accent, None, True))
             lines += [Line([*pad(line.pieces, width, PLAIN, "right")], line.block) for line in body]
             continue
-        blank = [Piece(" " * len(mark), PLAIN, None, True)]
-        lines += indent(body, [Piece(mark, styles.accent, None, True)] if has_start(note) else blank, blank)
+        blank = [StyledText(" " * len(mark), PLAIN, None, True)]
+        lines += indent(body, [StyledText(mark, styles.accent, None, True)] if has_start(note) else blank, blank)
     return lines
 
 
 def render_conflict_block(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render both sides of a conflict in the text, each below its name."""
     styles, glyphs = context.styles, context.styles.glyphs
-    bar = [Piece(glyphs.bar + " ", styles.error, None, True)]
+    bar = [StyledText(glyphs.bar + " ", styles.error, None, True)]
     result = (
-        [Line([Piece(f"{glyphs.no} Conflict", styles.error + styles.strong, None, True)])] if has_start(block) else []
+        [Line([StyledText(f"{glyphs.no} Conflict", styles.error + styles.strong, None, True)])]
+        if has_start(block)
+        else []
     )
     for side in block.children:
         name = str(side.attrs.get("name") or "other side")
         if has_start(side):
-            name_lines = wrap([Piece(name, styles.error, None, True)], width - 5)
-            dashes = [Piece(f"{glyphs.horizontal * 2} ", styles.error, None, True)]
-            result += indent(map(Line, name_lines), dashes, [Piece("   ", PLAIN, None, True)])
+            name_lines = wrap([StyledText(name, styles.error, None, True)], width - 5)
+            dashes = [StyledText(f"{glyphs.horizontal * 2} ", styles.error, None, True)]
+            result += indent(map(Line, name_lines), dashes, [StyledText("   ", PLAIN, None, True)])
         result += context.flow_children(side, width - 2)
     return indent(result, bar, bar)
 
@@ -232,11 +234,11 @@ def render_conflict_block(context: LayoutContext, block: Block, width: int) -> l
 def render_condition(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a condition, and the blocks for visitors who meet the condition."""
     styles = context.styles
-    rail = [Piece(styles.glyphs.dotted_vertical + " ", styles.muted, None, True)]
+    rail = [StyledText(styles.glyphs.dotted_vertical + " ", styles.muted, None, True)]
     word = "shown if" if block.kind == "if" else "else if" if block.attrs.get("expression") else "else"
-    label = [Piece(f"{word} ", styles.muted, None, True)]
+    label = [StyledText(f"{word} ", styles.muted, None, True)]
     if block.attrs.get("expression"):
-        label.append(Piece(str(block.attrs["expression"]), styles.code))
+        label.append(StyledText(str(block.attrs["expression"]), styles.code))
     rest = [child for child in block.children if child.kind != "else"]
     body = context.flow(rest, width - 2, above=child_above(block), may_be_wide=True)
     head = [Line(pieces) for pieces in wrap(label, width - 2)] if has_start(block) else []
@@ -257,7 +259,7 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
     style, sign, name = styles.hint(str(block.attrs.get("style") or "info"))
     sign = icon_sign(str(block.attrs.get("icon") or ""), ascii=styles.ascii) or sign
     children = block.children
-    bar = [Piece(styles.glyphs.bar + " ", style + styles.surface, None, True)]
+    bar = [StyledText(styles.glyphs.bar + " ", style + styles.surface, None, True)]
     inner_width = width - 3
     head: list[Line] = []
     if not has_start(block):
@@ -268,13 +270,13 @@ def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:
         for line in head:
             line.block = children[0]
         head = _with_sign(
-            head, Piece(sign, style + Style(bold=True), None, True), inner_width, is_right_to_left(children[0])
+            head, StyledText(sign, style + Style(bold=True), None, True), inner_width, is_right_to_left(children[0])
         )
         children = children[1:]
     else:
-        head = [Line([Piece(name, style + Style(bold=True), None, True)])]
+        head = [Line([StyledText(name, style + Style(bold=True), None, True)])]
         from_right = bool(children) and is_right_to_left(children[0])
-        head = _with_sign(head, Piece(sign, style + Style(bold=True), None, True), inner_width, from_right)
+        head = _with_sign(head, StyledText(sign, style + Style(bold=True), None, True), inner_width, from_right)
     was_tinted, context.has_background = context.has_background, True
     body = context.flow(children, inner_width, above=child_above(block))
     context.has_background = was_tinted
@@ -293,12 +295,14 @@ def _begins_with_title(children: Sequence[Block]) -> bool:
     return bool(runs) and all(run.kind == "text" and "bold" in run.marks for run in runs)
 
 
-def _with_sign(head: list[Line], sign: Piece, width: int, from_right: bool) -> list[Line]:
+def _with_sign(head: list[Line], sign: StyledText, width: int, from_right: bool) -> list[Line]:
     aside = cells(sign.text) + 1
     if not from_right:
-        return indent(head, [sign, Piece(" ", PLAIN, None, True)], [Piece(" " * aside, PLAIN, None, True)])
+        return indent(head, [sign, StyledText(" ", PLAIN, None, True)], [StyledText(" " * aside, PLAIN, None, True)])
     for number, line in enumerate(head):
-        beside = [Piece(" ", PLAIN, None, True), sign] if not number else [Piece(" " * aside, PLAIN, None, True)]
+        beside = (
+            [StyledText(" ", PLAIN, None, True), sign] if not number else [StyledText(" " * aside, PLAIN, None, True)]
+        )
         line.pieces = [*pad(line.pieces, width - aside, PLAIN, "right"), *beside]
     return head
 
@@ -308,7 +312,7 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
     styles, glyphs = context.styles, context.styles.glyphs
     if not block.children:
         return []
-    chosen = context.folds.chosen_tab(block)
+    chosen = context.view_state.selected_tab_index(block)
     body = context.flow_children(block.children[chosen], width, may_be_wide=True)
     body += [rule(width, styles)] if has_end(block) else []
     if not has_start(block):
@@ -317,28 +321,28 @@ def render_tabs(context: LayoutContext, block: Block, width: int) -> list[Line]:
     for index, tab in enumerate(block.children):
         title = " ".join(str(tab.attrs.get("title") or f"Tab {index + 1}").split())
         label = label_with_icon(tab.attrs.get("icon"), title, styles)
-        titles.append("".join(piece.text for piece in truncate([Piece(label)], width - 2, glyphs.ellipsis)))
+        titles.append("".join(piece.text for piece in truncate([StyledText(label)], width - 2, glyphs.ellipsis)))
     one_row = sum(cells(title) + 2 for title in titles) <= width
-    rows: list[list[Piece]] = [[]]
-    underline: list[Piece] = []
+    rows: list[list[StyledText]] = [[]]
+    underline: list[StyledText] = []
     for index, title in enumerate(titles):
         active = index == chosen
         # With several rows of titles there is no underline, so brackets mark the selected tab.
         text = f"[{title}]" if active and not one_row else f" {title} "
-        piece = Piece(text, styles.strong if active else styles.muted, Clickable("tab", block.key, index))
+        piece = StyledText(text, styles.strong if active else styles.muted, Clickable("tab", block.key, index))
         if rows[-1] and width_of([*rows[-1], piece]) > width:
             rows.append([])
         rows[-1].append(piece)
         line = glyphs.thick_horizontal if active and one_row else glyphs.horizontal
-        underline.append(Piece(line * cells(text), styles.accent if active else styles.line, None, True))
+        underline.append(StyledText(line * cells(text), styles.accent if active else styles.line, None, True))
     count = f"{chosen + 1} of {len(block.children)}"
     wide = width_of(rows[-1])
     if len(block.children) > 1 and wide + len(count) + 1 <= width:
-        rows[-1].append(Piece(count.rjust(width - wide), styles.muted, None, True))
+        rows[-1].append(StyledText(count.rjust(width - wide), styles.muted, None, True))
     result = [Line(names) for names in rows]
     if one_row:
         result.append(
-            Line([*underline, Piece(glyphs.horizontal * (width - width_of(underline)), styles.line, None, True)])
+            Line([*underline, StyledText(glyphs.horizontal * (width - width_of(underline)), styles.line, None, True)])
         )
     else:
         result.append(rule(width, styles))
@@ -371,12 +375,15 @@ def render_stepper(context: LayoutContext, block: Block, width: int) -> list[Lin
         body = context.flow(children, inner, above=child_above(step), may_be_wide=True)
         lines = [*head, *([Line([])] if body and not is_continued else []), *body]
         is_last = number == count
-        mark = [Piece(f" {str(number).rjust(digits)} ", styles.button, None, True), Piece(" ", PLAIN, None, True)]
+        mark = [
+            StyledText(f" {str(number).rjust(digits)} ", styles.button, None, True),
+            StyledText(" ", PLAIN, None, True),
+        ]
         side = " " if is_last else glyphs.vertical
-        rail = [Piece(f" {blank}{side}  ", styles.line, None, True)]
+        rail = [StyledText(f" {blank}{side}  ", styles.line, None, True)]
         all_lines += indent(lines, rail if is_continued else mark, rail)
         if not is_last and has_end(step):
-            all_lines.append(Line([Piece(f" {blank}{side}", styles.line, None, True)]))
+            all_lines.append(Line([StyledText(f" {blank}{side}", styles.line, None, True)]))
     return all_lines
 
 
@@ -399,7 +406,7 @@ def render_columns(context: LayoutContext, block: Block, width: int) -> list[Lin
         return context.flow(stacked, width, above=above, may_be_wide=True)
     widths = _column_widths(shares, free)
     columns = [context.flow(column.children, wide) for column, wide in zip(block.children, widths, strict=True)]
-    return [*side_by_side(columns, widths, Piece(" " * COLUMN_GAP, PLAIN, None, True))]
+    return [*side_by_side(columns, widths, StyledText(" " * COLUMN_GAP, PLAIN, None, True))]
 
 
 def _column_widths(shares: Sequence[float], free: int) -> list[int]:
@@ -418,15 +425,15 @@ def _column_widths(shares: Sequence[float], free: int) -> list[int]:
 def render_expandable(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render the title of an expandable, and its content if it is open."""
     styles, glyphs = context.styles, context.styles.glyphs
-    is_open = context.folds.is_open(block)
-    rail = [Piece(glyphs.vertical + " ", styles.line, None, True)]
+    is_open = context.view_state.is_expanded(block)
+    rail = [StyledText(glyphs.vertical + " ", styles.line, None, True)]
     body = indent(context.flow_children(block, width - 2, may_be_wide=True), rail, rail) if is_open else []
     if not has_start(block):
         return body
     clickable = Clickable("fold", block.key)
-    title = context.styled_runs(block.runs, styles.strong) or [Piece("Details", styles.strong)]
+    title = context.styled_runs(block.runs, styles.strong) or [StyledText("Details", styles.strong)]
     title = [piece if piece.clickable else piece._replace(clickable=clickable) for piece in title]
-    sign = Piece(glyphs.opened if is_open else glyphs.closed, styles.accent, clickable, True)
+    sign = StyledText(glyphs.opened if is_open else glyphs.closed, styles.accent, clickable, True)
     head = _with_sign([Line(line) for line in wrap(title, width - 2)], sign, width, is_right_to_left(block))
     return [*head, *body]
 
@@ -448,13 +455,19 @@ def render_updates(context: LayoutContext, block: Block, width: int) -> list[Lin
 def render_update(context: LayoutContext, update: Block, width: int, style: str) -> list[Line]:
     """Render the date, the tags and the content of one update."""
     styles, glyphs = context.styles, context.styles.glyphs
-    head = [Piece(_date_text(str(update.attrs.get("date") or ""), style), styles.accent + Style(bold=True))]
+    head = [StyledText(_date_text(str(update.attrs.get("date") or ""), style), styles.accent + Style(bold=True))]
     for tag in update.attrs.get("tags") or ():
-        head += [Piece("  ", PLAIN, None, True), Piece(non_breaking(f" {flatten_emoji(tag)} ", styles), styles.chip)]
+        head += [
+            StyledText("  ", PLAIN, None, True),
+            StyledText(non_breaking(f" {flatten_emoji(tag)} ", styles), styles.chip),
+        ]
     rows = wrap(head, width)
     used = width_of(rows[-1]) + 1
     if used < width - 4:
-        rows[-1] += [Piece(" ", PLAIN, None, True), Piece(glyphs.horizontal * (width - used), styles.line, None, True)]
+        rows[-1] += [
+            StyledText(" ", PLAIN, None, True),
+            StyledText(glyphs.horizontal * (width - used), styles.line, None, True),
+        ]
     return [
         *(Line(row, whole_block(update)) for row in rows),
         Line([]),

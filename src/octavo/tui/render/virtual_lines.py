@@ -1,6 +1,6 @@
 """`VirtualLines`: the lines of a long page, which are rendered when they are needed. Until then, heights are estimated.
 
-`VirtualLines.lines` renders a unit if its lines are not kept. The background thread renders units with `lay_out_units`.
+`VirtualLines.lines` renders a chunk if its lines are not kept. The background thread renders chunks with `lay_out_chunks`.
 """
 
 from __future__ import annotations
@@ -18,101 +18,101 @@ if TYPE_CHECKING:
 
 U = TypeVar("U")
 KEPT_UNITS = 600
-"""Maximum number of units whose lines are kept."""
+"""Maximum number of chunks whose lines are kept."""
 KEPT_LINES = 2500
-"""Maximum number of kept lines. The last rendered unit is always kept."""
+"""Maximum number of kept lines. The last rendered chunk is always kept."""
 
 
 class VirtualLines(Generic[U]):
-    """Lines of units, with estimated heights of units that are not rendered. Rendering a unit never moves the units
+    """Lines of chunks, with estimated heights of chunks that are not rendered. Rendering a chunk never moves the chunks
     above it."""
 
     def __init__(
         self,
-        units: Sequence[U],
+        chunks: Sequence[U],
         estimate_height: Callable[[U], int],
         render: Callable[[U], list[Line]],
-        laid_units: LaidUnits | None = None,
+        rendered_chunks: RenderedChunks | None = None,
         *,
         keeps_all: bool = False,
     ) -> None:
-        """`laid_units` has the units that the background thread laid out. `keeps_all` keeps the lines of all units."""
-        self.units: list[U] = []
+        """`rendered_chunks` has the chunks that the background thread laid out. `keeps_all` keeps the lines of all chunks."""
+        self.chunks: list[U] = []
         self._estimate_height, self._render, self._keeps_all = estimate_height, render, keeps_all
         self._heights: list[int] = []
         self.total = 0
-        """Height of all units, partly estimated."""
+        """Height of all chunks, partly estimated."""
         self._exact = bytearray()
         self._lines: OrderedDict[int, list[Line]] = OrderedDict()
         self._count = 0
         self.forgotten: set[int] = set()
-        """Indexes of units that changed since the background thread began."""
-        self.extend(units, laid_units)
+        """Indexes of chunks that changed since the background thread began."""
+        self.extend(chunks, rendered_chunks)
 
     def __len__(self) -> int:
-        return len(self.units)
+        return len(self.chunks)
 
-    def extend(self, units: Sequence[U], laid_units: LaidUnits | None = None) -> None:
-        """Append units, and use the heights and lines that the background thread laid out."""
-        laid_heights = laid_units.heights if laid_units is not None else {}
-        for index, unit in enumerate(units, len(self.units)):
-            height = laid_heights[index] if index in laid_heights else self._estimate_height(unit)
+    def extend(self, chunks: Sequence[U], rendered_chunks: RenderedChunks | None = None) -> None:
+        """Append chunks, and use the heights and lines that the background thread laid out."""
+        laid_heights = rendered_chunks.heights if rendered_chunks is not None else {}
+        for index, chunk in enumerate(chunks, len(self.chunks)):
+            height = laid_heights[index] if index in laid_heights else self._estimate_height(chunk)
             self.total += height
             self._heights.append(height)
-        self.units += units
-        self._exact += bytes(len(units))
-        if laid_units is not None:
-            self.use_laid_units(laid_units)
+        self.chunks += chunks
+        self._exact += bytes(len(chunks))
+        if rendered_chunks is not None:
+            self.use_rendered_chunks(rendered_chunks)
 
-    def use_laid_units(self, laid_units: LaidUnits) -> None:
-        """Use the lines that the background thread laid out. Skip units that were rendered or changed meanwhile."""
-        for index, height in laid_units.heights.items():
+    def use_rendered_chunks(self, rendered_chunks: RenderedChunks) -> None:
+        """Use the lines that the background thread laid out. Skip chunks that were rendered or changed meanwhile."""
+        for index, height in rendered_chunks.heights.items():
             if self._exact[index] or index in self.forgotten:
                 continue
             self._exact[index] = 1
             self.total += height - self._heights[index]
             self._heights[index] = height
-            if (lines := laid_units.lines.get(index)) is not None:
+            if (lines := rendered_chunks.lines.get(index)) is not None:
                 self._lines[index] = lines
                 self._count += height
 
     def lay_out_some(self, line_count: int) -> None:
-        """Render units whose height is only estimated, from the top down, until they have at least `line_count`
+        """Render chunks whose height is only estimated, from the top down, until they have at least `line_count`
         lines."""
-        for index in self.estimated_units():
+        for index in self.estimated_chunks():
             if line_count <= 0:
                 break
             line_count -= len(self.lines(index))
 
     @property
     def estimated_count(self) -> int:
-        """Number of units with an estimated height."""
+        """Number of chunks with an estimated height."""
         return self._exact.count(0)
 
-    def estimated_units(self) -> list[int]:
-        """Return the indexes of the units with an estimated height."""
+    def estimated_chunks(self) -> list[int]:
+        """Return the indexes of the chunks with an estimated height."""
         return [index for index, is_exact in enumerate(self._exact) if not is_exact]
 
     def top(self, index: int) -> int:
-        """Return the number of the first line of a unit."""
+        """Return the number of the first line of a chunk."""
         return sum(self._heights[:index])
 
-    def unit_at(self, line: int) -> tuple[int, int]:
-        """Return the index of a line's unit, and the line inside this unit."""
+    def chunk_at(self, line: int) -> tuple[int, int]:
+        """Return the index of a line's chunk, and the line inside this chunk."""
         ends = list(accumulate(self._heights))
         index = min(bisect_right(ends, line), max(0, len(ends) - 1))
         return index, max(0, line - self.top(index))
 
     def lines(self, index: int) -> list[Line]:
-        """Return the lines of a unit. If they are not kept, render it now."""
+        """Return the lines of a chunk. If they are not kept, render it now."""
         kept_lines = self._lines.get(index)
         if kept_lines is not None:
             self._lines.move_to_end(index)
             return kept_lines
-        return self.put(index, self._render(self.units[index]))
+        return self.put(index, self._render(self.chunks[index]))
 
     def put(self, index: int, lines: list[Line]) -> list[Line]:
-        """Set and return the lines of a unit. May drop the lines of units that were not used recently."""
+        """Set and return the lines of a chunk. May drop the lines of chunks that were not used recently."""
         self._count += len(lines) - len(self._lines.pop(index, ()))
         self._lines[index] = lines
         while not self._keeps_all and (
@@ -125,20 +125,20 @@ class VirtualLines(Generic[U]):
         return lines
 
     def forget(self, index: int) -> None:
-        """Drop the lines of a unit. It is rendered again when it is visible."""
+        """Drop the lines of a chunk. It is rendered again when it is visible."""
         self._count -= len(self._lines.pop(index, ()))
         self._exact[index] = 0
         self.forgotten.add(index)
 
     def laid_out(self) -> Iterator[tuple[U, int, list[Line] | None]]:
-        """Yield each rendered unit with its height, and with its lines if they are kept."""
-        for index, unit in enumerate(self.units):
+        """Yield each rendered chunk with its height, and with its lines if they are kept."""
+        for index, chunk in enumerate(self.chunks):
             if self._exact[index]:
-                yield unit, self._heights[index], self._lines.get(index)
+                yield chunk, self._heights[index], self._lines.get(index)
 
     @property
     def kept_lines(self) -> list[list[Line]]:
-        """Lines of each unit whose lines are kept."""
+        """Lines of each chunk whose lines are kept."""
         return list(self._lines.values())
 
 
@@ -146,43 +146,45 @@ KEPT_WHOLE = 256 * 1024
 """Maximum number of characters of a page whose lines are all kept."""
 
 
-class UnitLayout(NamedTuple):
-    """Functions and values that determine the lines of units."""
+class ChunkLayout(NamedTuple):
+    """Functions and values that determine the lines of chunks."""
 
     key: tuple[Any, ...]
     """Equal for layouts with the same lines."""
     estimate_height: Callable[[Any], int]
-    """Function that returns the approximate number of lines of a unit."""
+    """Function that returns the approximate number of lines of a chunk."""
     make_renderer: Callable[[DeferredContent | None], Callable[[Any], list[Line]]]
-    """Takes deferred content, and returns a function that renders a unit. Each thread needs its own."""
+    """Takes deferred content, and returns a function that renders a chunk. Each thread needs its own."""
     margin: int
     line_width: int
     deferred: DeferredContent | None = None
     keeps_lines: bool = True
-    """True to keep the lines of all units. False for long pages."""
+    """True to keep the lines of all chunks. False for long pages."""
 
 
-class LaidUnits(NamedTuple):
-    """Units that the background thread laid out."""
+class RenderedChunks(NamedTuple):
+    """Chunks that the background thread laid out."""
 
-    layout: UnitLayout
+    layout: ChunkLayout
     heights: dict[int, int]
-    """Number of lines of each unit, by index."""
+    """Number of lines of each chunk, by index."""
     lines: dict[int, list[Line]]
-    """Lines of each unit, by index. Empty if not all lines are kept."""
+    """Lines of each chunk, by index. Empty if not all lines are kept."""
     missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]]
-    """Deferred content that each unit lacks, by `id()` of the unit."""
+    """Deferred content that each chunk lacks, by `id()` of the chunk."""
 
 
-def lay_out_units(layout: UnitLayout, units: Sequence[Any], indexes: Iterable[int]) -> Generator[None, None, LaidUnits]:
-    """Lay out units, and return the result. Yields after each unit, so that the background thread can stop."""
-    laid = LaidUnits(layout, {}, {}, {})
+def lay_out_chunks(
+    layout: ChunkLayout, chunks: Sequence[Any], indexes: Iterable[int]
+) -> Generator[None, None, RenderedChunks]:
+    """Lay out chunks, and return the result. Yields after each chunk, so that the background thread can stop."""
+    laid = RenderedChunks(layout, {}, {}, {})
     deferred = layout.deferred.for_background_thread() if layout.deferred is not None else None
     render = layout.make_renderer(deferred)
     for index in indexes:
-        lines = render(units[index])
+        lines = render(chunks[index])
         if deferred is not None and (missed := deferred.take_missing()):
-            laid.missing[id(units[index])] = missed
+            laid.missing[id(chunks[index])] = missed
         laid.heights[index] = len(lines)
         if layout.keeps_lines:
             laid.lines[index] = lines

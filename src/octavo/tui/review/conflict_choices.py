@@ -19,7 +19,7 @@ from octavo.documents.source_reader import find_markers
 from octavo.tui.core.dialog_draft import DialogDraft, save_or_get_error
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.write_queue import show_progress
-from octavo.tui.editing import target_request
+from octavo.tui.editing import target_change_request
 from octavo.tui.editing.page_drafts import editor_folder
 from octavo.tui.reader.diff_view import DiffPreviewScreen
 from octavo.tui.render.comparison import PageComparison, compare
@@ -158,7 +158,7 @@ async def save_choices(
     if saved.error:
         app.say(f"Could not save your choices in #{change_request.number}: {saved.error}", tone="failed")
         return
-    target_request.remember_target(app, at.space, change_request)
+    target_change_request.remember_target(app, at.space, change_request)
     app.writes.forbid_undo("You cannot undo this save by pressing u. To change the text, select the page and press e.")
     resolved = [name for page in open_conflicts.resolved_pages(chosen) for name, _ in page.conflicts]
     count = len(resolved) + sum(each.name in chosen for each in open_conflicts.tree_conflicts)

@@ -23,7 +23,7 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.multi_page_diff import MultiPageNavigation
 from octavo.tui.reader.viewport import SHORT_PAGE
 from octavo.tui.render.comparison import PageComparison
-from octavo.tui.render.diff_units import PageHeading
+from octavo.tui.render.diff_chunks import PageHeading
 from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.review.changed_pages import SIGN_STYLES, ComparedRevisions, describe_change, open_threads_by_entry
 from octavo.tui.review.changed_tree import ChangedTree

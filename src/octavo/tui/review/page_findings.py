@@ -21,7 +21,7 @@ from octavo.tui.core.permissions import why_no_editing, why_not_in_change_reques
 from octavo.tui.core.shell import Shell, explained
 from octavo.tui.core.view import View
 from octavo.tui.core.write_queue import LocalChange, show_progress
-from octavo.tui.editing import target_request
+from octavo.tui.editing import target_change_request
 from octavo.tui.render.comparison import block_summary
 from octavo.tui.render.threads import FINDING_PREFIX, ThreadSummary
 from octavo.tui.review.changed_tree import ChangedTree, diff_of
@@ -291,7 +291,7 @@ async def _revert(app: Shell, revert: PageRevert, change: ContentEdit) -> None:
     if outcome.kind != "done":
         app.say(f"Could not revert {revert.title}: {outcome.message}", tone="failed")
         return
-    target_request.record_edit(app, revert.at.space, revert.change_request)
+    target_change_request.record_edit(app, revert.at.space, revert.change_request)
     app.say(f"Reverted {revert.title}.")
 
 

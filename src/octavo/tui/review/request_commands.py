@@ -27,7 +27,7 @@ from octavo.tui.core import dialog_draft
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.permissions import unknown_space_sentence, why_not_in_space
 from octavo.tui.core.routes import ToChangeRequest
-from octavo.tui.editing.target_request import remember_target
+from octavo.tui.editing.target_change_request import remember_target
 from octavo.tui.review import merge_revert, review_submission, status_changes
 from octavo.tui.review.merge_dialog import MergeSeveralDialog, QueuedMerge, merge_dialog
 from octavo.tui.review.status_changes import (

@@ -150,13 +150,13 @@ class SuggestionPreviewScreen(DiffPreviewScreen):
 
     @property
     def _selected_thread_id(self) -> str:
-        selected, units = self.view.cursor.current(), self.view.contents.shown_diff.units
+        selected, chunks = self.view.cursor.current(), self.view.contents.shown_diff.chunks
         if selected is None:
             return ""
         if selected.block.key in self._threads:
             return selected.block.key
-        below = units[selected.unit_index + 1 : selected.unit_index + 2]
-        return next((thread.key for unit in below for thread, _ in unit.threads), "")
+        below = chunks[selected.chunk_index + 1 : selected.chunk_index + 2]
+        return next((thread.key for chunk in below for thread, _ in chunk.threads), "")
 
     def go_to_suggestion(self, step: int) -> None:
         """Go to the next suggestion, or to the previous one if `step` is -1."""

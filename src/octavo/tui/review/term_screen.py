@@ -34,7 +34,7 @@ from octavo.tui.core.permissions import why_no_editing, why_not_in_change_reques
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.view import View
 from octavo.tui.core.write_queue import DirectUndo, LocalChange
-from octavo.tui.editing.target_request import remember_target
+from octavo.tui.editing.target_change_request import remember_target
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.page_diff import PageDiff
 from octavo.tui.review.page_findings import pending_comment

@@ -1,5 +1,5 @@
-"""The units of a diff, which are rendered one by one. Also how many unchanged blocks are shown around a change
-(`ContextSize`), and which changes are shown as one unit (`Replacement`, `JointMove`)."""
+"""The chunks of a diff, which are rendered one by one. Also how many unchanged blocks are shown around a change
+(`ContextSize`), and which changes are shown as one chunk (`Replacement`, `JointMove`)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PageHeading:
     """True if only this row of the page is shown."""
 
 
-class DiffUnit(NamedTuple):
+class DiffChunk(NamedTuple):
     """A part of a diff that is rendered in one step."""
 
     kind: str
@@ -63,11 +63,11 @@ class DiffUnit(NamedTuple):
     section_path: tuple[str, ...] = ()
     """Names of the section and containers of the next block, outermost first."""
     change_number: int = -1
-    """Number of the change that begins with the unit, counted from 0, else -1."""
+    """Number of the change that begins with the chunk, counted from 0, else -1."""
     lines: tuple[LineChange, ...] = ()
     threads: tuple[tuple[ThreadSummary, str], ...] = ()
     is_tight: bool = False
-    """True if there is no blank line above the unit."""
+    """True if there is no blank line above the chunk."""
     slice_number: int = 0
     """Number of the slice of a long change, counted from 1. 0 for a whole change."""
     setting: AttributeChange | None = None
@@ -75,11 +75,11 @@ class DiffUnit(NamedTuple):
     added: tuple[Block, ...] = ()
     """Blocks that replace `removed`, or the new versions of blocks that moved together."""
     follows_move: bool = False
-    """True if the unit moved together with the unit above."""
+    """True if the chunk moved together with the chunk above."""
     hidden_blocks: tuple[Block, ...] = ()
-    """Collapsed blocks that the unit replaces."""
+    """Collapsed blocks that the chunk replaces."""
     kinds: frozenset[ChangeKind] = frozenset()
-    """Kinds of the change, by what it affects. Empty if the unit is not a change."""
+    """Kinds of the change, by what it affects. Empty if the chunk is not a change."""
     line_limit: int = 0
     """Number of visible lines: the first ones, or the last ones if negative. 0 for all lines."""
     page: PageHeading | None = None
@@ -99,13 +99,13 @@ class DiffUnit(NamedTuple):
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """Blocks of the unit, in both versions."""
+        """Blocks of the chunk, in both versions."""
         old_block = self.entry.old if isinstance(self.entry, (ChangedBlock, MovedBlock)) else None
         return tuple(each for each in (self.block, self.old, old_block, *self.removed, *self.added) if each is not None)
 
 
-class DiffUnits:
-    """The units of a diff, which `build` makes one by one."""
+class DiffChunks:
+    """The chunks of a diff, which `build` makes one by one."""
 
     count = 0
     thread_count = 0
@@ -114,17 +114,17 @@ class DiffUnits:
     def __init__(self) -> None:
         self.hidden_counts: Counter[ChangeKind] = Counter()
         """Number of hidden changes by kind. They cannot affect the meaning of the page."""
-        self.units: list[DiffUnit] = []
-        self.remaining: Iterator[DiffUnit] = iter(())
+        self.chunks: list[DiffChunk] = []
+        self.remaining: Iterator[DiffChunk] = iter(())
 
-    def build(self) -> Iterator[DiffUnit]:
-        """Make the remaining units, and yield each of them."""
-        for unit in self.remaining:
-            self.units.append(unit)
-            yield unit
+    def build(self) -> Iterator[DiffChunk]:
+        """Make the remaining chunks, and yield each of them."""
+        for chunk in self.remaining:
+            self.chunks.append(chunk)
+            yield chunk
 
-    def complete(self) -> DiffUnits:
-        """Make all remaining units, which may take long. Return this object."""
+    def complete(self) -> DiffChunks:
+        """Make all remaining chunks, which may take long. Return this object."""
         deque(self.build(), maxlen=0)
         return self
 
@@ -210,7 +210,7 @@ DiffGroup = DiffEntry | Replacement | JointMove
 
 
 def has_inner_changes(entry: DiffGroup) -> bool:
-    """Return True if an entry contains changes with their own units."""
+    """Return True if an entry contains changes with their own chunks."""
     match entry:
         case AddedBlock(entries=inner) | RemovedBlock(entries=inner) | RestructuredBlocks(entries=inner):
             return bool(inner)

@@ -22,7 +22,7 @@ _MAX_SUBJECT_LENGTH = 100
 
 
 @dataclass(frozen=True)
-class TargetRequest:
+class TargetChangeRequest:
     """A change request that receives an edit. If `change_request` is None, a new one with `subject` is created."""
 
     space: SpaceRef
@@ -41,13 +41,13 @@ class TargetRequest:
         return f"#{self.change_request.number} {self.change_request.title}"
 
 
-def new_request_target(space: SpaceRef, subject: str) -> TargetRequest:
+def new_request_target(space: SpaceRef, subject: str) -> TargetChangeRequest:
     """Return the target for a new change request with `subject`."""
-    return TargetRequest(space, shorten(subject, _MAX_SUBJECT_LENGTH))
+    return TargetChangeRequest(space, shorten(subject, _MAX_SUBJECT_LENGTH))
 
 
 async def choose_target(
-    app: Shell, space: SpaceRef, subject: str, on_choice: Callable[[TargetRequest], Coroutine[Any, Any, None]]
+    app: Shell, space: SpaceRef, subject: str, on_choice: Callable[[TargetChangeRequest], Coroutine[Any, Any, None]]
 ) -> None:
     """Ask for the change request that receives an edit, then call `on_choice`. Without open change requests of the
     user, a new one is used."""
@@ -59,8 +59,8 @@ async def choose_target(
         await on_choice(new_target)
         return
 
-    def choice(change_request: ChangeRequest, group: str) -> Choice[TargetRequest]:
-        target = TargetRequest(space, change_request=change_request)
+    def choice(change_request: ChangeRequest, group: str) -> Choice[TargetChangeRequest]:
+        target = TargetChangeRequest(space, change_request=change_request)
         return Choice(
             target, f"#{change_request.number} {change_request.title}", _status(app, change_request), group=group
         )
@@ -103,7 +103,7 @@ def _status(app: Shell, change_request: ChangeRequest) -> str:
     return " · ".join(each for each in (author_label, change_request.status, age, outdated) if each)
 
 
-async def find_or_create(app: Shell, target: TargetRequest) -> ChangeRequest | None:
+async def find_or_create(app: Shell, target: TargetChangeRequest) -> ChangeRequest | None:
     """Return the change request of a target, and create it if necessary. On an error, show it and return None."""
     if target.change_request is not None:
         return target.change_request
