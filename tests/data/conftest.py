@@ -16,7 +16,7 @@ from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
-from octavo.data.sync_queue import Want
+from octavo.data.sync_queue import NeededResponse
 from octavo.data.syncer import Syncer
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.outbox import Outbox, UndoResult, WriteGroup
@@ -77,21 +77,21 @@ class ManualOutbox(Outbox):
 
 
 class FixedPlanner:
-    """A planner whose wants follow from no response."""
+    """A planner whose needed responses do not depend on other responses."""
 
-    def __init__(self, owner: str, wants: Iterable[Want]) -> None:
-        self.owner, self._wants = owner, tuple(wants)
+    def __init__(self, owner: str, needed_responses: Iterable[NeededResponse]) -> None:
+        self.owner, self._needed = owner, tuple(needed_responses)
 
-    def wants(self) -> Iterable[Want]:
-        return self._wants
+    def needed_responses(self) -> Iterable[NeededResponse]:
+        return self._needed
 
-    def on_response(self, want: Want, value: Any) -> Iterable[Want]:
+    def on_response(self, needed: NeededResponse, value: Any) -> Iterable[NeededResponse]:
         return ()
 
 
-def run_wants(syncer: Syncer[Any], owner: str, wants: Iterable[Want]) -> None:
-    """Begin a pass with these wants of an owner."""
-    syncer.run(FixedPlanner(owner, wants))
+def run_sync(syncer: Syncer[Any], owner: str, needed_responses: Iterable[NeededResponse]) -> None:
+    """Start a sync of the responses that `owner` needs."""
+    syncer.run(FixedPlanner(owner, needed_responses))
 
 
 @pytest.fixture

@@ -243,7 +243,7 @@ async def test_round_requests_only_changed_responses(
     assert take_requests(gate).total() <= 12
 
 
-async def test_changes_without_a_stamp_are_found(
+async def test_changes_without_a_fingerprint_are_found(
     inbox: InboxLoader, ask: Ask, gate: RequestGate, here: SpaceRef
 ) -> None:
     thread = await ask(comments.Create(at=here, body=markdown("Why 24 hours?")), "mia")

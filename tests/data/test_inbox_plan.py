@@ -15,9 +15,9 @@ from octavo.api.operation import ListPage, OrganizationRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import Contributor, User
 from octavo.data import inbox_plan
-from octavo.data.inbox_plan import FinishedWrite, InboxPlanner, reply_wants
+from octavo.data.inbox_plan import FinishedWrite, InboxPlanner, needed_replies
 from octavo.data.inbox_responses import InboxResponses
-from octavo.data.sync_queue import Rank, Version, Want, is_due
+from octavo.data.sync_queue import NeededResponse, Rank, Version, is_due
 from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.store import kind_of
 from tests.server.small_platform import START
@@ -27,7 +27,7 @@ NEAR, FAR = ["a", "b", "c", "d", "e", "f"], ["u", "v", "w", "x", "y", "z"]
 
 
 class PlanOnDisk:
-    """A planner, and the versions on disk of the responses it wants."""
+    """A planner, and the versions on disk of the responses that it needs."""
 
     def __init__(self) -> None:
         self.versions: dict[str, Version] = {}
@@ -38,18 +38,22 @@ class PlanOnDisk:
         )
         self.plan.me = "mia"
 
-    def wants(self, planned: inbox_plan.InboxUpdate) -> dict[str, Want]:
+    def needed_responses(self, planned: inbox_plan.InboxUpdate) -> dict[str, NeededResponse]:
         self.plan.update = planned
-        return {want.url: want for want in self.plan.wants()}
+        return {needed.url: needed for needed in self.plan.needed_responses()}
 
-    def due(self, planned: inbox_plan.InboxUpdate) -> list[Want]:
-        return [want for url, want in self.wants(planned).items() if is_due(want, self.versions.get(url), self.now)]
+    def due(self, planned: inbox_plan.InboxUpdate) -> list[NeededResponse]:
+        return [
+            needed
+            for url, needed in self.needed_responses(planned).items()
+            if is_due(needed, self.versions.get(url), self.now)
+        ]
 
-    def fetch(self, want: Want, value: ListPage[Comment] | None = None) -> list[Want]:
-        """Store a response. Return the wants that follow from it."""
-        self.versions[want.url] = Version(want.stamp, self.now)
+    def fetch(self, needed: NeededResponse, value: ListPage[Comment] | None = None) -> list[NeededResponse]:
+        """Store a response. Return the responses that are needed because of it."""
+        self.versions[needed.url] = Version(needed.fingerprint, self.now)
         value = value if value is not None else ListPage[Comment](items=())
-        found = list(self.plan.on_response(want, value))
+        found = list(self.plan.on_response(needed, value))
         self.responses.put(self.responses.reduce(self.responses.take_new_responses()))
         return found
 
@@ -58,8 +62,8 @@ def thread(name: str, by: User = TOM, replies: int = 0) -> Comment:
     return Comment(id=name, posted_by=by, replies=replies, posted_at=START)
 
 
-def space_of(want: Want) -> str:
-    return inbox_plan.discussion_of(want).space_id
+def space_of(needed: NeededResponse) -> str:
+    return inbox_plan.discussion_of(needed).space_id
 
 
 @pytest.mark.parametrize(
@@ -79,13 +83,13 @@ def test_long_thread_lists_reduce_other_requests(
     monkeypatch.setattr("octavo.data.inbox_responses.PAGE_LIMIT", 1)
     disk, minutes = PlanOnDisk(), count()
     disk.plan.lists = (tuple(Space(id=name, title=name, comments=1) for name in NEAR + FAR), (), ())
-    for want in disk.due(inbox_plan.START):
-        if isinstance(want.op, List):
-            name, disk.now = space_of(want), START + timedelta(minutes=next(minutes))
+    for needed in disk.due(inbox_plan.START):
+        if isinstance(needed.op, List):
+            name, disk.now = space_of(needed), START + timedelta(minutes=next(minutes))
             by = MIA if name in NEAR else TOM
-            disk.fetch(want, ListPage(items=tuple(thread(f"{name}{n}", by) for n in range(pages.get(name, 1)))))
+            disk.fetch(needed, ListPage(items=tuple(thread(f"{name}{n}", by) for n in range(pages.get(name, 1)))))
         else:
-            disk.fetch(want)
+            disk.fetch(needed)
     disk.now = START + timedelta(hours=1)
     assert disk.due(inbox_plan.START) == disk.due(inbox_plan.LISTS_CHANGED) == []
     assert "".join(sorted(map(space_of, disk.due(inbox_plan.POLL)))) == fetched
@@ -94,25 +98,25 @@ def test_long_thread_lists_reduce_other_requests(
 def test_round_without_own_threads_requests_five_spaces_of_others() -> None:
     disk = PlanOnDisk()
     disk.plan.lists = (tuple(Space(id=name, title=name, comments=1) for name in FAR), (), ())
-    for want in disk.due(inbox_plan.START):
-        disk.fetch(want)
-    assert [space_of(want) for want in disk.due(inbox_plan.REFRESH)] == FAR[:5]
+    for needed in disk.due(inbox_plan.START):
+        disk.fetch(needed)
+    assert [space_of(needed) for needed in disk.due(inbox_plan.REFRESH)] == FAR[:5]
 
 
 def test_each_round_rechecks_reviews_of_one_change_request() -> None:
     disk = PlanOnDisk()
     disk.plan.lists = ((), tuple(ChangeRequest(id=name, space="s", status="open") for name in "pqr"), ())
-    for want in disk.due(inbox_plan.START):
-        disk.fetch(want)
+    for needed in disk.due(inbox_plan.START):
+        disk.fetch(needed)
     seen = []
     for _ in range(3):
         disk.now += timedelta(minutes=1)
         due = disk.due(inbox_plan.POLL)
         assert len(due) == 2
-        (at,) = {inbox_plan.discussion_of(want) for want in due}
+        (at,) = {inbox_plan.discussion_of(needed) for needed in due}
         seen.append(at)
-        for want in due:
-            disk.fetch(want)
+        for needed in due:
+            disk.fetch(needed)
     assert len(set(seen)) == 3
 
 
@@ -121,56 +125,58 @@ def test_threads_of_others_per_round_are_limited(monkeypatch: pytest.MonkeyPatch
     disk = PlanOnDisk()
     disk.plan.lists = ((Space(id="a", comments=9), Space(id="b", comments=9)), (), ())
     page = ListPage[Comment](items=tuple(thread(f"k{n}", replies=1) for n in range(4)))
-    first = [want for want in disk.due(inbox_plan.START) if isinstance(want.op, List)]
-    found = [disk.fetch(want, page) for want in first]
-    assert [sum(want.rank is Rank.NEEDED for want in wants) for wants in found] == [3, 0]
-    assert {want.rank for want in found[1]} == {Rank.LATER}
-    needed = [want for want in found[0] if want.rank is Rank.NEEDED]
-    for want in needed:
-        disk.fetch(want)
-    replies = [want for want in disk.wants(inbox_plan.POLL).values() if isinstance(want.op, ListReplies)]
+    first = [needed for needed in disk.due(inbox_plan.START) if isinstance(needed.op, List)]
+    found = [disk.fetch(needed, page) for needed in first]
+    assert [sum(needed.rank is Rank.INBOX for needed in needed_responses) for needed_responses in found] == [3, 0]
+    assert {needed.rank for needed in found[1]} == {Rank.LATER}
+    urgent = [each for each in found[0] if each.rank is Rank.INBOX]
+    for needed in urgent:
+        disk.fetch(needed)
+    replies = [
+        needed for needed in disk.needed_responses(inbox_plan.POLL).values() if isinstance(needed.op, ListReplies)
+    ]
     assert len(replies) == 8
-    again = [want for want in replies if want.rank is Rank.NEEDED]
+    again = [needed for needed in replies if needed.rank is Rank.INBOX]
     assert len(again) == 3
-    assert not {want.url for want in again} & {want.url for want in needed}
+    assert not {needed.url for needed in again} & {needed.url for needed in urgent}
 
 
 def test_places_with_a_write_in_flight_are_read_from_disk() -> None:
     disk, at = PlanOnDisk(), SpaceRef(space_id="a")
     disk.plan.lists = ((Space(id="a", comments=1), Space(id="b", comments=1)), (), ())
-    for want in disk.due(inbox_plan.START):
-        disk.fetch(want)
+    for needed in disk.due(inbox_plan.START):
+        disk.fetch(needed)
     disk.plan.lists = ((Space(id="a", comments=2), Space(id="b", comments=2), Space(id="c", comments=1)), (), ())
-    disk.plan.busy_places = frozenset({at, SpaceRef(space_id="c")})
-    assert [space_of(want) for want in disk.due(inbox_plan.LISTS_CHANGED)] == ["b"]
-    wants = disk.wants(inbox_plan.LISTS_CHANGED).values()
-    assert [space_of(want) for want in wants if want.label == "threads"] == ["a", "b"]
-    disk.plan.busy_places = frozenset()
-    assert [space_of(want) for want in disk.due(inbox_plan.LISTS_CHANGED)] == ["a", "b", "c"]
+    disk.plan.busy_discussions = frozenset({at, SpaceRef(space_id="c")})
+    assert [space_of(needed) for needed in disk.due(inbox_plan.LISTS_CHANGED)] == ["b"]
+    needed_responses = disk.needed_responses(inbox_plan.LISTS_CHANGED).values()
+    assert [space_of(needed) for needed in needed_responses if needed.label == "threads"] == ["a", "b"]
+    disk.plan.busy_discussions = frozenset()
+    assert [space_of(needed) for needed in disk.due(inbox_plan.LISTS_CHANGED)] == ["a", "b", "c"]
 
 
 def test_plan_from_disk_has_no_due_requests() -> None:
     disk = PlanOnDisk()
     disk.plan.lists = ((Space(id="a", comments=1), Space(id="b", comments=1)), (), ())
-    disk.fetch(next(want for want in disk.due(inbox_plan.START) if want.label == "threads"))
+    disk.fetch(next(needed for needed in disk.due(inbox_plan.START) if needed.label == "threads"))
     disk.plan.lists = ((Space(id="a", comments=2), Space(id="b", comments=1)), (), ())
     disk.plan.is_from_disk = True
     assert disk.due(inbox_plan.START) == []
-    assert [space_of(want) for want in disk.wants(inbox_plan.START).values()] == ["a"]
+    assert [space_of(needed) for needed in disk.needed_responses(inbox_plan.START).values()] == ["a"]
 
 
 def test_responses_changed_by_a_write_are_fetched_once(entry: OutboxEntry) -> None:
     disk, at = PlanOnDisk(), entry.at
     disk.plan.lists = ((Space(id=at.space_id, comments=1), Space(id="b", comments=1)), (), ())
     page = ListPage[Comment](items=(thread("k", MIA, 1),))
-    for want in disk.due(inbox_plan.START):
-        for reply in disk.fetch(want, page if want.label == "threads" else None):
+    for needed in disk.due(inbox_plan.START):
+        for reply in disk.fetch(needed, page if needed.label == "threads" else None):
             disk.fetch(reply)
     disk.now += timedelta(minutes=1)
     disk.plan.finished.append(FinishedWrite(entry, disk.now))
     assert disk.due(inbox_plan.LISTS_CHANGED) == []
     due = disk.due(inbox_plan.START)
-    assert [(want.label, space_of(want)) for want in due] == [("threads", at.space_id), ("replies", at.space_id)]
+    assert [(needed.label, space_of(needed)) for needed in due] == [("threads", at.space_id), ("replies", at.space_id)]
     disk.fetch(due[0], page)
     assert not disk.plan.drop_finished()
     disk.fetch(due[1])
@@ -187,23 +193,25 @@ def entry() -> OutboxEntry:
 def test_repliers_come_from_servers_that_list_them() -> None:
     here, later = SpaceRef(space_id="s"), START + timedelta(hours=1)
 
-    def want(*repliers: Contributor, lists_them: bool = True) -> Want:
+    def needed(*repliers: Contributor, lists_them: bool = True) -> NeededResponse:
         root = Comment(id="k", posted_by=TOM, replies=2, repliers=repliers if lists_them else None)
-        (found,) = reply_wants(here, [root], "mia", is_own_request=False)
+        (found,) = needed_replies(here, [root], "mia", is_own_request=False)
         return found
 
-    of_others = want(Contributor(user=ZOE, count=2, updated_at=START))
-    with_mine = want(Contributor(user=ZOE, count=1, updated_at=START), Contributor(user=MIA, updated_at=START))
-    assert (want(lists_them=False).rank, of_others.rank, with_mine.rank) == (Rank.LATER, Rank.LATER, Rank.NEEDED)
-    assert of_others.stamp == with_mine.stamp != want(lists_them=False).stamp
-    assert want(Contributor(user=ZOE, count=2, updated_at=later)).stamp != of_others.stamp
+    of_others = needed(Contributor(user=ZOE, count=2, updated_at=START))
+    with_mine = needed(Contributor(user=ZOE, count=1, updated_at=START), Contributor(user=MIA, updated_at=START))
+    assert (needed(lists_them=False).rank, of_others.rank, with_mine.rank) == (Rank.LATER, Rank.LATER, Rank.INBOX)
+    assert of_others.fingerprint == with_mine.fingerprint != needed(lists_them=False).fingerprint
+    assert needed(Contributor(user=ZOE, count=2, updated_at=later)).fingerprint != of_others.fingerprint
 
 
 def test_teams_are_not_requested_while_the_user_is_unknown() -> None:
     disk = PlanOnDisk()
     disk.plan.me = ""
     assert disk.plan.teams_url == ""
-    assert not any(isinstance(want.op, teams.ListOfMember) for want in disk.wants(inbox_plan.REFRESH).values())
+    assert not any(
+        isinstance(needed.op, teams.ListOfMember) for needed in disk.needed_responses(inbox_plan.REFRESH).values()
+    )
     disk.plan.drop_finished()
     disk.plan.me = "mia"
-    assert disk.plan.teams_url in disk.wants(inbox_plan.REFRESH)
+    assert disk.plan.teams_url in disk.needed_responses(inbox_plan.REFRESH)

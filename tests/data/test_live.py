@@ -19,9 +19,9 @@ from octavo.data.live import Live, Snapshot
 from octavo.data.live_response import MAX_PAGES, Observers
 from octavo.data.loaders import all_items
 from octavo.data.response_cache import ResponseCache, StoredResponse
-from octavo.data.sync_queue import Rank, Want
+from octavo.data.sync_queue import NeededResponse, Rank
 from tests.data.background_requests import wait_idle
-from tests.data.conftest import ManualOutbox, run_wants
+from tests.data.conftest import ManualOutbox, run_sync
 from tests.data.connections import RequestGate
 from tests.data.snapshot_watcher import SnapshotWatcher
 from tests.server.small_platform import Ask, Clock, space_with
@@ -256,7 +256,7 @@ async def test_two_watchers_share_one_request(live: Live, gate: RequestGate, her
 
 
 @pytest.mark.parametrize("is_unverified", [False, True])
-async def test_response_with_the_stamp_of_the_lists_counts_as_current(
+async def test_response_with_the_fingerprint_of_the_lists_counts_as_current(
     live: Live, gate: RequestGate, here: SpaceRef, clock: Clock, is_unverified: bool
 ) -> None:
     op = threads(here)
@@ -264,12 +264,16 @@ async def test_response_with_the_stamp_of_the_lists_counts_as_current(
     await live.fetch(op)
     live.cache.put_version(url, "3 threads")
     clock.forward(hours=1)
-    run_wants(live.syncer, "inbox", [Want(op, url, "inbox", Rank.NEEDED, "3 threads", is_unverified=is_unverified)])
+    run_sync(
+        live.syncer, "inbox", [NeededResponse(op, url, "inbox", Rank.INBOX, "3 threads", is_unverified=is_unverified)]
+    )
     await wait_idle(live)
     gate.requests.clear()
     live.watch(op, lambda snapshot: None, refetch=False)
     await wait_idle(live)
-    assert len(gate.requests) == is_unverified, "a stamp from the disk does not show whether the response is current"
+    assert len(gate.requests) == is_unverified, (
+        "a fingerprint from the disk does not show whether the response is current"
+    )
     assert live.current_as_of(op) == clock()
 
 
@@ -476,7 +480,7 @@ class TestPages:
         assert (len(screen.texts), len(gate.requests)) == (4, 2)
         live.watch(op, SnapshotWatcher(), min_items=5, refetch=False)
         await wait_idle(live)
-        assert (len(screen.texts), len(gate.requests)) == (6, 3), "the most that any of them wants"
+        assert (len(screen.texts), len(gate.requests)) == (6, 3), "the most that any of them needed_responses"
 
     async def test_no_pages_are_loaded_for_a_removed_watcher(
         self, live: Live, gate: RequestGate, many: SpaceRef

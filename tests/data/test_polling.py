@@ -92,7 +92,7 @@ async def test_poll_requests_only_changed_lists(poller_run: PollerRun, ask: Ask,
     assert poller_run.screens[threads(places[7])].texts == ["New"]
 
 
-async def test_lists_without_stamps_are_polled_in_turn(poller_run: PollerRun, ask: Ask, here: SpaceRef) -> None:
+async def test_lists_without_fingerprints_are_polled_in_turn(poller_run: PollerRun, ask: Ask, here: SpaceRef) -> None:
     places = [here, *[(await space_with(ask, f"Space {n}", intro="# Hello")).ref for n in range(5)]]
     await poller_run.follow(*(threads(each) for each in places), rank=Rank.AWAITED)
     await poller_run.poll()  # The lists do not know the spaces yet.

@@ -16,10 +16,10 @@ from octavo.api.operation import Operation, SpaceRef
 from octavo.api.spaces import Get, Space
 from octavo.api.wire import encode
 from octavo.data.response_cache import ResponseCache
-from octavo.data.sync_queue import MAX_BACKGROUND, MAX_REQUESTS_BY_RANK, Rank, Want
+from octavo.data.sync_queue import MAX_BACKGROUND, MAX_REQUESTS_BY_RANK, NeededResponse, Rank
 from octavo.data.syncer import Syncer
 from tests.data.background_requests import is_fetching, wait_fetched
-from tests.data.conftest import run_wants
+from tests.data.conftest import run_sync
 from tests.server.small_platform import START, Clock
 
 
@@ -27,12 +27,12 @@ def op(name: str) -> Get:
     return Get(at=SpaceRef(space_id=name))
 
 
-def want(name: str, owner: str, rank: Rank = Rank.NEEDED, stamp: str = "1", **more: Any) -> Want:
-    return Want(op(name), encode(op(name)).url, owner, rank, stamp, **more)
+def needed(name: str, owner: str, rank: Rank = Rank.INBOX, fingerprint: str = "1", **more: Any) -> NeededResponse:
+    return NeededResponse(op(name), encode(op(name)).url, owner, rank, fingerprint, **more)
 
 
 class SpaceServer:
-    """Responds to reads of spaces. The title of a space names other spaces that planners then want. Stores responses as Live does."""
+    """Responds to reads of spaces. The title of a space names other spaces that planners then needed. Stores responses as Live does."""
 
     def __init__(self, cache: ResponseCache) -> None:
         self.cache = cache
@@ -78,21 +78,21 @@ class SpaceServer:
 
 
 class SpacePlanner:
-    """A planner that wants some spaces, and the spaces that their titles name."""
+    """A planner that needs some spaces, and the spaces that their titles name."""
 
-    def __init__(self, *roots: str, owner: str = "planner", rank: Rank = Rank.NEEDED) -> None:
+    def __init__(self, *roots: str, owner: str = "planner", rank: Rank = Rank.INBOX) -> None:
         self.owner, self.rank = owner, rank
-        self.stamps = dict.fromkeys(roots, "1")
+        self.fingerprints = dict.fromkeys(roots, "1")
         self.followed: list[str] = []
 
-    def wants(self) -> Iterable[Want]:
-        for name, stamp in self.stamps.items():
-            yield want(name, self.owner, self.rank, stamp, needs_value=True, label=f"the space {name}")
+    def needed_responses(self) -> Iterable[NeededResponse]:
+        for name, fingerprint in self.fingerprints.items():
+            yield needed(name, self.owner, self.rank, fingerprint, needs_value=True, label=f"the space {name}")
 
-    def on_response(self, want: Want, value: Space) -> Iterable[Want]:
+    def on_response(self, needed: NeededResponse, value: Space) -> Iterable[NeededResponse]:
         self.followed.append(value.id)
         for name in value.title.split():
-            yield globals()["want"](name.rstrip("+"), self.owner, self.rank, needs_value=name.endswith("+"))
+            yield globals()["needed"](name.rstrip("+"), self.owner, self.rank, needs_value=name.endswith("+"))
 
 
 @pytest.fixture
@@ -140,20 +140,20 @@ class TestCallers:
 
         async def owner(name: str, rank: Rank) -> int:
             for _ in range(6):
-                run_wants(syncer, name, [want(each, name, rank) for each in rng.sample(names, rng.randint(0, 5))])
+                run_sync(syncer, name, [needed(each, name, rank) for each in rng.sample(names, rng.randint(0, 5))])
                 await asyncio.sleep(rng.choice([0, 0.001]))
             syncer.drop(name)
             return 0
 
         async with asyncio.timeout(60):
-            ranks = {"inbox": Rank.NEEDED, "offline": Rank.OFFLINE, "poll": Rank.VISIBLE}
+            ranks = {"inbox": Rank.INBOX, "offline": Rank.OFFLINE, "poll": Rank.VISIBLE}
             readers, keepers = [reader() for _ in range(50)], [owner(*each) for each in ranks.items()]
             assert sum(await asyncio.gather(*readers, *keepers)) > 0
             await wait_fetched(syncer)
         await run_ready_tasks()
-        assert not syncer.queue.flights
+        assert not syncer.queue.requests
         assert not is_fetching(syncer)
-        assert not any(syncer.queue.is_wanted(encode(op(name)).url) for name in names)
+        assert not any(syncer.queue.is_needed(encode(op(name)).url) for name in names)
         assert not server.running.total()
 
     async def test_last_caller_to_leave_cancels_the_request(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
@@ -197,9 +197,9 @@ class TestCallers:
 
 
 class TestPlanners:
-    """Planners declare wants. The Syncer fetches the responses that are due."""
+    """Planners say which responses they need. The Syncer fetches the outdated ones."""
 
-    async def test_nested_wants_are_fetched_once_and_not_at_the_next_start(
+    async def test_nested_responses_are_fetched_once_and_not_at_the_next_start(
         self, server: SpaceServer, syncer: Syncer[Space], clock: Clock
     ) -> None:
         server.titles = {"root": "a b branch+", "branch": "c d"}
@@ -226,17 +226,17 @@ class TestPlanners:
         syncer.run(plan)
         await syncer.wait_idle("planner")
         server.requests.clear()
-        server.titles["root"], plan.stamps["root"] = "b c", "2"
+        server.titles["root"], plan.fingerprints["root"] = "b c", "2"
         syncer.run(plan)
         await syncer.wait_idle("planner")
         assert server.requests == ["root", "c"]
         assert syncer.progress("planner") == (3, 0, 2)
         server.held.add("d")
-        server.titles["root"], plan.stamps["root"] = "d", "3"
+        server.titles["root"], plan.fingerprints["root"] = "d", "3"
         syncer.run(plan)
         await run_ready_tasks(20)
         assert server.running["d"] == 1
-        server.titles["root"], plan.stamps["root"] = "e", "4"
+        server.titles["root"], plan.fingerprints["root"] = "e", "4"
         syncer.run(plan)
         await syncer.wait_idle("planner")
         assert server.running["d"] == 0, "the request that the new list leaves out is cancelled"
@@ -286,9 +286,9 @@ class TestPlanners:
 
     async def test_second_want_for_a_response_counts(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
         class WantsTwice(SpacePlanner):
-            def wants(self) -> Iterable[Want]:
-                yield want("a", "planner", stamp="1")
-                yield want("a", "planner", stamp="1", max_age=timedelta())
+            def needed_responses(self) -> Iterable[NeededResponse]:
+                yield needed("a", "planner", fingerprint="1")
+                yield needed("a", "planner", fingerprint="1", max_age=timedelta())
 
         for _ in range(2):
             syncer.run(WantsTwice())
@@ -297,10 +297,10 @@ class TestPlanners:
 
     async def test_progress_is_counted_up_to_a_rank(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
         server.held |= {"later", "needed"}
-        run_wants(
+        run_sync(
             syncer,
             "planner",
-            [want("needed", "planner"), want("fine", "planner"), want("later", "planner", Rank.LATER)],
+            [needed("needed", "planner"), needed("fine", "planner"), needed("later", "planner", Rank.LATER)],
         )
         await run_ready_tasks(20)
         assert syncer.progress("planner") == (3, 2, 3)
@@ -317,7 +317,7 @@ class TestPlanners:
             syncer.run(plan, retries_refused=retries_refused)
             await syncer.wait_idle("planner")
             assert sorted(server.requests) == asked
-            assert {(each.want.label, each.cause) for each in syncer.failures("planner")} == {
+            assert {(each.needed.label, each.cause) for each in syncer.failures("planner")} == {
                 ("the space secret", "You need a role."),
                 ("the space slow", "The server failed."),
             }
@@ -363,7 +363,7 @@ class TestPlanners:
         await syncer.wait_idle("planner")
         assert server.requests == ["a", "a"]
         assert plan.followed == ["a"]
-        assert cache.versions[encode(op("a")).url].stamp == "1"
+        assert cache.versions[encode(op("a")).url].fingerprint == "1"
 
     async def test_dropped_planner_leaves_no_request_and_no_follow_up(
         self, server: SpaceServer, syncer: Syncer[Space]
@@ -394,21 +394,23 @@ class TestPlanners:
         assert (server.requests, one.followed, other.followed) == (["a"], ["a"], ["a"])
         assert notified.keys() == {"planner", "other"}
 
-    async def test_inbox_does_not_wait_for_low_priority_wants(self, server: SpaceServer, syncer: Syncer[Space]) -> None:
-        run_wants(syncer, "inbox", [want("a", "inbox"), *(want(f"t{n}", "inbox", Rank.LATER) for n in range(3))])
+    async def test_inbox_does_not_wait_for_low_priority_responses(
+        self, server: SpaceServer, syncer: Syncer[Space]
+    ) -> None:
+        run_sync(syncer, "inbox", [needed("a", "inbox"), *(needed(f"t{n}", "inbox", Rank.LATER) for n in range(3))])
         await syncer.wait_idle("inbox", Rank.PREFETCH)
         assert server.requests[0] == "a"
         assert syncer.progress("inbox").missing >= 2
         assert not syncer.is_idle("inbox")
 
     @pytest.mark.parametrize(
-        ("rank", "limit"), [(Rank.NEEDED, MAX_BACKGROUND), (Rank.OFFLINE, MAX_REQUESTS_BY_RANK[Rank.OFFLINE])]
+        ("rank", "limit"), [(Rank.INBOX, MAX_BACKGROUND), (Rank.OFFLINE, MAX_REQUESTS_BY_RANK[Rank.OFFLINE])]
     )
     async def test_background_budget_does_not_delay_the_user(
         self, server: SpaceServer, syncer: Syncer[Space], rank: Rank, limit: int
     ) -> None:
         server.gate.clear()
-        run_wants(syncer, "many", [want(f"n{number}", "many", rank) for number in range(12)])
+        run_sync(syncer, "many", [needed(f"n{number}", "many", rank) for number in range(12)])
         await run_ready_tasks()
         assert server.running.total() == limit
         reading = [asyncio.create_task(syncer.get(op(f"page {n}"))) for n in range(3)]
@@ -425,8 +427,8 @@ class TestPlanners:
         seconds = [0.0]
         syncer = server.syncer(clock, low=lambda: seconds[0])
         syncer.set_hidden(True)
-        run_wants(syncer, "inbox", [want("a", "inbox", Rank.VISIBLE)])
-        run_wants(syncer, "offline", [want("b", "offline", Rank.OFFLINE)])
+        run_sync(syncer, "inbox", [needed("a", "inbox", Rank.VISIBLE)])
+        run_sync(syncer, "offline", [needed("b", "offline", Rank.OFFLINE)])
         await wait_fetched(syncer)
         assert server.requests == ["b"]
         seconds[0] = 0.01
@@ -443,14 +445,14 @@ class TestPlanners:
 
     async def test_pause_ends_by_itself(self, server: SpaceServer, syncer: Syncer[Space], clock: Clock) -> None:
         server.errors = {"a": RateLimited("Too many requests.")}
-        run_wants(syncer, "inbox", [want("a", "inbox", Rank.VISIBLE)])
+        run_sync(syncer, "inbox", [needed("a", "inbox", Rank.VISIBLE)])
         await wait_fetched(syncer)
         at = syncer.queue.wake_at(clock())
         assert at is not None
         assert at - clock() == timedelta(seconds=5)
         server.errors.clear()
         clock.forward(seconds=5)
-        syncer.add(want("b", "view", Rank.VISIBLE))
+        syncer.add(needed("b", "view", Rank.VISIBLE))
         await wait_fetched(syncer)
         assert sorted(server.requests) == ["a", "a", "b"]
 
@@ -458,18 +460,18 @@ class TestPlanners:
         time = asyncio.get_running_loop().time
         now = lambda: START + timedelta(seconds=time())  # noqa: E731  # the real time of the loop, which tests may skip
         syncer = Syncer(server.cache, server.read, server.accept, server.fail, now=now)
-        run_wants(syncer, "inbox", [want(f"t{n}", "inbox", Rank.LATER) for n in range(3)])
+        run_sync(syncer, "inbox", [needed(f"t{n}", "inbox", Rank.LATER) for n in range(3)])
         async with asyncio.timeout(60):
             await syncer.wait_idle("inbox")
         assert server.requests == ["t0", "t1", "t2"]
         await syncer.close()
 
-    async def test_ten_thousand_unchanged_wants_do_not_block_the_loop(
+    async def test_ten_thousand_unchanged_responses_do_not_block_the_loop(
         self, server: SpaceServer, syncer: Syncer[Space], cache: ResponseCache
     ) -> None:
         plan = SpacePlanner(*(f"n{number}" for number in range(10_000)))
-        plan.wants = lambda: (want(name, "planner") for name in plan.stamps)  # type: ignore[method-assign]  # these spaces lead to no others
-        for name in plan.stamps:
+        plan.needed_responses = lambda: (needed(name, "planner") for name in plan.fingerprints)  # type: ignore[method-assign]  # these spaces lead to no others
+        for name in plan.fingerprints:
             cache.put_version(encode(op(name)).url, "1")
         turns = 0
         syncer.run(plan)

@@ -260,7 +260,7 @@ class Run:
         if gate is not None and gate.waiting:
             return ""
         if self.app.tasks or is_busy(session.live):
-            return f"tasks {self.app.tasks} {session.live.syncer.queue.flights}"
+            return f"tasks {self.app.tasks} {session.live.syncer.queue.requests}"
         if loader is not None and not loader.is_idle:
             return "the inbox"
         if workers := [worker for worker in self.app.workers if not worker.is_finished]:

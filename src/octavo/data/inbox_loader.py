@@ -8,7 +8,7 @@ An update has three steps:
 
 1. Fetch the three lists of the organization, or use the lists in memory (`InboxUpdate` in inbox_plan.py).
 2. `InboxPlanner` computes from the lists which responses the inbox needs.
-3. The `Syncer` fetches the responses whose stamps have changed. `InboxBuilder` builds rows while responses arrive.
+3. The `Syncer` fetches the responses whose fingerprints have changed. `InboxBuilder` builds rows while responses arrive.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ BUILD_INTERVAL_LOADING = 0.25
 BUILD_INTERVAL = 3.0
 """Minimum seconds between two builds of the rows while no update is running."""
 CACHED_ROWS_TIMEOUT = 3.0
-"""Seconds to wait for the lists before rows are built from cached responses."""
+"""Seconds to wait for the lists. After that, rows are built from cached responses."""
 _UPDATES_BY_IMPORTANCE = (LISTS_CHANGED, POLL, REFRESH, START)
 """The kinds of update, the least important first."""
 _LISTS = ("spaces", *UNDECIDED)
@@ -73,7 +73,7 @@ _ALL_UNKNOWN = UnknownCounts()
 
 @dataclass(frozen=True)
 class InboxFailure:
-    """Failed requests for responses of the same kind, with the same cause."""
+    """Responses of the same kind that could not be fetched, for the same reason."""
 
     label: str
     """Name of the responses, such as `reviews in 3 locations`."""
@@ -85,19 +85,19 @@ class InboxFailure:
 
 @dataclass(frozen=True)
 class InboxSnapshot:
-    """The rows of the inbox, and the progress of loading them."""
+    """The rows of the inbox, and how far they are loaded."""
 
     rows: tuple[InboxRow, ...] = ()
     unknown: UnknownCounts = _ALL_UNKNOWN
     """Counts of responses that are not loaded yet but may lead to rows."""
     fetched: int = 0
-    """Number of responses that the current update has fetched."""
+    """Number of responses that the current update has already fetched."""
     due: int = 0
-    """Number of responses that the current update fetches in total."""
+    """Number of responses that the current update must fetch in total."""
     is_loading: bool = False
     failed: tuple[InboxFailure, ...] = ()
     is_known: bool = False
-    """True if the lists are loaded, from the server or from disk."""
+    """True if the lists of spaces and change requests are loaded, from the server or from disk."""
     is_first: bool = False
     """True during the first update if no rows are stored. The rows then appear one by one."""
 
@@ -133,11 +133,11 @@ class InboxLoader:
         self._builder = InboxBuilder(self._build, self._publish)
         self._cached_as = f"inbox of {organization.id}"
         self._stored_rows: tuple[InboxRow, ...] | None = None
-        """The rows on disk. None if no rows are stored."""
+        """The rows that an earlier run has stored on disk. None if there are none."""
 
     def subscribe(self, callback: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
-        """Call `callback` now and on each change. Returns a function that removes it. Without subscribers, no requests
-        are sent."""
+        """Call `callback` now, and after each change of the inbox. Returns a function that ends this. Without
+        subscribers, no requests are sent."""
         is_first, remove = not self._observers, self._observers.add(callback)
         if is_first:
             if self._stored_rows is None and (cached := self._live.cache.read_derived(self._cached_as)) is not None:
@@ -189,18 +189,18 @@ class InboxLoader:
 
     @property
     def lists(self) -> tuple[Listing[Any], ...]:
-        """The operations that load the lists of the organization."""
+        """The operations that load the spaces and the change requests of the organization."""
         return tuple(self._listings.values())
 
     @property
     def current_as_of(self) -> datetime | None:
-        """Return when all lists were last known to be current. None if a list is not loaded."""
+        """Return the time at which all lists were last known to be current. None if a list is not loaded."""
         lists = [self._live.current_as_of(self._listings[name]) for name in _LISTS if name in self._lists]
         fetched = [listed for listed in lists if listed is not None]
         return min(fetched) if len(fetched) == len(_LISTS) else None
 
     def snapshot(self) -> InboxSnapshot:
-        """Return the current snapshot. Sends nothing."""
+        """Return the rows and their progress as they are now. Sends nothing."""
         inbox, syncer = self._builder.inbox, self._live.syncer
         is_first_build = self._stored_rows is None and self._builder.is_building
         is_loading = (self.is_loading or is_first_build) and not self._update.is_quiet
@@ -223,16 +223,21 @@ class InboxLoader:
 
     @property
     def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:
-        """Return the open threads by change request. The tuple of an unchanged list is the same object."""
+        """Return the open threads of each change request. An unchanged list stays the same tuple object."""
         threads = {}
-        for url, want in self._plan.all_wants.items():
+        for url, needed in self._plan.all_needed.items():
             items = self._responses.values.get(url)
-            if items is not None and isinstance(want.op, comments.List) and isinstance(want.op.at, ChangeRequestRef):
-                threads[want.op.at] = items
+            if (
+                items is not None
+                and isinstance(needed.op, comments.List)
+                and isinstance(needed.op.at, ChangeRequestRef)
+            ):
+                threads[needed.op.at] = items
         return threads
 
     def comment(self, thread: RowTarget) -> Comment | None:
-        """Return the first comment of a thread. None for other targets, or if it is not loaded."""
+        """Return the first comment of the thread of a row. None if the row has no thread, or the thread is not
+        loaded."""
         if not isinstance(thread, ThreadRef):
             return None
         threads: Sequence[Comment] | None = self._responses.values.get(url_of(comments.List, thread.at))
@@ -254,7 +259,7 @@ class InboxLoader:
     # Updates
 
     def _begin_update(self, wanted: InboxUpdate) -> asyncio.Task[None]:
-        """Start, schedule or skip an update by importance. Return the running task."""
+        """Start `wanted`, or run it after the running update if it is more important. Return the running task."""
         if self._update_task is None or self._update_task.done():
             self._update = wanted
             self._update_task = self._tasks.start(self._run_updates(), name=f"inbox, {wanted.name}")
@@ -288,10 +293,11 @@ class InboxLoader:
             self.rebuild()
 
     async def _plan_update(self, *, is_from_disk: bool = False) -> None:
-        """Load what the lists in memory require. `is_from_disk` only reads cached responses."""
+        """Fetch the responses that the inbox needs according to the lists in memory. `is_from_disk` reads only cached
+        responses."""
         plan, syncer = self._plan, self._live.syncer
         plan.update, plan.lists, plan.is_from_disk = self._update, self._current_lists(), is_from_disk
-        plan.busy_places = self._live.outbox.busy_places
+        plan.busy_discussions = self._live.outbox.busy_discussions
         syncer.run(plan, retries_refused=self._update.retries_refused)
         await syncer.wait_planned(OWNER)
         plan.is_from_disk = False
@@ -369,7 +375,7 @@ class InboxLoader:
             self._builder.schedule(self._build_delay or BUILD_INTERVAL, is_stale=False)
 
     async def _build(self, is_stale: bool) -> Inbox | None:
-        """Return a new inbox. None to keep the old inbox."""
+        """Return a new inbox, or None if nothing has changed."""
         new = self._responses.take_new_responses()
         is_stale = self._plan.drop_finished() or is_stale
         for op, _ in new.values():
@@ -397,12 +403,12 @@ class InboxLoader:
             comments.List: {},
         }
         replies: dict[Discussion, dict[str, Sequence[Any]]] = {}
-        for url, want in self._plan.all_wants.items():
+        for url, needed in self._plan.all_needed.items():
             if (items := values.get(url)) is not None:
-                if isinstance(want.op, comments.ListReplies):
-                    replies.setdefault(want.op.at, {})[want.op.comment_id] = items
+                if isinstance(needed.op, comments.ListReplies):
+                    replies.setdefault(needed.op.at, {})[needed.op.comment_id] = items
                 else:
-                    by_operation[type(want.op)][discussion_of(want)] = items
+                    by_operation[type(needed.op)][discussion_of(needed)] = items
         return InboxFacts(
             me=self._me or self._live.outbox.me,
             teams=frozenset(each.team.id for each in values.get(self._plan.teams_url, ())),
@@ -418,13 +424,13 @@ class InboxLoader:
         )
 
     def _collect_failures(self) -> tuple[InboxFailure, ...]:
-        """Group the failures. A failure stays while its request is repeated."""
+        """Return the failures, grouped by kind and reason. A failure stays while its request is repeated."""
         syncer = self._live.syncer
         waiting = syncer.queue.waiting_urls(OWNER) if self.is_loading else frozenset[str]()
         self._failures = {url: each for url, each in self._failures.items() if url in waiting}
-        self._failures |= {each.want.url: each for each in syncer.failures(OWNER)}
+        self._failures |= {each.needed.url: each for each in syncer.failures(OWNER)}
         failures = [(_LABELS[name], str(error), isinstance(error, NotSent)) for name, error in self._errors.items()]
-        failures += [(want.label, cause, is_unreached) for want, cause, is_unreached in self._failures.values()]
+        failures += [(needed.label, cause, is_unreached) for needed, cause, is_unreached in self._failures.values()]
         return tuple(
             InboxFailure(f"{label} in {number} locations" if number > 1 else label, cause, is_unreached)
             for (label, cause, is_unreached), number in Counter(failures).items()

@@ -1,13 +1,13 @@
-"""Computes the stamps of responses, and the wants of the inbox. Sends no requests. The docstring of data/__init__.py
-explains stamps and rechecks, and follows a new reply.
+"""Decides which responses the inbox needs, and computes their fingerprints. Sends no requests. The docstring of
+data/__init__.py explains fingerprints and rechecks, and follows a new reply.
 
-A stamp is computed from an item of a list, so that one list shows which of many responses have changed. For example, the
-list of spaces has the time of the last update and the number of open threads of each space. If a function that computes
-stamps is changed, all responses of its kind are fetched once more.
+A fingerprint is computed from an item of a list, so that one list shows which of many responses have changed. For
+example, the list of spaces has the update time and the number of open threads of each space. If a function that
+computes fingerprints is changed, all responses of its kind are fetched once more.
 
-Only the replies of a thread show whether they mention the user, and there may be thousands of threads of others. So in each
-update, only the replies of `MAX_UNCERTAIN_THREADS` threads of others have rank NEEDED. The replies of the other threads have
-rank LATER.
+Only the replies of a thread show whether they mention the user, and other users may have thousands of threads. So in
+each update, only the replies of `MAX_UNCERTAIN_THREADS` threads of other users have rank INBOX. The replies of the
+other threads have rank LATER.
 """
 
 from __future__ import annotations
@@ -42,44 +42,44 @@ from octavo.api.wire import encode
 from octavo.data.inbox import is_mine, is_undecided, ref_of
 from octavo.data.inbox_responses import InboxResponses
 from octavo.data.queries import PAGE_LIMIT, open_threads_of, replies_of, requested_reviewers_of, reviews_of
-from octavo.data.sync_queue import Rank, Version, Want, is_due, recheck
+from octavo.data.sync_queue import NeededResponse, Rank, Version, is_due, recheck
 from octavo.data.writes.machine import OutboxEntry
 from octavo.documents.suggestions import mention_suffix
 
-NO_STAMP = "?"
-"""Stamp of a response whose changes no list shows. Only `max_age` makes it due again."""
-IMMUTABLE_STAMP = "for ever"
-"""Stamp of a response that never changes."""
+NO_FINGERPRINT = "?"
+"""Fingerprint of a response whose changes no list shows. The response is fetched again only after `max_age`."""
+IMMUTABLE = "for ever"
+"""Fingerprint of a response that never changes."""
 
 
-def space_stamp(space: Space) -> str:
-    """Return the stamp of a space, which changes with its content, open threads and change requests."""
+def space_fingerprint(space: Space) -> str:
+    """Return the fingerprint of a space, which changes with its content, open threads and change requests."""
     return f"{space.revision or ''} {_update_time(space)} {space.comments} {space.change_requests_open} {space.change_requests_draft}"
 
 
-def page_stamp(page: Page, revision: str) -> str:
-    """Return the stamp of a page: its date, or the space's `revision` without a date."""
+def page_fingerprint(page: Page, revision: str) -> str:
+    """Return the fingerprint of a page: the time of its last change, else the `revision` of the space."""
     return page.updated_at.isoformat() if page.updated_at is not None else revision
 
 
-def change_request_stamp(change_request: ChangeRequest) -> str:
-    """Return the stamp of a change request. The stamp changes with its content, reviews and open threads."""
+def change_request_fingerprint(change_request: ChangeRequest) -> str:
+    """Return the fingerprint of a change request, which changes with its content, reviews and open threads."""
     outdated = " outdated" if change_request.outdated else ""
-    return f"{reviews_stamp(change_request)} {change_request.comments}{outdated}"
+    return f"{reviews_fingerprint(change_request)} {change_request.comments}{outdated}"
 
 
-def reviews_stamp(change_request: ChangeRequest) -> str:
-    """Return the stamp of the reviews and of the requested reviewers of a change request."""
+def reviews_fingerprint(change_request: ChangeRequest) -> str:
+    """Return the fingerprint for the reviews and the requested reviewers of a change request."""
     return f"{change_request.status} {_update_time(change_request)} {change_request.revision or ''}"
 
 
-def open_threads_stamp(place: Space | ChangeRequest) -> str:
-    """Return the stamp of the open threads of a space or change request."""
+def open_threads_fingerprint(place: Space | ChangeRequest) -> str:
+    """Return the fingerprint for the open threads of a space or change request."""
     return str(place.comments) if isinstance(place, Space) else f"{place.comments} {_update_time(place)}"
 
 
-def replies_stamp(thread: Comment) -> str:
-    """Return the stamp of a thread's replies, from their number and edit times."""
+def replies_fingerprint(thread: Comment) -> str:
+    """Return the fingerprint for the replies of a thread, from their number and edit times."""
     times = [thread.edited_at, *(replier.updated_at for replier in thread.repliers or ())]
     last = max((time for time in times if time is not None), default=None)
     return f"{thread.replies} {last.isoformat()}" if last is not None else str(thread.replies)
@@ -89,40 +89,40 @@ def _update_time(place: Space | ChangeRequest) -> str:
     return place.updated_at.isoformat() if place.updated_at is not None else ""
 
 
-class ListedPlaces:
-    """The spaces and change requests in the loaded lists of an organization."""
+class ListedFingerprints:
+    """Fingerprints of responses, from the spaces and change requests in the loaded lists of an organization."""
 
     def __init__(self) -> None:
-        self._places: dict[tuple[str, str], Space | ChangeRequest] = {}
+        self._items: dict[tuple[str, str], Space | ChangeRequest] = {}
         """Spaces by `(space id, "")`, change requests by `(space id, request id)`."""
 
     def update(self, lists: Iterable[ListPage[Any] | None]) -> None:
-        """Replace all spaces and change requests by the items of `lists`. None is skipped."""
+        """Use the spaces and change requests in `lists` from now on. None is skipped."""
         items = [item for listed in lists if listed is not None for item in listed.items]
-        self._places = {
+        self._items = {
             (item.id, "") if isinstance(item, Space) else (item.space or "", item.id): item for item in items
         }
 
-    def stamp_of(self, op: Operation[Any]) -> str:
-        """Return the current stamp of a response. Empty if no list has its space or change request."""
+    def fingerprint_of(self, op: Operation[Any]) -> str:
+        """Return the fingerprint of the response to `op`. Empty if no list has its space or change request."""
         at = getattr(op, "at", None)
         if not isinstance(at, SpaceRef | ChangeRequestRef):
             return ""
-        listed = self._places.get((at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else ""))
+        listed = self._items.get((at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else ""))
         if listed is None:
             return ""
-        place_stamp = space_stamp(listed) if isinstance(listed, Space) else change_request_stamp(listed)
+        fingerprint = space_fingerprint(listed) if isinstance(listed, Space) else change_request_fingerprint(listed)
         if is_of_content(op):
-            return listed.revision or place_stamp
+            return listed.revision or fingerprint
         if op == open_threads_of(at):
-            return open_threads_stamp(listed)
+            return open_threads_fingerprint(listed)
         if (
             isinstance(at, ChangeRequestRef)
             and isinstance(listed, ChangeRequest)
             and op in (reviews_of(at), requested_reviewers_of(at))
         ):
-            return reviews_stamp(listed)
-        return place_stamp
+            return reviews_fingerprint(listed)
+        return fingerprint
 
 
 def is_of_content(op: Operation[Any]) -> bool:
@@ -131,7 +131,7 @@ def is_of_content(op: Operation[Any]) -> bool:
 
 
 class Priority(IntEnum):
-    """Order of the wants with the same rank. The wants with the smallest number are fetched first."""
+    """Order in which responses for the inbox are fetched if their rank is the same. The smallest number is first."""
 
     REQUESTED_REVIEWERS = 0
     MY_REVIEWS = 1
@@ -139,7 +139,7 @@ class Priority(IntEnum):
     REVIEWS_OF_OTHERS = 3
     THREADS_IN_SPACES = 4
     REPLIES_TO_ME = 5
-    """Replies in threads that concern the user (`reply_wants`)."""
+    """Replies in threads that concern the user (`needed_replies`)."""
     THREADS_OF_OTHERS = 6
     DRAFTS = 7
     OTHER_REPLIES = 9
@@ -149,9 +149,9 @@ class Priority(IntEnum):
 OWNER = "inbox"
 MAX_LIST_ITEMS = 10_000
 MAX_UNCERTAIN_THREADS = 200
-"""Maximum number of threads of other users whose replies get rank NEEDED in an update."""
+"""Number of threads of other users whose replies get rank INBOX in an update, at most."""
 MAX_RECHECKED_PAGES = 5
-"""Number of pages after which an update rechecks no more lists of threads."""
+"""After this number of pages, an update fetches no more lists of threads whose fingerprints are unchanged."""
 TEAMS_MAX_AGE = timedelta(hours=1)
 """Age after which the update `START` fetches the user's teams again."""
 _MIN_INTERVAL = timedelta(hours=1)
@@ -160,7 +160,7 @@ _PRIORITY_STEP = 1e11
 
 
 class InboxUpdate(NamedTuple):
-    """A kind of update of the inbox. Every update fetches the responses whose stamps have changed."""
+    """A kind of update of the inbox. Each kind fetches the responses whose fingerprints have changed."""
 
     name: str
     lists: Literal["in memory", "requested", "again"] = "in memory"
@@ -169,13 +169,13 @@ class InboxUpdate(NamedTuple):
     fetches_written: bool = False
     """True to fetch the responses that the user's finished writes have changed."""
     rechecks: bool = False
-    """True to recheck a few responses with unchanged stamps (`InboxPlanner._rechecks`)."""
+    """True to fetch a few responses although their fingerprints are unchanged (`InboxPlanner._rechecks`)."""
     retries_refused: bool = False
     """True to repeat the requests that the server refused in an earlier update."""
     updates_teams: bool = False
     """True to fetch the user's teams if they are older than `TEAMS_MAX_AGE`."""
     is_quiet: bool = False
-    """True to hide the progress of the update."""
+    """True to show no progress to the user."""
 
 
 LISTS_CHANGED = InboxUpdate("lists changed", is_quiet=True)
@@ -185,15 +185,15 @@ POLL = InboxUpdate("poll", fetches_written=True, rechecks=True, is_quiet=True)
 REFRESH = InboxUpdate("refresh", "again", fetches_written=True, rechecks=True, retries_refused=True)
 """The update when the user refreshes the inbox."""
 START = InboxUpdate("start", "requested", fetches_written=True, updates_teams=True)
-"""The update for the first subscriber, and after a lost connection."""
+"""The update for the first subscriber of the inbox, and after a lost connection."""
 Lists: TypeAlias = tuple[tuple[Any, ...], ...]
-"""The items of the list of spaces, then of each list of change requests."""
+"""The items of the list of spaces, followed by the items of each list of change requests."""
 _by_order = attrgetter("order")
 
 
 @dataclass(eq=False)
 class FinishedWrite:
-    """A write that the inbox applies to responses until they are fetched again."""
+    """A write that the server has, and that cached responses may still lack. The inbox applies it to them."""
 
     entry: OutboxEntry
     done_at: datetime
@@ -202,7 +202,7 @@ class FinishedWrite:
 
 
 class InboxPlanner:
-    """Decides which responses the inbox of an organization needs, and returns a `Want` for each."""
+    """Decides which responses the inbox of an organization needs."""
 
     owner = OWNER
 
@@ -213,37 +213,38 @@ class InboxPlanner:
         version_of: Callable[[str], Version | None],
         now: Callable[[], datetime],
     ) -> None:
-        """`responses` gets the fetched values. `version_of` returns the stored version for a URL, or None."""
+        """`responses` gets the fetched values. `version_of` returns the version of the cached response at a URL, or
+        None."""
         self.me = ""
         """Id of the user. Empty if the user is not known."""
         self.update = START
-        """The update for which `wants` is called."""
+        """The update that calls `needed_responses`."""
         self.lists: Lists = ()
         self.is_from_disk = False
         """True to read all responses from disk, even if they are outdated."""
-        self.busy_places: frozenset[Discussion] = frozenset()
+        self.busy_discussions: frozenset[Discussion] = frozenset()
         """Spaces and change requests to which a write is being sent. Their responses are not fetched."""
         self.finished: list[FinishedWrite] = []
         self._at, self._responses, self._version_of, self._now = at, responses, version_of, now
-        self._wants_of_lists: dict[str, Want] = {}
-        """Wants for reviews, reviewers and threads, by URL."""
+        self._needed_lists: dict[str, NeededResponse] = {}
+        """The lists of reviews, requested reviewers and threads that the inbox needs, by URL."""
         self._computed_for_user = ""
         self._computed_from: Lists = ()
         self._own_requests: set[Discussion] = set()
-        self._reply_wants: dict[str, list[Want]] = {}
-        """Wants for replies, by the URL of their list of threads."""
-        self._all_wants: dict[str, Want] | None = None
+        self._needed_replies: dict[str, list[NeededResponse]] = {}
+        """The replies that the inbox needs, by the URL of the list that has their threads."""
+        self._all_needed: dict[str, NeededResponse] | None = None
         self._uncertain_threads_left = 0
-        """Number of wants that can still get rank NEEDED in this update."""
+        """Number of threads whose replies can still get rank INBOX in this update."""
 
     @property
-    def all_wants(self) -> dict[str, Want]:
-        """All wants for reviews, requested reviewers, threads and replies, by URL."""
-        if self._all_wants is None:
-            self._all_wants = self._wants_of_lists | {
-                want.url: want for wants in self._reply_wants.values() for want in wants
+    def all_needed(self) -> dict[str, NeededResponse]:
+        """All reviews, requested reviewers, threads and replies that the inbox needs, by URL."""
+        if self._all_needed is None:
+            self._all_needed = self._needed_lists | {
+                needed.url: needed for needed_responses in self._needed_replies.values() for needed in needed_responses
             }
-        return self._all_wants
+        return self._all_needed
 
     @property
     def teams_url(self) -> str:
@@ -251,43 +252,43 @@ class InboxPlanner:
         return encode(self._teams_op()).url if self.me else ""
 
     def is_computed_from(self, lists: Lists) -> bool:
-        """Return whether the wants were computed from these lists."""
+        """Return whether the needed responses were computed from these lists."""
         return self._computed_from == lists
 
-    def wants(self) -> Iterator[Want]:
-        """Yield all wants. Those that must be fetched again follow once more, as due: the last want for a URL replaces
-        earlier wants."""
+    def needed_responses(self) -> Iterator[NeededResponse]:
+        """Yield all responses that the inbox needs. A response that must be fetched although its fingerprint is
+        unchanged is yielded a second time, as due."""
         now = self._now()
         if self.me:
-            yield from self._as_allowed(self._teams_want())
+            yield from self._as_allowed(self._needed_teams())
         if self.me != self._computed_for_user or not self.is_computed_from(self.lists):
-            yield from self._compute_wants()
+            yield from self._compute_needed()
         else:
-            for want in self._wants_of_lists.values():
-                yield from self._as_allowed(want)
+            for needed in self._needed_lists.values():
+                yield from self._as_allowed(needed)
         self._uncertain_threads_left = MAX_UNCERTAIN_THREADS
-        yield from self._promote_needed(chain.from_iterable(self._reply_wants.values()), now)
+        yield from self._promote_needed(chain.from_iterable(self._needed_replies.values()), now)
         if self.is_from_disk:
             return
         due_again = list(self._changed_by_writes()) if self.update.fetches_written else []
         if self.update.rechecks:
-            due_again += self._rechecks({want.url for want in due_again}, now)
-        for want in due_again:
-            yield from self._as_allowed(want)
-        self._responses.keep_responses(self.all_wants.keys() | {self.teams_url})
+            due_again += self._rechecks({needed.url for needed in due_again}, now)
+        for needed in due_again:
+            yield from self._as_allowed(needed)
+        self._responses.keep_responses(self.all_needed.keys() | {self.teams_url})
 
-    def on_response(self, want: Want, value: Any) -> Iterable[Want]:
-        """Store a fetched response. For a list of threads, return the wants for the replies of its threads."""
-        self._responses.new[want.url] = want.op, value.items
-        version = self._version_of(want.url)
+    def on_response(self, needed: NeededResponse, value: Any) -> Iterable[NeededResponse]:
+        """Store a fetched response. If it is a list of threads, return the needed replies of these threads."""
+        self._responses.new[needed.url] = needed.op, value.items
+        version = self._version_of(needed.url)
         for each in self.finished:
             if each.unfetched is not None and version is not None and version.requested_at >= each.done_at:
-                each.unfetched.discard(want.url)
-        if not isinstance(want.op, comments.List) or want.url not in self._wants_of_lists:
+                each.unfetched.discard(needed.url)
+        if not isinstance(needed.op, comments.List) or needed.url not in self._needed_lists:
             return ()
-        at = want.op.at
-        found = list(reply_wants(at, value.items, self.me, at in self._own_requests)) if self.me else []
-        self._reply_wants[want.url], self._all_wants = found, None
+        at = needed.op.at
+        found = list(needed_replies(at, value.items, self.me, at in self._own_requests)) if self.me else []
+        self._needed_replies[needed.url], self._all_needed = found, None
         return list(self._promote_needed(found, self._now()))
 
     def drop_finished(self) -> bool:
@@ -296,138 +297,148 @@ class InboxPlanner:
         self.finished = [each for each in self.finished if each.unfetched is None or each.unfetched]
         return len(self.finished) != before
 
-    def _compute_wants(self) -> Iterator[Want]:
+    def _compute_needed(self) -> Iterator[NeededResponse]:
         me, lists = self.me, self.lists
         if me != self._computed_for_user:
-            self._reply_wants = {}
+            self._needed_replies = {}
         requests = {ref_of(each): each for each in chain(*lists[1:]) if is_undecided(each)}
-        places: dict[str, Want] = {}
-        for want in chain(change_request_wants(requests.values(), me), space_wants(lists[0] if lists else ())):
-            places[want.url] = want
-            yield from self._as_allowed(want)
+        needed_lists: dict[str, NeededResponse] = {}
+        for needed in chain(
+            needed_lists_of_requests(requests.values(), me), needed_lists_of_spaces(lists[0] if lists else ())
+        ):
+            needed_lists[needed.url] = needed
+            yield from self._as_allowed(needed)
         self._computed_for_user, self._computed_from = me, lists
-        self._wants_of_lists, self._all_wants = places, None
+        self._needed_lists, self._all_needed = needed_lists, None
         self._own_requests = {at for at, request in requests.items() if is_mine(request, me)}
-        self._reply_wants = {url: wants for url, wants in self._reply_wants.items() if url in places}
+        self._needed_replies = {
+            url: needed_responses for url, needed_responses in self._needed_replies.items() if url in needed_lists
+        }
 
-    def _teams_want(self) -> Want:
+    def _needed_teams(self) -> NeededResponse:
         max_age, url = TEAMS_MAX_AGE if self.update.updates_teams else None, self.teams_url
-        return Want(self._teams_op(), url, OWNER, Rank.NEEDED, "teams", 0.0, "your teams", max_age, needs_value=True)
+        return NeededResponse(
+            self._teams_op(), url, OWNER, Rank.INBOX, "teams", 0.0, "your teams", max_age, needs_value=True
+        )
 
     def _teams_op(self) -> teams.ListOfMember:
         return teams.ListOfMember(at=self._at, user_id=self.me, limit=PAGE_LIMIT)
 
-    def _as_allowed(self, want: Want) -> Iterator[Want]:
-        """Yield the want, or a want that only reads the stored response."""
-        if not self.is_from_disk and getattr(want.op, "at", None) not in self.busy_places:
-            yield want
-        elif (version := self._version_of(want.url)) is not None and version.stamp:
-            yield replace(want, stamp=version.stamp, max_age=None, is_unverified=True)
+    def _as_allowed(self, needed: NeededResponse) -> Iterator[NeededResponse]:
+        """Yield `needed`. If the response must not be fetched now, yield a copy that accepts the cached response, or
+        nothing without one."""
+        if not self.is_from_disk and getattr(needed.op, "at", None) not in self.busy_discussions:
+            yield needed
+        elif (version := self._version_of(needed.url)) is not None and version.fingerprint:
+            yield replace(needed, fingerprint=version.fingerprint, max_age=None, is_unverified=True)
 
-    def _promote_needed(self, wants: Iterable[Want], now: datetime) -> Iterator[Want]:
-        """Return allowed wants. The first due wants of rank LATER become NEEDED."""
-        allowed = [each for want in wants for each in self._as_allowed(want)]
+    def _promote_needed(self, needed_responses: Iterable[NeededResponse], now: datetime) -> Iterator[NeededResponse]:
+        """Return the allowed responses. The first due responses of rank LATER get rank INBOX."""
+        allowed = [each for needed in needed_responses for each in self._as_allowed(needed)]
         later = (each for each in allowed if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now))
         needed = {each.url for each in heapq.nsmallest(self._uncertain_threads_left, later, key=_by_order)}
         self._uncertain_threads_left -= len(needed)
-        return (replace(each, rank=Rank.NEEDED) if each.url in needed else each for each in allowed)
+        return (replace(each, rank=Rank.INBOX) if each.url in needed else each for each in allowed)
 
-    def _changed_by_writes(self) -> Iterator[Want]:
-        """Yield the wants whose responses finished writes have changed, as due."""
+    def _changed_by_writes(self) -> Iterator[NeededResponse]:
+        """Yield, as due, the responses that finished writes have changed."""
         for each in self.finished:
             each.unfetched = set()
             for url in urls_changed_by(each.entry):
                 version = self._version_of(url)
-                if url in self.all_wants and (version is None or version.requested_at < each.done_at):
+                if url in self.all_needed and (version is None or version.requested_at < each.done_at):
                     each.unfetched.add(url)
-                    yield self.all_wants[url].as_due()
+                    yield self.all_needed[url].as_due()
 
-    def _rechecks(self, excluded: set[str], now: datetime) -> list[Want]:
-        """Choose a few wants that are not due, and make them due."""
+    def _rechecks(self, excluded: set[str], now: datetime) -> list[NeededResponse]:
+        """Choose a few responses with unchanged fingerprints, and return them as due."""
         not_due = [
-            want
-            for want in self.all_wants.values()
-            if want.url not in excluded and not is_due(want, self._version_of(want.url), now)
+            needed
+            for needed in self.all_needed.values()
+            if needed.url not in excluded and not is_due(needed, self._version_of(needed.url), now)
         ]
         posts = self._last_posts()
-        thread_lists = [want for want in not_due if isinstance(want.op, comments.List)]
-        own_lists = [want for want in thread_lists if discussion_of(want) in posts]
-        other_lists = [want for want in thread_lists if discussion_of(want) not in posts]
-        review_wants = [want for want in not_due if isinstance(want.op, reviews.List | reviews.ListRequested)]
+        thread_lists = [needed for needed in not_due if isinstance(needed.op, comments.List)]
+        own_lists = [needed for needed in thread_lists if discussion_of(needed) in posts]
+        other_lists = [needed for needed in thread_lists if discussion_of(needed) not in posts]
+        review_lists = [needed for needed in not_due if isinstance(needed.op, reviews.List | reviews.ListRequested)]
         pages, pages_left = self._responses.pages, MAX_RECHECKED_PAGES
 
-        def interval(want: Want) -> timedelta:
-            return max(now - posts.get(discussion_of(want), now), _MIN_INTERVAL)
+        def interval(needed: NeededResponse) -> timedelta:
+            return max(now - posts.get(discussion_of(needed), now), _MIN_INTERVAL)
 
-        def choose(wants: Iterable[Want], max_pages: int) -> list[Want]:
+        def choose(needed_responses: Iterable[NeededResponse], max_pages: int) -> list[NeededResponse]:
             nonlocal pages_left
-            found = recheck(wants, self._version_of, max_pages, now, pages=pages, expected_interval=interval)
-            pages_left -= sum(pages.get(want.url, 1) for want in found)
+            found = recheck(needed_responses, self._version_of, max_pages, now, pages=pages, expected_interval=interval)
+            pages_left -= sum(pages.get(needed.url, 1) for needed in found)
             return found
 
-        chosen_wants = choose(other_lists, 1)
-        chosen_wants += choose(own_lists, pages_left)
-        chosen_urls = {want.url for want in chosen_wants}
+        chosen = choose(other_lists, 1)
+        chosen += choose(own_lists, pages_left)
+        chosen_urls = {needed.url for needed in chosen}
         affordable = [
-            want for want in other_lists if want.url not in chosen_urls and pages.get(want.url, 1) <= pages_left
+            needed for needed in other_lists if needed.url not in chosen_urls and pages.get(needed.url, 1) <= pages_left
         ]
-        chosen_wants += choose(affordable, pages_left)
-        chosen_places = {discussion_of(want) for want in recheck(review_wants, self._version_of, 1, now)}
-        return chosen_wants + [want.as_due() for want in review_wants if discussion_of(want) in chosen_places]
+        chosen += choose(affordable, pages_left)
+        chosen_discussions = {discussion_of(needed) for needed in recheck(review_lists, self._version_of, 1, now)}
+        return chosen + [needed.as_due() for needed in review_lists if discussion_of(needed) in chosen_discussions]
 
     def _last_posts(self) -> dict[Discussion, datetime]:
-        """Last post by the user, or in threads that concern the user."""
+        """Return the time of the last post by the user, or in a thread that concerns the user, by space or change
+        request."""
         last_posts: dict[Discussion, datetime] = {}
-        for url, want in self.all_wants.items():
-            concerns_me = want.rank is not Rank.LATER
-            last = self._responses.last_post(want.op, url, self.me, concerns_me=concerns_me)
+        for url, needed in self.all_needed.items():
+            concerns_me = needed.rank is not Rank.LATER
+            last = self._responses.last_post(needed.op, url, self.me, concerns_me=concerns_me)
             if last is not None:
-                at = discussion_of(want)
+                at = discussion_of(needed)
                 last_posts[at] = max(last_posts.get(at, last), last)
         return last_posts
 
 
-def change_request_wants(requests: Iterable[ChangeRequest], me: str) -> Iterator[Want]:
-    """Yield the wants for the reviews, reviewers and threads of change requests that are not decided."""
+def needed_lists_of_requests(requests: Iterable[ChangeRequest], me: str) -> Iterator[NeededResponse]:
+    """Yield the lists of reviews, requested reviewers and threads of open and draft change requests. Other change
+    requests are skipped."""
     for request in requests:
         if not is_undecided(request):
             continue
         at, is_own, is_open = ref_of(request), is_mine(request, me), request.status == "open"
-        stamp, updated_at = reviews_stamp(request), request.updated_at
+        fingerprint, updated_at = reviews_fingerprint(request), request.updated_at
         others = Priority.REVIEWS_OF_OTHERS if is_open else Priority.DRAFTS
-        yield _want(reviews.List, at, stamp, Priority.MY_REVIEWS if is_own else others, updated_at)
-        yield _want(
+        yield _needed(reviews.List, at, fingerprint, Priority.MY_REVIEWS if is_own else others, updated_at)
+        yield _needed(
             reviews.ListRequested,
             at,
-            stamp,
+            fingerprint,
             Priority.REQUESTED_REVIEWERS if is_open and not is_own else Priority.DRAFTS,
             updated_at,
         )
         if request.comments > 0:
-            yield _want(
+            yield _needed(
                 comments.List,
                 at,
-                open_threads_stamp(request),
+                open_threads_fingerprint(request),
                 Priority.THREADS_ON_MINE if is_own else Priority.THREADS_OF_OTHERS,
                 updated_at,
             )
 
 
-def space_wants(spaces: Iterable[Space]) -> Iterator[Want]:
-    """Yield the wants for the threads of spaces. Spaces without open threads are skipped."""
+def needed_lists_of_spaces(spaces: Iterable[Space]) -> Iterator[NeededResponse]:
+    """Yield the lists of open threads of spaces. Spaces without open threads are skipped."""
     for space in spaces:
         if space.comments > 0:
-            stamp = open_threads_stamp(space)
-            yield _want(comments.List, space.ref, stamp, Priority.THREADS_IN_SPACES, space.updated_at)
+            fingerprint = open_threads_fingerprint(space)
+            yield _needed(comments.List, space.ref, fingerprint, Priority.THREADS_IN_SPACES, space.updated_at)
 
 
-def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, is_own_request: bool) -> Iterator[Want]:
-    """Yield wants for the replies of open threads. The rank is NEEDED if the thread concerns the user, otherwise
-    LATER."""
+def needed_replies(
+    at: Discussion, threads: Sequence[Comment], me: str, is_own_request: bool
+) -> Iterator[NeededResponse]:
+    """Yield the replies of open threads. Their rank is INBOX if the thread concerns the user, otherwise LATER."""
     mention = mention_suffix(me)
     for thread in threads:
         if thread.is_open_thread and thread.replies > 0:
-            repliers, stamp = thread.repliers or (), replies_stamp(thread)
+            repliers, fingerprint = thread.repliers or (), replies_fingerprint(thread)
             concerns_me = (
                 is_own_request
                 or mention in thread.body.text
@@ -438,43 +449,47 @@ def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, is_own_requ
             )
             updated_at = last_reply_at or thread.posted_at
             if concerns_me:
-                yield _want(comments.ListReplies, at, stamp, Priority.REPLIES_TO_ME, updated_at, thread.id)
+                yield _needed(comments.ListReplies, at, fingerprint, Priority.REPLIES_TO_ME, updated_at, thread.id)
             else:
-                yield _want(comments.ListReplies, at, stamp, Priority.OTHER_REPLIES, updated_at, thread.id, Rank.LATER)
+                yield _needed(
+                    comments.ListReplies, at, fingerprint, Priority.OTHER_REPLIES, updated_at, thread.id, Rank.LATER
+                )
 
 
 def urls_changed_by(entry: OutboxEntry) -> list[str]:
-    """Return the URLs of the responses that a write has changed."""
+    """Return the URLs of the responses that a write of the outbox has changed."""
     if entry.facts.is_review:
         return [url_of(kind, entry.at) for kind in (reviews.List, reviews.ListRequested)]
     urls = [url_of(comments.List, entry.at)]
     return urls + ([url_of(comments.ListReplies, entry.at, entry.facts.thread)] if entry.facts.thread else [])
 
 
-def discussion_of(want: Want) -> Discussion:
-    """Return the space or change request that the response of a want belongs to."""
-    op: Any = want.op
+def discussion_of(needed: NeededResponse) -> Discussion:
+    """Return the space or change request that a needed response belongs to."""
+    op: Any = needed.op
     at: Discussion = op.at
     return at
 
 
 def url_of(operation_type: type[Listing[Any]], at: Discussion, thread: str = "") -> str:
-    """Return the URL of a list in `at`, or of the replies of `thread`."""
+    """Return the URL of a list of `at`, such as its reviews, or of the replies of `thread`."""
     return _operation_and_url(operation_type, at, thread)[1]
 
 
-def _want(
+def _needed(
     operation_type: type[Listing[Any]],
     at: Discussion,
-    stamp: str,
+    fingerprint: str,
     priority: Priority,
     updated_at: datetime | None,
     thread: str = "",
-    rank: Rank = Rank.NEEDED,
-) -> Want:
+    rank: Rank = Rank.INBOX,
+) -> NeededResponse:
     op, url = _operation_and_url(operation_type, at, thread)
     order = priority * _PRIORITY_STEP - (updated_at.timestamp() if updated_at is not None else 0.0)
-    return Want(op, url, OWNER, rank, stamp, order, _LABELS[operation_type], needs_value=True, min_items=MAX_LIST_ITEMS)
+    return NeededResponse(
+        op, url, OWNER, rank, fingerprint, order, _LABELS[operation_type], needs_value=True, min_items=MAX_LIST_ITEMS
+    )
 
 
 @lru_cache(maxsize=20_000)

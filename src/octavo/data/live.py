@@ -42,7 +42,7 @@ from octavo.data.access import Availability, Send
 from octavo.data.live_response import MAX_PAGES, Edit, LiveResponse, Observers, Snapshot, Watcher
 from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.state_db import utc_now
-from octavo.data.sync_queue import LONG_AGO, Rank, Want
+from octavo.data.sync_queue import LONG_AGO, NeededResponse, Rank
 from octavo.data.syncer import Syncer
 from octavo.data.writes.machine import Basis, OutboxEntry
 from octavo.data.writes.outbox import Outbox
@@ -155,7 +155,7 @@ class Live:
         response.watchers.append(new_watcher)
         is_on_disk = response.is_immutable and response.is_decoding
         if not (response.is_final or is_on_disk) and (response.loading or not is_current):
-            self._add_want(response)
+            self._add_needed(response)
         watcher(self._snapshot(response))
         self._fetch_wanted_pages(response)
         return partial(self._leave, response, new_watcher)
@@ -211,7 +211,7 @@ class Live:
             self.syncer.queue.mark_stale(response.url)
         was_shown, response.loading = response.last_snapshot.loading and response.loading, True
         if response.watchers:
-            self._add_want(response)  # if the request fails, the Syncer retries it for the watchers
+            self._add_needed(response)  # if the request fails, the Syncer retries it for the watchers
         if not was_shown:
             self._notify_watchers(response)
         try:
@@ -352,7 +352,7 @@ class Live:
         self.syncer.mark_affected_stale(is_affected)
         for response in tuple(self._responses.values()):
             if response.watchers and not response.is_final and is_affected(response.op):
-                self._add_want(response)
+                self._add_needed(response)
                 if not response.last_snapshot.loading:
                     self._notify_watchers(response)
 
@@ -369,11 +369,11 @@ class Live:
         await self.syncer.close()
         await self._tasks.close()
 
-    def _add_want(self, response: LiveResponse) -> None:
+    def _add_needed(self, response: LiveResponse) -> None:
         if not self._closed:
             response.loading = True
             rank = min(watcher.rank for watcher in response.watchers)
-            self.syncer.add(Want(response.op, response.url, response.owner, rank))
+            self.syncer.add(NeededResponse(response.op, response.url, response.owner, rank))
 
     def _leave(self, response: LiveResponse, watcher: Watcher) -> None:
         if watcher in response.watchers:
@@ -525,7 +525,7 @@ class Live:
                 response.load_stored(value, requested_at, self._last_number_confirmed_before(requested_at))
                 self._notify_watchers(response)
             elif response.watchers:
-                self._add_want(response)
+                self._add_needed(response)
 
         response.decoding = self._tasks.start(load())
 
@@ -539,7 +539,7 @@ class Live:
 
     def _is_idle(self, response: LiveResponse) -> bool:
         return not (
-            response.watchers or response.loading or response.edits or response.url in self.syncer.queue.flights
+            response.watchers or response.loading or response.edits or response.url in self.syncer.queue.requests
         )
 
     def _snapshot(self, response: LiveResponse) -> Snapshot[Any]:

@@ -100,7 +100,7 @@ class LiveResponse:
 
     @property
     def owner(self) -> str:
-        """Name of this response's watchers in the syncer (`Want.owner`)."""
+        """Name of this response's watchers in the syncer (`NeededResponse.owner`)."""
         return f"view {self.url}"
 
     @property

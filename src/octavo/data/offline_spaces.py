@@ -7,7 +7,7 @@
 Several Octavo processes may run at a time. Only the process that has the lock `offline` downloads spaces, and the other
 processes show its progress. When it ends, another process takes over.
 
-Spaces are downloaded one by one: `OfflinePlanner` returns the wants of a space, and the Syncer fetches the responses
+Spaces are downloaded one by one: `OfflinePlanner` returns the needed_responses of a space, and the Syncer fetches the responses
 that are not current on disk.
 """
 
@@ -36,67 +36,68 @@ if TYPE_CHECKING:
     from octavo.data.live import Live
     from octavo.data.offline_plan import OfflinePlanner
 
-PASS_INTERVAL = timedelta(minutes=10)
-"""Time between two passes of a space without known changes."""
+SYNC_INTERVAL = timedelta(minutes=10)
+"""Time after which all offline spaces are synced, even if no change is known."""
 LOCK_CHECK_SECONDS = 5.0
 RETRY_DELAY = 60.0
-"""Seconds until a space that could not be fetched is tried again."""
+"""Seconds until Octavo tries again to download a space that could not be fetched."""
 PROGRESS_SECONDS = 0.3
 REPORTS_PER_SAVE = 10
-"""Number of progress reports after which the progress and the size on disk are stored for other processes."""
+"""After this number of progress reports, the progress and the size on disk are stored for other processes."""
 DEFAULT_PAGE_BYTES = 6_000
-"""Estimated bytes of a page if no page is on disk: the mean of the demo library."""
+"""Assumed bytes of a page as long as no page is on disk: the mean of the demo library."""
 MANY_PAGES = 500
-"""The user must confirm a download of more pages than this."""
+"""If a space has more pages, the user must confirm its download."""
 _MAX_STORED_FAILURES = 100
-"""Maximum number of stored failures of a space."""
+"""Maximum number of failed downloads that are stored for a space."""
 _FACT_NAME = _LOCK = "offline"
-"""Key of the spaces in `state.db`, and name of the lock."""
+"""Name under which `state.db` has the offline spaces, and name of the lock for downloads."""
 # lazy: parts of the API that the first screen does not need
 _new_planner = lazy("octavo.data.offline_plan:OfflinePlanner")
 _owner_of = lazy("octavo.data.offline_plan:owner_of")
-_space_stamp = lazy("octavo.data.inbox_plan:space_stamp")
+_space_fingerprint = lazy("octavo.data.inbox_plan:space_fingerprint")
 _RATE_LIMIT = "The server's rate limit is almost reached."
 
 Phase = Literal["waiting", "reading", "kept", "lost"]
 
 
 class FailedDownload(NamedTuple):
-    """A response of an offline space that is missing or incomplete."""
+    """A response of an offline space that is missing on disk or incomplete."""
 
     label: str
     """Name of the response, such as `the page Tides`."""
     reason: str
-    """Sentence that says why."""
+    """Sentence that says why the response is missing or incomplete."""
 
 
 @dataclass(frozen=True)
 class OfflineSpace:
-    """A space that is available offline, with the progress of its download."""
+    """A space that is available offline, and the progress of its download."""
 
     id: str
     title: str
     state: Phase = "waiting"
-    """`reading`: the download is running. `kept`: the last pass was complete. `lost`: deleted or without access."""
+    """`waiting`: the download has not begun or is paused. `reading`: it is running. `kept`: it is complete. `lost`: the
+    space was deleted, or the user has no access."""
     why: str = ""
-    """Reason for `waiting` or `lost`, as a sentence. Empty without a reason."""
+    """Sentence that says why the state is `waiting` or `lost`. Empty if there is no reason."""
     downloaded: int = 0
-    """Number of responses on disk."""
+    """Number of responses of the space that are on disk."""
     wanted: int = 0
     """Number of responses that the space needs."""
     bytes: int = 0
     pages: int = 0
     failed: tuple[FailedDownload, ...] = ()
     read_at: datetime | None = None
-    """When the last complete pass ended. None if no pass was complete."""
+    """When the last complete download ended. None if none was complete."""
 
 
 class DownloadSize(NamedTuple):
-    """Estimated size of an offline space."""
+    """Estimated size of an offline space before its download."""
 
     pages: int
     bytes: int
-    """Size on disk, estimated from the mean size of all stored pages."""
+    """Bytes on disk, estimated from the mean size of all cached pages."""
 
     @property
     def is_large(self) -> bool:
@@ -114,24 +115,24 @@ class OfflineSpaces:
             for stored_space in _stored_spaces(state.get_fact(_FACT_NAME))
         }
         self._store_count = 0
-        """Number of changes of the stored spaces, by any process."""
+        """Counts how often any process has stored the offline spaces in `state.db`."""
         self._is_reloading = False
         self._was_refused = False
-        """True if another process had the lock at the last attempt."""
+        """True if another process had the lock when this process last tried to get it."""
         self._unsubscribe: Callable[[], None] | None = None
-        """Removes the callback `_reload_soon`. None before `begin`."""
+        """Stops calls of `_reload_soon`. None before `begin`."""
         self._unlock: Callable[[], None] | None = None
         """Releases the lock. None while this process does not have the lock."""
-        self._stamps: dict[str, str] = {}
-        """Stamp of each space at its last pass, by space ID."""
+        self._fingerprints: dict[str, str] = {}
+        """Fingerprint of each space at its last sync, by space ID."""
         self._due: dict[str, bool] = {}
-        """Ids of spaces that need a pass. True to repeat refused requests."""
+        """Ids of the spaces that must be synced. The value is True to repeat refused requests."""
         self.changed: Observers[[]] = Observers()
-        """Called after each change of a space or of its progress."""
+        """Called when a space was added or removed, or its progress has changed."""
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
         self._tasks = Tasks("Updating the offline spaces")
         self._planner: OfflinePlanner | None = None
-        """Planner of the last started download. None if the space was removed."""
+        """Planner of the download that was started last. None if its space was removed."""
 
     def get(self, space_id: str) -> OfflineSpace | None:
         """Return a space with its progress. None if the space is not available offline."""
@@ -150,14 +151,14 @@ class OfflineSpaces:
             self._tasks.start(self._run(), name="offline spaces")
 
     async def estimate_size(self, at: SpaceRef) -> DownloadSize:
-        """Estimate the size of a download. Sends one request. Raises ApiError."""
+        """Return the estimated size of a download. Sends one request. Raises ApiError."""
         tree = await self._live.fetch(ListPages(at=at))
         pages = sum(page.type == "document" for page in tree.walk())
         mean = await asyncio.to_thread(self._live.cache.mean_body_size, "/content/page/")
         return DownloadSize(pages, round(pages * (mean or DEFAULT_PAGE_BYTES)))
 
     def add(self, space: Space) -> None:
-        """Make a space available offline, or refresh it now if it already is."""
+        """Make a space available offline. If it is already, sync it now."""
         before = self._spaces.get(space.id)
         title = space.title or "Untitled"
         offline_space = replace(before, title=title) if before is not None else OfflineSpace(space.id, title)
@@ -166,7 +167,7 @@ class OfflineSpaces:
         self._add_due(space.id, retries_refused=True)
 
     def remove(self, space_id: str) -> None:
-        """Stop refreshing a space, and delete its offline copy."""
+        """Stop syncing a space, and delete its offline copy."""
         self._drop(space_id)
         self._store(space_id)
 
@@ -176,18 +177,21 @@ class OfflineSpaces:
             self._planner = None
         self._live.syncer.drop(owner)
         self._due.pop(space_id, None)
-        self._stamps.pop(space_id, None)
+        self._fingerprints.pop(space_id, None)
         if self._spaces.pop(space_id, None) is not None:
             self._live.cache.unpin(owner)
             self.changed.notify()
 
     def refresh_changed(self, spaces: Iterable[Space]) -> None:
-        """Refresh the offline spaces that have changed. `spaces` is a new list from the server."""
+        """Sync the offline spaces that have changed according to `spaces`, a new list from the server."""
         if not self._spaces:
             return
         for space in spaces:
-            if space.id in self._spaces and self._stamps.get(space.id, stamp := _space_stamp(space)) != stamp:
-                self._stamps[space.id] = stamp
+            if (
+                space.id in self._spaces
+                and self._fingerprints.get(space.id, fingerprint := _space_fingerprint(space)) != fingerprint
+            ):
+                self._fingerprints[space.id] = fingerprint
                 self._add_due(space.id)
 
     async def wait_idle(self) -> None:
@@ -216,7 +220,7 @@ class OfflineSpaces:
         while True:
             self._wake.clear()
             if not self._due:
-                if await self._sleep(PASS_INTERVAL.total_seconds()):
+                if await self._sleep(SYNC_INTERVAL.total_seconds()):
                     self._due |= dict.fromkeys(self._spaces, False)
             elif not await self._try_become_downloader():
                 await self._sleep(LOCK_CHECK_SECONDS)
@@ -227,7 +231,7 @@ class OfflineSpaces:
                     await self._sleep(RETRY_DELAY)
 
     async def _sleep(self, seconds: float) -> bool:
-        """Wait for `seconds`. Return False early if a space needs a pass."""
+        """Wait for `seconds`, and return True. If a space must be synced earlier, return False at once."""
         self._idle.set()
         try:
             await asyncio.wait_for(self._wake.wait(), seconds)
@@ -238,7 +242,7 @@ class OfflineSpaces:
         return False
 
     async def _download(self, space_id: str, retries_refused: bool) -> bool:
-        """Download a space. Return False if it must be tried again."""
+        """Download a space. Return False if Octavo must try again later."""
         syncer = self._live.syncer
         pinned = await asyncio.to_thread(self._read_pinned, _owner_of(space_id))
         if space_id not in self._spaces:
@@ -261,11 +265,11 @@ class OfflineSpaces:
         if self._planner is not planner:
             return True
         is_fetched = self._finish(planner, space_id, pinned)
-        syncer.drop(planner.owner)  # the next pass has its own planner
+        syncer.drop(planner.owner)  # the next sync has its own planner
         return is_fetched
 
     async def _show_until_idle(self, planner: OfflinePlanner, space_id: str) -> None:
-        """Show the progress until nothing is running."""
+        """Show the progress of a download until it has ended or is paused."""
         for step in count(1):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._live.syncer.wait_idle(planner.owner), PROGRESS_SECONDS)
@@ -274,34 +278,36 @@ class OfflineSpaces:
         await self._show_progress(planner, space_id, with_size=True)
 
     async def _show_progress(self, planner: OfflinePlanner, space_id: str, *, with_size: bool) -> None:
-        """Show the progress. `with_size` also measures and stores the space."""
+        """Show the progress of a download. `with_size` also measures the size on disk, and stores the progress."""
         pinned = await asyncio.to_thread(self._read_pinned, planner.owner) if with_size else {}
         if self._planner is not planner:
             return  # the space was removed meanwhile
         syncer, before = self._live.syncer, self._spaces[space_id]
         unfinished, failures = syncer.queue.unfinished_urls(planner.owner), syncer.failures(planner.owner)
-        failed = {failure.want: failure.cause for failure in failures if failure.want.url not in unfinished}
-        wanted = syncer.progress(planner.owner).wanted
+        failed = {failure.needed: failure.cause for failure in failures if failure.needed.url not in unfinished}
+        needed = syncer.progress(planner.owner).needed
         self._change(
             replace(
                 before,
-                downloaded=wanted - len(unfinished) - len(failed),
-                wanted=wanted,
+                downloaded=needed - len(unfinished) - len(failed),
+                wanted=needed,
                 bytes=sum(size or 0 for size in pinned.values()) if with_size else before.bytes,
                 pages=planner.page_count or before.pages,
-                failed=tuple(FailedDownload(want.label, why) for want, why in (failed | planner.incomplete).items()),
+                failed=tuple(
+                    FailedDownload(needed.label, why) for needed, why in (failed | planner.incomplete).items()
+                ),
             )
         )
         if with_size:
             self._store(space_id)
 
     def _finish(self, planner: OfflinePlanner, space_id: str, pinned: Mapping[str, int | None]) -> bool:
-        """Store the result. Return False if the space must be tried again."""
+        """Store the result of a download. Return False if Octavo must try again later."""
         syncer, before, space = self._live.syncer, self._spaces[space_id], planner.space
-        failures = {each.want.url: each for each in syncer.failures(planner.owner)}
-        failure = failures.get(planner.space_want.url)
+        failures = {each.needed.url: each for each in syncer.failures(planner.owner)}
+        failure = failures.get(planner.needed_space.url)
         # Only a failure with status 403 or 404 has a version in the cache.
-        if failure is not None and planner.space_want.url in self._live.cache.versions:
+        if failure is not None and planner.needed_space.url in self._live.cache.versions:
             self._change(replace(before, state="lost", why=failure.cause))
         elif failure is not None or space is None:
             self._change(replace(before, state="waiting", why=failure.cause if failure is not None else ""))
@@ -309,8 +315,8 @@ class OfflineSpaces:
             self._change(replace(before, state="lost", why="This space was deleted."))
         else:
             if planner.urls_with_dependents.isdisjoint(failures):
-                self._live.cache.unpin(planner.owner, pinned.keys() - planner.wanted_urls)
-            self._stamps[space_id] = _space_stamp(space)
+                self._live.cache.unpin(planner.owner, pinned.keys() - planner.needed_urls)
+            self._fingerprints[space_id] = _space_fingerprint(space)
             title = space.title or before.title
             self._change(replace(before, title=title, state="kept", why="", read_at=self._live.now()))
         self._store(space_id)
@@ -328,7 +334,8 @@ class OfflineSpaces:
     # Other Octavo processes
 
     async def _try_become_downloader(self) -> bool:
-        """Return whether this process may download. True without working locks."""
+        """Try to get the lock for downloads. Return whether this process may download. True also if locks do not
+        work."""
         if self._unlock is not None or self._state.read_only:
             return True
         try:
@@ -349,7 +356,8 @@ class OfflineSpaces:
         return True
 
     def _store(self, space_id: str, *, is_new: bool = False) -> None:
-        """Store a space, or delete it if it is not in memory. Only `is_new` adds a space that is not on disk."""
+        """Store a space in state.db, or delete it there if it was removed. A space that is not in state.db is added
+        only with `is_new`."""
         self._store_count += 1
         space = self._spaces.get(space_id)
 
@@ -366,7 +374,7 @@ class OfflineSpaces:
         self._state.change_fact(_FACT_NAME, with_changes)
 
     def _reload_soon(self) -> None:
-        self._store_count += 1  # a running `_reload` starts again
+        self._store_count += 1  # makes a running `_reload` read once more
         if not self._is_reloading:
             self._is_reloading = True
             self._tasks.start(self._reload(), name="offline spaces of other processes")
@@ -396,7 +404,7 @@ class OfflineSpaces:
 
 
 def _reset_running_download(space: OfflineSpace) -> OfflineSpace:
-    """Return the space as `waiting` if Octavo ended during its download."""
+    """Return the space with the state `waiting` if Octavo ended during its download, else unchanged."""
     return replace(space, state="waiting") if space.state == "reading" else space
 
 
@@ -413,7 +421,7 @@ def _to_json(space: OfflineSpace) -> dict[str, Any]:
 
 
 def _stored_spaces(facts: object) -> Iterator[OfflineSpace]:
-    """Yield the stored spaces. Unreadable spaces keep only their ID and title."""
+    """Yield the offline spaces in state.db. Only ID and title of an unreadable space are used."""
     for fact in facts if isinstance(facts, list) else ():
         if isinstance(fact, dict) and isinstance(fact.get("id"), str):
             try:

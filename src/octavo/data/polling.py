@@ -6,9 +6,9 @@
 
 Polls are rarer while the user is idle. They stop while the terminal is hidden.
 
-A poll fetches the watched lists of the organization. It fetches other responses if their stamps have changed
-(`inbox_plan.py`). Stamps do not show every change: for example, the lists do not count replies. So a poll also rechecks
-a few responses with unchanged stamps, the oldest first, and more visible responses than hidden ones.
+A poll fetches the watched lists of the organization. It fetches other responses if their fingerprints have changed
+(`inbox_plan.py`). Fingerprints do not show every change: for example, the lists do not count replies. So a poll also rechecks
+a few responses with unchanged fingerprints, the oldest first, and more visible responses than hidden ones.
 """
 
 from __future__ import annotations
@@ -24,29 +24,30 @@ from octavo.api import change_requests, comments, content, organizations, review
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited
 from octavo.api.operation import Discussion, ListPage, Operation, SpaceRef
-from octavo.data.inbox_plan import ListedPlaces, is_of_content, page_stamp, replies_stamp
+from octavo.data.inbox_plan import ListedFingerprints, is_of_content, page_fingerprint, replies_fingerprint
 from octavo.data.live import Live
-from octavo.data.sync_queue import LONG_AGO, Rank, Version, Want, is_due, recheck
+from octavo.data.sync_queue import LONG_AGO, NeededResponse, Rank, Version, is_due, recheck
 
 INTERVALS = (
     (timedelta(minutes=2), timedelta(seconds=30)),
     (timedelta(minutes=30), timedelta(minutes=2)),
     (timedelta.max, timedelta(minutes=10)),
 )
-"""Pairs of the longest idle time and the interval between polls."""
+"""Pairs of an idle time and an interval between polls. The interval applies until the user has been idle for that
+time."""
 MAX_RECHECKED_VISIBLE = 8
-"""Maximum number of visible responses that a poll rechecks."""
+"""Number of responses on screen that a poll fetches although no fingerprint shows a change, at most."""
 MAX_RECHECKED_HIDDEN = 2
-"""Maximum number of hidden responses that a poll rechecks."""
+"""The same number for responses of views that are not on screen."""
 MAX_FAILED_POLLS = 6
-"""Number of failed polls, one after another, after which the interval stops growing."""
+"""The interval between polls grows with each failed poll in a row, up to this number."""
 MAX_FAILED_POLLS_OFFLINE = 1
 """The same number while the server cannot be reached."""
 MAX_FETCHED_STATUSES = 5
-"""Maximum number of change requests whose status a poll fetches."""
+"""Number of change requests whose status a poll fetches one by one, at most."""
 _LISTS = (spaces.List, change_requests.ListOfOrganization)
 _ACCOUNT_OPERATIONS = (users.Me, organizations.List)
-"""Operations whose responses rarely change, and are fetched again only after `ACCOUNT_AGE`."""
+"""Operations whose responses rarely change. They are fetched again only after `ACCOUNT_AGE`."""
 ACCOUNT_AGE = timedelta(hours=1)
 RemoteChange: TypeAlias = Literal["threads", "replies", "reviews", "change_requests", "merges"]
 
@@ -68,9 +69,10 @@ class Poller:
         self._is_polling = False
         self._failed_polls = 0
         self._retry_at = LONG_AGO
-        self._places = ListedPlaces()
+        self._listed = ListedFingerprints()
         self._unlisted: list[ChangeRequest] = []
-        """Change requests whose status is unknown after they were open or draft."""
+        """Change requests that are no longer in the lists of open and draft ones. Their new status is not fetched
+        yet."""
 
     def on_key_pressed(self) -> None:
         """Record that the user is active. Polls are then more frequent."""
@@ -86,7 +88,7 @@ class Poller:
 
     @property
     def is_due(self) -> bool:
-        """Return whether a poll must run now. False while a poll is running or `may_poll` is False."""
+        """Return whether a poll must run now. False while a poll is running, or while `may_poll` is False."""
         now = self._live.now()
         if self._is_polling or now < self._retry_at or not self.may_poll():
             return False
@@ -94,11 +96,11 @@ class Poller:
 
     def may_poll(self) -> bool:
         """Return whether background requests may be sent. False while the terminal is hidden or the rate limit is
-        near."""
+        nearly reached."""
         return not (self._live.syncer.is_hidden or self._live.syncer.rate_limit_wait())
 
     async def run(self) -> RemoteChanges:
-        """Run a poll. Return the changes by other users, also after a failure."""
+        """Fetch what has changed on the server. Return the changes by other users, also after a failure."""
         self._is_polling, self._polled_at = True, self._live.now()
         me = self._live.outbox.me
         detector = RemoteChangeDetector(me.id if me is not None else "")
@@ -125,22 +127,22 @@ class Poller:
     async def _fetch_what_changed(self) -> None:
         live = self._live
         lists = [each for each in live.watched if isinstance(each.op, _LISTS)]
-        self._places.update(response.value for response in lists)
-        before = ViewPlanner(live, self._places, self._visible())
+        self._listed.update(response.value for response in lists)
+        before = ViewPlanner(live, self._listed, self._visible())
         fetched = [response.fetched_at for response in lists if response.fetched_at is not None]
-        before.adopt_stamps(max(fetched, default=LONG_AGO))
+        before.adopt_fingerprints(max(fetched, default=LONG_AGO))
         for response in lists:
             with suppress(NotFound, Forbidden):  # the view of the list shows this error
                 if response.watchers and not response.loading:
                     await live.syncer.get(response.op, Rank.AWAITED)
-        self._places.update(response.value for response in lists)
-        plan = ViewPlanner(live, self._places, self._visible())
+        self._listed.update(response.value for response in lists)
+        plan = ViewPlanner(live, self._listed, self._visible())
         live.syncer.run(plan)
         await live.syncer.wait_idle(plan.owner)
         plan.mark_unchanged_as_current()
 
     async def _fetch_unlisted(self) -> list[ChangeRequest]:
-        """Fetch the status of some change requests of `_unlisted`. Raises ApiError."""
+        """Fetch change requests of `_unlisted`, to learn whether they were merged or archived. Raises ApiError."""
         current, count = [], 0
         for each in self._unlisted[:MAX_FETCHED_STATUSES]:
             if not self.may_poll():
@@ -161,34 +163,34 @@ class Poller:
 
 
 class ViewPlanner:
-    """Decides which watched responses a poll fetches, except the lists of the organization."""
+    """Decides which responses of views a poll fetches. The lists of the organization are not included."""
 
     owner = "views"
 
-    def __init__(self, live: Live, places: ListedPlaces, visible: Iterable[Operation[Any]]) -> None:
-        self._live, self._places, self._visible = live, places, set(visible)
+    def __init__(self, live: Live, listed: ListedFingerprints, visible: Iterable[Operation[Any]]) -> None:
+        self._live, self._listed, self._visible = live, listed, set(visible)
         self._watched = {each.op: each for each in live.watched if not isinstance(each.op, _LISTS)}
-        self._stamped_wants: list[Want] = []
-        """The wants that have a stamp, from the last call of `wants`."""
+        self._with_fingerprint: list[NeededResponse] = []
+        """The responses with a fingerprint that the last call of `needed_responses` has yielded."""
 
-    def adopt_stamps(self, listed_at: datetime) -> None:
-        """Store the stamps of responses fetched after `listed_at`, the time of the newest list."""
+    def adopt_fingerprints(self, listed_at: datetime) -> None:
+        """Cache the fingerprint of each response that was requested after `listed_at`, the time of the newest list."""
         cache = self._live.cache
         for response in self._watched.values():
-            requested_at, stamp = response.requested_at, self._stamp(response.op)
+            requested_at, fingerprint = response.requested_at, self._fingerprint(response.op)
             version = cache.versions.get(response.url)
-            if requested_at is None or not stamp or requested_at < listed_at:
-                continue  # the response may be older than the list, so the stamp may not fit
+            if requested_at is None or not fingerprint or requested_at < listed_at:
+                continue  # the response may be older than the list, so the fingerprint may not fit
             if version is None or version.requested_at < requested_at:
-                cache.put_version(response.url, stamp, requested_at=requested_at)
+                cache.put_version(response.url, fingerprint, requested_at=requested_at)
 
-    def wants(self) -> Iterator[Want]:
-        """Yield a few wants to recheck, then the other wants that have a stamp."""
+    def needed_responses(self) -> Iterator[NeededResponse]:
+        """Yield a few responses to fetch in any case, then the other responses that have a fingerprint."""
         now, versions = self._live.now(), self._live.cache.versions
-        self._stamped_wants = [each for op in self._watched if (each := self._want(op)).stamp]
-        due = {each.url for each in self._stamped_wants if is_due(each, versions.get(each.url), now)}
-        # The stamps of content show every change, so content is not rechecked.
-        unsure = [self._want(op) for op in self._watched if not (is_of_content(op) and self._stamp(op))]
+        self._with_fingerprint = [each for op in self._watched if (each := self._needed(op)).fingerprint]
+        due = {each.url for each in self._with_fingerprint if is_due(each, versions.get(each.url), now)}
+        # The fingerprints of content show every change, so content is not rechecked.
+        unsure = [self._needed(op) for op in self._watched if not (is_of_content(op) and self._fingerprint(op))]
         unsure = [each for each in unsure if each.url not in due and not self._is_recent_account_data(each, now)]
         shown = [each for each in unsure if each.op in self._visible]
         hidden = [each for each in unsure if each.op not in self._visible]
@@ -196,70 +198,71 @@ class ViewPlanner:
         rechecks += recheck(hidden, self._last_fetched, MAX_RECHECKED_HIDDEN, now)
         yield from (replace(each, order=1.0) for each in rechecks)  # rechecks come after changed responses
         rechecked = {each.url for each in rechecks}
-        yield from (each for each in self._stamped_wants if each.url not in rechecked)
+        yield from (each for each in self._with_fingerprint if each.url not in rechecked)
 
-    def on_response(self, want: Want, value: Any) -> Iterator[Want]:
-        """Return wants for the watched pages of a tree or the watched replies of threads."""
-        match want.op:
+    def on_response(self, needed: NeededResponse, value: Any) -> Iterator[NeededResponse]:
+        """Yield the watched pages of a page tree, or the watched replies of a list of threads."""
+        match needed.op:
             case content.ListPages(at=SpaceRef() as at):
                 page_ops = [op for op in self._watched if isinstance(op, content.GetPage) and op.at == at]
-                yield from (each for op in page_ops if (each := self._want(op)).stamp)
-            case comments.List(at=place):
-                reply_ops = [op for op in self._watched if isinstance(op, comments.ListReplies) and op.at == place]
-                yield from (each for op in reply_ops if (each := self._want(op)).stamp)
+                yield from (each for op in page_ops if (each := self._needed(op)).fingerprint)
+            case comments.List(at=at):
+                reply_ops = [op for op in self._watched if isinstance(op, comments.ListReplies) and op.at == at]
+                yield from (each for op in reply_ops if (each := self._needed(op)).fingerprint)
 
     def mark_unchanged_as_current(self) -> None:
-        """Record that the responses with unchanged stamps are current."""
+        """Record that the responses with unchanged fingerprints are current."""
         versions = self._live.cache.versions
-        for want in self._stamped_wants:
-            version = versions.get(want.url)
-            if version is not None and version.stamp == self._stamp(want.op) and not version.error:
-                self._watched[want.op].checked_at = self._live.now()
+        for needed in self._with_fingerprint:
+            version = versions.get(needed.url)
+            if version is not None and version.fingerprint == self._fingerprint(needed.op) and not version.error:
+                self._watched[needed.op].checked_at = self._live.now()
 
-    def _want(self, op: Operation[Any]) -> Want:
-        return Want(op, self._watched[op].url, self.owner, Rank.VISIBLE, self._stamp(op))
+    def _needed(self, op: Operation[Any]) -> NeededResponse:
+        return NeededResponse(op, self._watched[op].url, self.owner, Rank.VISIBLE, self._fingerprint(op))
 
-    def _is_recent_account_data(self, want: Want, now: datetime) -> bool:
-        age = now - self._last_fetched(want.url).requested_at
-        return isinstance(want.op, _ACCOUNT_OPERATIONS) and timedelta() <= age < ACCOUNT_AGE
+    def _is_recent_account_data(self, needed: NeededResponse, now: datetime) -> bool:
+        age = now - self._last_fetched(needed.url).requested_at
+        return isinstance(needed.op, _ACCOUNT_OPERATIONS) and timedelta() <= age < ACCOUNT_AGE
 
     def _last_fetched(self, url: str) -> Version:
         response = next(each for each in self._watched.values() if each.url == url)
         return Version("", response.fetched_at or LONG_AGO)
 
-    def _stamp(self, op: Operation[Any]) -> str:
-        """Return the stamp of a response. Empty if no list has it."""
+    def _fingerprint(self, op: Operation[Any]) -> str:
+        """Return the fingerprint of a response. Empty if no list shows its changes."""
         match op:
             case comments.ListReplies():
-                return self._replies_stamp(op)
+                return self._replies_fingerprint(op)
             case content.GetPage(at=SpaceRef() as at) if (page := self._page_in_tree(at, op.page_id)) is not None:
-                return page_stamp(page, self._places.stamp_of(op))
-        return self._places.stamp_of(op)
+                return page_fingerprint(page, self._listed.fingerprint_of(op))
+        return self._listed.fingerprint_of(op)
 
     def _page_in_tree(self, at: SpaceRef, page_id: str) -> content.Page | None:
         tree = self._watched.get(content.ListPages(at=at))
         pages = tree.value.walk() if tree is not None and tree.value is not None else ()
         return next((page for page in pages if page.id == page_id), None)
 
-    def _replies_stamp(self, op: comments.ListReplies) -> str:
+    def _replies_fingerprint(self, op: comments.ListReplies) -> str:
         lists = [
             response.value
             for each, response in self._watched.items()
             if isinstance(each, comments.List) and each.at == op.at
         ]
         threads = [each for listed in lists if listed is not None for each in listed.items if each.id == op.comment_id]
-        return replies_stamp(threads[0]) if threads else ""
+        return replies_fingerprint(threads[0]) if threads else ""
 
 
 class RemoteChanges(NamedTuple):
-    """Changes by other users."""
+    """What other users have changed on the server, found by a poll."""
 
     counts: Counter[RemoteChange]
     merged: tuple[ChangeRequest, ...]
 
 
 class RemoteChangeDetector:
-    """Counts changes between two versions of responses. Threads, reviews and change requests by `me` do not count."""
+    """Counts what other users have changed, by comparing old and new responses. Changes by the user `me` are left
+    out."""
 
     def __init__(self, me: str) -> None:
         self._me = me
@@ -270,7 +273,7 @@ class RemoteChangeDetector:
         self._after: dict[str, ChangeRequest] = {}
 
     def count_changes(self, op: Operation[Any], before: object, after: object) -> None:
-        """Count the changes between two responses to `op`."""
+        """Count the changes from the response `before` to the response `after` of `op`."""
         if not isinstance(before, ListPage) or not isinstance(after, ListPage):
             return
         old_items = {getattr(item, "id", None): item for item in before.items}
@@ -298,11 +301,11 @@ class RemoteChangeDetector:
 
     @property
     def unlisted(self) -> list[ChangeRequest]:
-        """The change requests that are no longer open or draft."""
+        """The change requests that are no longer in the lists of open and draft change requests."""
         return [each for name, each in self._before.items() if name not in self._after]
 
     def changes(self, current_unlisted: Iterable[ChangeRequest]) -> RemoteChanges:
-        """Return the counted changes. `current_unlisted` are the change requests of `unlisted` with their new
+        """Return the counted changes. `current_unlisted` has the change requests of `unlisted` with their new
         status."""
         merged = tuple(each for each in current_unlisted if each.status == "merged")
         created = [each for name, each in self._after.items() if name not in self._before]

@@ -148,12 +148,12 @@ class ResponseCache:
         if self._puts % PUTS_PER_EVICTION == 0 and self._path is not None:
             self._writer.submit(self._evict)
 
-    def put_version(self, url: str, stamp: str, error: str = "", requested_at: datetime | None = None) -> None:
+    def put_version(self, url: str, fingerprint: str, error: str = "", requested_at: datetime | None = None) -> None:
         """Store the version of the response at `url`. `error` is the message of a refused request. `requested_at` is by
         default now."""
-        version = self.versions[url] = Version(stamp, requested_at or self._now(), error)
+        version = self.versions[url] = Version(fingerprint, requested_at or self._now(), error)
         insert = "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)"
-        self._execute_later(insert, url, stamp, version.requested_at.timestamp(), error)
+        self._execute_later(insert, url, fingerprint, version.requested_at.timestamp(), error)
 
     def drop_version(self, url: str) -> None:
         """Delete the version of a response that cannot be read from disk. The response is then fetched again."""

@@ -1,12 +1,12 @@
 """Decides which response is fetched next. Uses no clock, no tasks and no disk.
 
     queue = SyncQueue(versions.get)
-    queue.set_wants("inbox", wants, now)          # all wants of the inbox. Only due wants are queued
-    while (flight := queue.next(now, allowed)):   # the request to start now
+    queue.set_needed("inbox", needed_responses, now)    # all that the inbox needs. Current responses are not fetched
+    while (request := queue.next(now, allowed)):        # the request to start now
         ...
-    version = queue.end(flight, error, now)       # to be stored with the response
+    version = queue.end(request, error, now)            # to be cached with the response
 
-All owners share one request for each URL. The request has the rank of the most urgent want.
+If several parts of Octavo need the response at a URL, one request is sent, with the most urgent rank.
 """
 
 from __future__ import annotations
@@ -24,205 +24,210 @@ from octavo.concurrency import MAX_REQUESTS
 MAX_BACKGROUND = 4
 """Maximum number of background requests at the same time. The rest of `MAX_REQUESTS` is for the user."""
 STARTS_PER_OLDEST = 8
-"""One of this number of background requests is for the oldest want of any rank."""
+"""One in this number of background requests fetches the response that has waited longest, whatever its rank."""
 MAX_FAILURES = 3
-"""Number of failed requests, one after another, after which background requests pause."""
+"""Background requests pause after this number of failed requests in a row."""
 FIRST_PAUSE, MAX_PAUSE = timedelta(seconds=5), timedelta(minutes=5)
 MAX_UNREACHED_PAUSE = timedelta(minutes=1)
-"""Maximum pause while the server cannot be reached. Such requests do not load the server."""
+"""Maximum pause while the server cannot be reached. It is short, because such requests do not load the server."""
 LATER_INTERVAL = timedelta(seconds=0.15)
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Rank(IntEnum):
-    """Urgency of a want, the most urgent first. Only requests of rank NOW always start at once. Ranks after AWAITED
-    pause after failures."""
+    """How urgently a response is needed, the most urgent first. Requests of rank NOW always start at once. Ranks after
+    AWAITED pause after failures."""
 
     NOW = 0
     """The user waits for the response."""
     AWAITED = 1
-    """The program waits for the response, but the user does not."""
+    """Octavo waits for the response, but the user does not."""
     VISIBLE = 2
-    """Refresh of a response with watchers."""
-    NEEDED = 3
-    """The response may lead to a row of the inbox."""
+    """A view shows the response, so it is refreshed."""
+    INBOX = 3
+    """The response may add a row to the inbox."""
     PREFETCH = 4
     """The user will probably need the response soon."""
     LATER = 5
-    """Replies that may mention the user. Thousands of threads may have such replies."""
+    """Replies that may mention the user. There may be thousands of such threads."""
     OFFLINE = 6
-    """The response belongs to an offline space."""
+    """The response belongs to a space that is available offline."""
 
 
 MAX_REQUESTS_BY_RANK = {Rank.LATER: 1, Rank.OFFLINE: 2}
-"""Maximum number of requests at the same time for a rank. Other ranks have the maximum `MAX_BACKGROUND`."""
+"""Maximum number of requests of a rank that run at the same time. The maximum of other ranks is `MAX_BACKGROUND`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Want:
-    """A response that a part of Octavo needs, and how current it must be."""
+class NeededResponse:
+    """A response that a part of Octavo needs, how urgently, and how current it must be."""
 
     op: Operation[Any]
     url: str
     owner: str
     """Name of the part of Octavo that needs the response, such as `inbox`."""
     rank: Rank
-    stamp: str = ""
-    """Text that usually changes when the response changes (`inbox_plan.py`). A want without a stamp is always due."""
+    fingerprint: str = ""
+    """Text that usually changes when the response changes (`inbox_plan.py`). Empty to fetch the response in any
+    case."""
     order: float = 0.0
-    """Order of the wants with the same rank, the smallest number first."""
+    """Order among the responses with the same rank. The smallest number is fetched first."""
     label: str = ""
     """Name of the response in error messages, such as `the page Tides`."""
     max_age: timedelta | None = None
-    """A stored response older than this is fetched again. None for no maximum age."""
+    """A cached response that is older is fetched again. None if age does not matter."""
     needs_value: bool = False
-    """True if the planner needs the value, also of a stored response."""
+    """True if the planner must get the value, even if the response is not fetched again."""
     min_items: int = 0
-    """Number of items that a list must have. 0 for the first page only."""
+    """Number of items of a list to load. 0 loads the first page only."""
     is_unverified: bool = False
-    """True if the stamp was copied from the stored response, which may be outdated."""
+    """True if the fingerprint was copied from the cached response. The cached response may be outdated."""
 
-    def as_due(self) -> Want:
-        """Return a copy of the want that is always due."""
+    def as_due(self) -> NeededResponse:
+        """Return a copy for which the response is fetched, even if it has not changed."""
         return replace(self, max_age=timedelta())
 
 
 class Version(NamedTuple):
-    """The version of a response on disk."""
+    """When and in which version a cached response was fetched."""
 
-    stamp: str
-    """Stamp of the response when it was fetched. Empty in data of old versions of Octavo."""
+    fingerprint: str
+    """Fingerprint of the response when it was fetched. Empty in data of old versions of Octavo."""
     requested_at: datetime
     error: str = ""
     """Error message if the server refused the request. Otherwise empty."""
 
 
-def is_due(want: Want, version: Version | None, now: datetime) -> bool:
-    """Return whether the response of a want must be fetched. `version` is None if it is not stored."""
-    if version is None or not want.stamp or version.stamp != want.stamp:
+def is_due(needed: NeededResponse, version: Version | None, now: datetime) -> bool:
+    """Return whether a needed response must be fetched. `version` is the version in the cache, or None."""
+    if version is None or not needed.fingerprint or version.fingerprint != needed.fingerprint:
         return True
     # If the clock was set back, a version may be from the future.
-    return want.max_age is not None and not timedelta() <= now - version.requested_at < want.max_age
+    return needed.max_age is not None and not timedelta() <= now - version.requested_at < needed.max_age
 
 
 def recheck(
-    wants: Iterable[Want],
+    needed_responses: Iterable[NeededResponse],
     versions: Callable[[str], Version | None],
     max_pages: int,
     now: datetime,
     *,
     pages: Mapping[str, int] | None = None,
-    expected_interval: Callable[[Want], timedelta] = lambda want: timedelta(seconds=1),
-) -> list[Want]:
-    """Return the most overdue wants as due, with at most `max_pages` pages, but at least one. `expected_interval`
-    returns the expected time between changes. `pages` by URL are by default 1."""
+    expected_interval: Callable[[NeededResponse], timedelta] = lambda needed: timedelta(seconds=1),
+) -> list[NeededResponse]:
+    """Choose responses to fetch although their fingerprints are unchanged, the most overdue first. Their pages are at
+    most `max_pages`, but at least one response is chosen.
+
+    `expected_interval` returns how often a response is expected to change. `pages` has numbers of pages by URL, by
+    default 1.
+    """
     pages = pages or {}
 
-    def overdue(want: Want) -> float:
-        version = versions(want.url)
-        return (now - (version.requested_at if version is not None else LONG_AGO)) / expected_interval(want)
+    def overdue(needed: NeededResponse) -> float:
+        version = versions(needed.url)
+        return (now - (version.requested_at if version is not None else LONG_AGO)) / expected_interval(needed)
 
-    chosen: list[Want] = []
-    for want in sorted(wants, key=overdue, reverse=True):
-        page_count = pages.get(want.url, 1)
+    chosen: list[NeededResponse] = []
+    for needed in sorted(needed_responses, key=overdue, reverse=True):
+        page_count = pages.get(needed.url, 1)
         if chosen and page_count > max_pages:
             break
-        chosen.append(want.as_due())
+        chosen.append(needed.as_due())
         max_pages -= page_count
     return chosen
 
 
 @dataclass(eq=False, slots=True)
-class Flight:
-    """A running request."""
+class RunningRequest:
+    """A request to the server that has started."""
 
     op: Operation[Any]
     url: str
-    stamp: str
-    """Stamp to store with the response. Empty if no want has a stamp."""
-    stamps: frozenset[str]
-    """Stamps of all wants for the URL at the start of the request."""
+    fingerprint: str
+    """Fingerprint to cache with the response. Empty if no part of Octavo gave a fingerprint."""
+    fingerprints: frozenset[str]
+    """All fingerprints that parts of Octavo gave for this response before the request started."""
     min_items: int
     started_at: datetime
     is_stale: bool = False
     """True if a write may have changed the response after the request was sent."""
 
-    def satisfies(self, want: Want) -> bool:
-        """Return whether the response to this request is current enough and has enough items for `want`."""
-        is_current = not want.stamp or want.stamp in self.stamps
-        return not self.is_stale and is_current and want.min_items <= self.min_items
+    def satisfies(self, needed: NeededResponse) -> bool:
+        """Return whether the response will be current enough, and have enough items, for `needed`."""
+        is_current = not needed.fingerprint or needed.fingerprint in self.fingerprints
+        return not self.is_stale and is_current and needed.min_items <= self.min_items
 
 
 def affects_all_requests(error: BaseException) -> bool:
-    """Return whether the error would stop all other requests too."""
+    """Return whether other requests would fail too, for example without a connection."""
     return isinstance(error, RateLimited | Unauthorized) or _is_not_sent(error)
 
 
 class SyncQueue:
-    """The wants that are not satisfied yet, the running requests, and the pause after failures."""
+    """The responses to fetch, the running requests, and the pause after failures."""
 
     def __init__(self, version_of: Callable[[str], Version | None]) -> None:
-        """`version_of` returns the version of the stored response at a URL."""
-        self.flights: dict[str, Flight] = {}
+        """`version_of` returns the version of the cached response at a URL, or None."""
+        self.requests: dict[str, RunningRequest] = {}
         """The running requests, by URL."""
         self.errors: dict[str, BaseException] = {}
-        """Errors of the wanted responses that could not be fetched, by URL."""
+        """Errors of failed requests for responses that are still needed, by URL."""
         self._version_of = version_of
-        self._wants: dict[str, dict[str, Want]] = {}
-        """Unsatisfied wants by URL, then by owner, in the order of adding."""
+        self._needed: dict[str, dict[str, NeededResponse]] = {}
+        """Responses that must still be fetched, by URL and then by owner, the oldest first."""
         self._urls_by_owner: dict[str, set[str]] = {}
         self._ready: dict[Rank, dict[str, float]] = {rank: {} for rank in Rank}
-        """`Want.order` of URLs that may be fetched now, by rank."""
+        """Responses whose requests may start now, by rank: their order by URL."""
         self._general_failures: set[str] = set()
-        """URLs of failed requests that are retried after the pause."""
+        """URLs of requests that failed for a reason that affects all requests. They are retried after the pause."""
         self._paused_until = self._limited_until = self._limited_at = self._next_later_at = LONG_AGO
         self.paused_by: BaseException | None = None
-        """The error that caused the last pause. None after the server has responded again."""
+        """The error that caused the last pause. None as soon as the server responds again."""
         self._pauses_in_a_row = self._failures_in_a_row = self._background_starts = 0
 
-    def set_wants(self, owner: str, wants: Iterable[Want], now: datetime) -> list[Flight]:
-        """Replace all wants of `owner`. Return the running requests to cancel."""
-        new = {want.url: want for want in wants}
+    def set_needed(self, owner: str, needed_responses: Iterable[NeededResponse], now: datetime) -> list[RunningRequest]:
+        """Replace all responses that `owner` needs. Return the running requests to cancel."""
+        new = {needed.url: needed for needed in needed_responses}
         before = self.waiting_urls(owner)
         for url in before - new.keys():
             self._remove(url, owner)
-        for want in new.values():
-            self._set_want(want, now)
-        return self._take_unwanted(before)
+        for needed in new.values():
+            self._set_needed(needed, now)
+        return self._take_unneeded(before)
 
-    def drop(self, owner: str, urls: Iterable[str]) -> list[Flight]:
-        """Remove the wants of `owner` for some URLs. Return the running requests to cancel."""
+    def drop(self, owner: str, urls: Iterable[str]) -> list[RunningRequest]:
+        """Record that `owner` no longer needs the responses at `urls`. Return the running requests to cancel."""
         removed = set(urls) & self.waiting_urls(owner)
         for url in removed:
             self._remove(url, owner)
-        return self._take_unwanted(removed)
+        return self._take_unneeded(removed)
 
-    def add(self, want: Want, now: datetime) -> bool:
-        """Add or replace a want. A failed request is retried. Return False if the stored response satisfies the
-        want."""
-        self._clear_failure(want)
-        return self._set_want(want, now)
+    def add(self, needed: NeededResponse, now: datetime) -> bool:
+        """Record that the owner of `needed` needs this response. A failed request is retried. Return False if the
+        cached response is current."""
+        self._clear_failure(needed)
+        return self._set_needed(needed, now)
 
     def prioritize(self, url: str) -> None:
-        """Raise all wants for the response at `url` to rank NOW."""
-        for owner, want in self._wants.get(url, {}).items():
-            self._wants[url][owner] = replace(want, rank=Rank.NOW)
+        """Raise the response at `url` to rank NOW."""
+        for owner, needed in self._needed.get(url, {}).items():
+            self._needed[url][owner] = replace(needed, rank=Rank.NOW)
         self._update_ready(url)
 
     def retry(self, owner: str) -> None:
-        """Allow the failed requests of `owner` again."""
+        """Let the failed requests of `owner` start again."""
         for url in self.waiting_urls(owner) & (self.errors.keys() - self._general_failures):
             del self.errors[url]
             self._update_ready(url)
 
     def mark_stale(self, url: str) -> None:
-        """Record that a write may have changed the response of the running request for `url`."""
-        if url in self.flights:
-            self.flights[url].is_stale = True
+        """Record that a write may have changed the response to the running request for `url`."""
+        if url in self.requests:
+            self.requests[url].is_stale = True
 
-    def next(self, now: datetime, allowed: Callable[[Rank], bool] = lambda rank: True) -> Flight | None:
-        """Return the request to start now. None if no request may start. `allowed` returns whether background requests
-        of a rank may start."""
+    def next(self, now: datetime, allowed: Callable[[Rank], bool] = lambda rank: True) -> RunningRequest | None:
+        """Return the request to start now, or None. `allowed` returns whether background requests of a rank may
+        start."""
         ranks = [rank for rank in Rank if self._ready[rank] and self._may_start(rank, now, allowed)]
         if not ranks:
             return None
@@ -231,68 +236,69 @@ class SyncQueue:
         if ranks[0] > Rank.AWAITED:
             self._background_starts += 1
             if self._background_starts % STARTS_PER_OLDEST == 0:
-                url = next(url for url in self._wants if any(url in self._ready[rank] for rank in ranks))
+                url = next(url for url in self._needed if any(url in self._ready[rank] for rank in ranks))
         if url in self._ready[Rank.LATER]:
             self._next_later_at = now + LATER_INTERVAL
         return self._start(url, now)
 
     def wake_at(self, now: datetime) -> datetime | None:
-        """Return when the delay of background requests ends. None if no background request is delayed."""
+        """Return when the next delayed background request may start. None if no background request is delayed."""
         times = [self._paused_until, self._limited_until]
         times += [self._next_later_at] if self._ready[Rank.LATER] else []
         has_background = any(self._ready[rank] for rank in Rank if rank > Rank.AWAITED)
         return min((time for time in times if time > now), default=None) if has_background else None
 
-    def end(self, flight: Flight, error: BaseException | None, now: datetime) -> Version | None:
-        """Record the end of a request. Return the version to store with the response, or None. Status 403 and 404 count
-        as responses."""
-        if self.flights.get(flight.url) is not flight:
+    def end(self, request: RunningRequest, error: BaseException | None, now: datetime) -> Version | None:
+        """Record the end of a request. Return the version to cache with the response, or None. A response with status
+        403 or 404 also counts as fetched."""
+        if self.requests.get(request.url) is not request:
             return None
-        url, version = flight.url, None
-        del self.flights[url]
+        url, version = request.url, None
+        del self.requests[url]
         if error is None or isinstance(error, NotFound | Forbidden):
             self.end_pause()
             self._clear_error(url)
-            if flight.stamp and not flight.is_stale:
-                version = Version(flight.stamp, flight.started_at, str(error) if error is not None else "")
-            wants = self._wants.get(url, {})
-            for owner in [owner for owner, want in wants.items() if flight.satisfies(want)]:
+            if request.fingerprint and not request.is_stale:
+                version = Version(request.fingerprint, request.started_at, str(error) if error is not None else "")
+            needed_responses = self._needed.get(url, {})
+            for owner in [owner for owner, needed in needed_responses.items() if request.satisfies(needed)]:
                 self._remove(url, owner)
         else:
-            self._record_failure(flight, error, now)
+            self._record_failure(request, error, now)
         self._update_ready(url)
         return version
 
     def end_pause(self) -> None:
-        """End the pause, because the server has responded. A rate limit stays."""
+        """End the pause after failures, because the server has responded. A pause for the rate limit goes on."""
         self._pauses_in_a_row = self._failures_in_a_row = 0
         self._paused_until, self.paused_by = LONG_AGO, None
         for url in [url for url in self._general_failures if _is_not_sent(self.errors[url])]:
             self._clear_error(url)
             self._update_ready(url)
 
-    def is_wanted(self, url: str) -> bool:
-        """Return whether there is a want for `url` that is not satisfied."""
-        return url in self._wants
+    def is_needed(self, url: str) -> bool:
+        """Return whether the response at `url` must still be fetched."""
+        return url in self._needed
 
     def is_in_flight(self, url: str) -> bool:
         """Return whether a request for `url` is running or about to start."""
-        return url in self.flights or url in self._ready[Rank.NOW] or url in self._ready[Rank.AWAITED]
+        return url in self.requests or url in self._ready[Rank.NOW] or url in self._ready[Rank.AWAITED]
 
     def waiting_urls(self, owner: str) -> frozenset[str]:
-        """Return the URLs of the wants of `owner` that are not satisfied. Failed requests are included."""
+        """Return the URLs that `owner` needs and that are not fetched yet. URLs of failed requests are included."""
         return frozenset(self._urls_by_owner.get(owner, ()))
 
     def unfinished_urls(self, owner: str) -> frozenset[str]:
-        """Return the URLs that will still be fetched for `owner`."""
+        """Return the URLs that `owner` needs and that will still be fetched. URLs of failed requests are left out."""
         return frozenset(
             url for url in self.waiting_urls(owner) if url not in self.errors or url in self._general_failures
         )
 
     def is_idle(self, owner: str, lowest: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
-        """Return whether nothing runs or can start for the wants of `owner` with rank `lowest` or more urgent."""
+        """Return whether no request for `owner` is running or can start. Ranks that are less urgent than `lowest` are
+        ignored."""
         urls = self.waiting_urls(owner)
-        is_running = any(url in urls and self._rank(url) <= lowest for url in self.flights)
+        is_running = any(url in urls and self._rank(url) <= lowest for url in self.requests)
         is_paused = self._is_paused(now)
         startable = [
             rank for rank in Rank if rank <= lowest and (rank <= Rank.AWAITED or (allowed(rank) and not is_paused))
@@ -302,7 +308,7 @@ class SyncQueue:
     def _may_start(self, rank: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
         if rank is Rank.NOW:
             return True
-        running_ranks = [self._rank(url) if url in self._wants else Rank.OFFLINE for url in self.flights]
+        running_ranks = [self._rank(url) if url in self._needed else Rank.OFFLINE for url in self.requests]
         background_count = sum(running_rank > Rank.NOW for running_rank in running_ranks)
         if background_count >= MAX_BACKGROUND or len(running_ranks) >= MAX_REQUESTS:
             return False  # otherwise, a later request of the user would wait behind this request
@@ -317,97 +323,99 @@ class SyncQueue:
         return running_ranks.count(rank) < MAX_REQUESTS_BY_RANK.get(rank, MAX_BACKGROUND)
 
     def _is_paused(self, now: datetime) -> bool:
-        """Return whether background requests are paused. The clock may be set back."""
+        """Return whether background requests are paused. A pause that is too long is ignored: the clock was set
+        back."""
         is_limited = self._limited_at <= now < self._limited_until
         return is_limited or timedelta() < self._paused_until - now <= MAX_PAUSE
 
-    def _take_unwanted(self, urls: Iterable[str]) -> list[Flight]:
-        return [self.flights.pop(url) for url in urls if url in self.flights and url not in self._wants]
+    def _take_unneeded(self, urls: Iterable[str]) -> list[RunningRequest]:
+        return [self.requests.pop(url) for url in urls if url in self.requests and url not in self._needed]
 
-    def _start(self, url: str, now: datetime) -> Flight:
-        wants = self._wants[url].values()
-        stamps = [want.stamp for want in wants]
-        # The last want is the newest, and its stamp comes from the newest list.
-        known_stamps = [stamp for stamp in stamps if stamp]
-        flight = self.flights[url] = Flight(
-            self._best_want(url).op,
+    def _start(self, url: str, now: datetime) -> RunningRequest:
+        needed_responses = self._needed[url].values()
+        fingerprints = [needed.fingerprint for needed in needed_responses]
+        # The fingerprint that was given last comes from the newest list.
+        known_fingerprints = [fingerprint for fingerprint in fingerprints if fingerprint]
+        request = self.requests[url] = RunningRequest(
+            self._most_urgent(url).op,
             url,
-            known_stamps[-1] if known_stamps else "",
-            frozenset(stamps),
-            max(want.min_items for want in wants),
+            known_fingerprints[-1] if known_fingerprints else "",
+            frozenset(fingerprints),
+            max(needed.min_items for needed in needed_responses),
             now,
         )
         self._update_ready(url)
-        return flight
+        return request
 
-    def _record_failure(self, flight: Flight, error: BaseException, now: datetime) -> None:
-        """Record a failed request. Pause if other requests would fail too."""
-        self._clear_error(flight.url)
+    def _record_failure(self, request: RunningRequest, error: BaseException, now: datetime) -> None:
+        """Record a failed request. Pause background requests if they would fail too."""
+        self._clear_error(request.url)
         if affects_all_requests(error):
-            self._general_failures.add(flight.url)
-        elif flight.is_stale:
+            self._general_failures.add(request.url)
+        elif request.is_stale:
             return  # the request is repeated, because a write has changed the response
         elif isinstance(error, ApiError) and error.outcome is not Outcome.UNKNOWN:
             self.end_pause()
-        self.errors[flight.url] = error
+        self.errors[request.url] = error
         self._failures_in_a_row += isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN
         if isinstance(error, RateLimited) and error.trace.retry_at is not None:
             self._limited_until, self._limited_at = max(self._limited_until, error.trace.retry_at), now
-        is_new_failure = not self._pauses_in_a_row or flight.started_at >= self._paused_until
+        is_new_failure = not self._pauses_in_a_row or request.started_at >= self._paused_until
         if is_new_failure and (affects_all_requests(error) or self._failures_in_a_row >= MAX_FAILURES):
             max_pause = MAX_UNREACHED_PAUSE if _is_not_sent(error) else MAX_PAUSE
             self._paused_until = now + min(max_pause, FIRST_PAUSE * 2 ** min(self._pauses_in_a_row, 10))
             self._pauses_in_a_row += 1
             self.paused_by = error
 
-    def _set_want(self, want: Want, now: datetime) -> bool:
-        earlier = self._wants.get(want.url, {}).get(want.owner)
-        if want.stamp and not is_due(want, self._version_of(want.url), now):
+    def _set_needed(self, needed: NeededResponse, now: datetime) -> bool:
+        earlier = self._needed.get(needed.url, {}).get(needed.owner)
+        if needed.fingerprint and not is_due(needed, self._version_of(needed.url), now):
             if earlier is not None:
-                self._remove(want.url, want.owner)
-                self._update_ready(want.url)
+                self._remove(needed.url, needed.owner)
+                self._update_ready(needed.url)
             return False
-        if earlier is None or earlier.stamp != want.stamp:
-            self._clear_failure(want)
+        if earlier is None or earlier.fingerprint != needed.fingerprint:
+            self._clear_failure(needed)
             if earlier is not None:
-                self._wants[want.url].pop(want.owner)  # added at the end, because it is now the newest
-        self._wants.setdefault(want.url, {})[want.owner] = want
-        self._urls_by_owner.setdefault(want.owner, set()).add(want.url)
-        self._update_ready(want.url)
+                self._needed[needed.url].pop(needed.owner)  # moved to the end, because it is now the newest
+        self._needed.setdefault(needed.url, {})[needed.owner] = needed
+        self._urls_by_owner.setdefault(needed.owner, set()).add(needed.url)
+        self._update_ready(needed.url)
         return True
 
-    def _clear_failure(self, want: Want) -> None:
-        if want.url not in self._general_failures or want.rank <= Rank.AWAITED:
-            self._clear_error(want.url)
+    def _clear_failure(self, needed: NeededResponse) -> None:
+        if needed.url not in self._general_failures or needed.rank <= Rank.AWAITED:
+            self._clear_error(needed.url)
 
     def _clear_error(self, url: str) -> None:
         self.errors.pop(url, None)
         self._general_failures.discard(url)
 
     def _remove(self, url: str, owner: str) -> None:
-        del self._wants[url][owner]
+        del self._needed[url][owner]
         self._urls_by_owner[owner].discard(url)
         if not self._urls_by_owner[owner]:
             del self._urls_by_owner[owner]
-        if not self._wants[url]:
-            del self._wants[url]
+        if not self._needed[url]:
+            del self._needed[url]
             self._clear_error(url)
         self._update_ready(url)
 
-    def _best_want(self, url: str) -> Want:
-        return min(self._wants[url].values(), key=lambda want: (want.rank, want.order))
+    def _most_urgent(self, url: str) -> NeededResponse:
+        return min(self._needed[url].values(), key=lambda needed: (needed.rank, needed.order))
 
     def _rank(self, url: str) -> Rank:
-        """Return the most urgent rank, at most VISIBLE after a general failure."""
-        best = self._best_want(url).rank
+        """Return the rank of the most urgent need for `url`. After a failure that affects all requests, return at most
+        VISIBLE."""
+        best = self._most_urgent(url).rank
         return max(best, Rank.VISIBLE) if url in self._general_failures else best
 
     def _update_ready(self, url: str) -> None:
         for ready in self._ready.values():
             ready.pop(url, None)
         has_failed = url in self.errors and url not in self._general_failures
-        if url in self._wants and url not in self.flights and not has_failed:
-            self._ready[self._rank(url)][url] = self._best_want(url).order
+        if url in self._needed and url not in self.requests and not has_failed:
+            self._ready[self._rank(url)][url] = self._most_urgent(url).order
 
 
 def _is_not_sent(error: BaseException) -> bool:

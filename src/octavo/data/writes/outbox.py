@@ -206,7 +206,7 @@ class Outbox:
         return tuple(entry for entry in self.own_entries if entry.state == "pending" and entry.at == at)
 
     @property
-    def busy_places(self) -> frozenset[Discussion]:
+    def busy_discussions(self) -> frozenset[Discussion]:
         """The spaces and change requests to which a write is being sent, or will soon be sent."""
         if self._read_only:
             return frozenset()

@@ -1,4 +1,4 @@
-"""Stamps tell if a cached response is current. Stamps are stored: if their format changes, every user fetches all such responses again."""
+"""Fingerprints tell if a cached response is current. Fingerprints are stored: if their format changes, every user fetches all such responses again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from octavo.api.operation import ChangeRequestRef, ListPage, SpaceRef
 from octavo.api.spaces import Get, Space
 from octavo.api.users import Contributor, User
 from octavo.data import inbox_plan, offline_plan
-from octavo.data.inbox_plan import ListedPlaces, space_stamp
+from octavo.data.inbox_plan import ListedFingerprints, space_fingerprint
 from octavo.data.queries import open_threads_of
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -110,59 +110,68 @@ OFFLINE = {
 }
 
 
-def test_stamps_of_the_inbox_have_the_stored_format() -> None:
+def test_fingerprints_of_the_inbox_have_the_stored_format() -> None:
     parts = [
-        *inbox_plan.change_request_wants([OPEN, DRAFT], "ada"),
-        *inbox_plan.space_wants([SPACE, BARE]),
-        *inbox_plan.reply_wants(HERE, THREADS, "ada", is_own_request=False),
+        *inbox_plan.needed_lists_of_requests([OPEN, DRAFT], "ada"),
+        *inbox_plan.needed_lists_of_spaces([SPACE, BARE]),
+        *inbox_plan.needed_replies(HERE, THREADS, "ada", is_own_request=False),
     ]
-    assert {each.url: each.stamp for each in parts} == INBOX
+    assert {each.url: each.fingerprint for each in parts} == INBOX
 
 
-def test_stamps_of_offline_spaces_have_the_stored_format() -> None:
+def test_fingerprints_of_offline_spaces_have_the_stored_format() -> None:
     parts = [
-        *offline_plan.wants_of_space(SPACE, "k"),
-        *offline_plan.wants_of_space(BARE, "k"),
-        *offline_plan.wants_of_tree(HERE, TREE, "r9", "k"),
-        *offline_plan.wants_of_threads(HERE, THREADS, "k"),
-        *offline_plan.wants_of_change_request(REQUESTS["c"], OPEN, "k"),
-        *offline_plan.wants_of_change_request(REQUESTS["d"], DRAFT, "k"),
-        *offline_plan.wants_of_changes(REQUESTS["c"], OPEN, CHANGES, "k"),
+        *offline_plan.needed_for_space(SPACE, "k"),
+        *offline_plan.needed_for_space(BARE, "k"),
+        *offline_plan.needed_for_tree(HERE, TREE, "r9", "k"),
+        *offline_plan.needed_for_threads(HERE, THREADS, "k"),
+        *offline_plan.needed_for_change_request(REQUESTS["c"], OPEN, "k"),
+        *offline_plan.needed_for_change_request(REQUESTS["d"], DRAFT, "k"),
+        *offline_plan.needed_for_changes(REQUESTS["c"], OPEN, CHANGES, "k"),
     ]
-    assert {each.url: each.stamp for each in parts} == OFFLINE
+    assert {each.url: each.fingerprint for each in parts} == OFFLINE
 
 
-def test_stamp_of_a_space_changes_with_its_content() -> None:
-    assert space_stamp(SPACE) == "r9 2026-05-04T12:00:00+00:00 3 2 1"
-    assert space_stamp(BARE) == "  1 0 0"
+def test_fingerprint_of_a_space_changes_with_its_content() -> None:
+    assert space_fingerprint(SPACE) == "r9 2026-05-04T12:00:00+00:00 3 2 1"
+    assert space_fingerprint(BARE) == "  1 0 0"
 
 
-def test_views_inbox_and_offline_spaces_agree_on_stamps() -> None:
-    """Both share stored versions: with different stamps, each would fetch again what the other has fetched."""
-    places = ListedPlaces()
-    places.update([ListPage[Space](items=(SPACE,)), ListPage[ChangeRequest](items=(OPEN, DRAFT)), None])
-    wants: list[Any] = [
-        *offline_plan.wants_of_space(SPACE, "k"),
-        *offline_plan.wants_of_change_request(REQUESTS["c"], OPEN, "k"),
-        *offline_plan.wants_of_change_request(REQUESTS["d"], DRAFT, "k"),
+def test_views_inbox_and_offline_spaces_agree_on_fingerprints() -> None:
+    """Both share stored versions: with different fingerprints, each would fetch again what the other has fetched."""
+    listed = ListedFingerprints()
+    listed.update([ListPage[Space](items=(SPACE,)), ListPage[ChangeRequest](items=(OPEN, DRAFT)), None])
+    needed_responses: list[Any] = [
+        *offline_plan.needed_for_space(SPACE, "k"),
+        *offline_plan.needed_for_change_request(REQUESTS["c"], OPEN, "k"),
+        *offline_plan.needed_for_change_request(REQUESTS["d"], DRAFT, "k"),
     ]
-    wants += [*inbox_plan.change_request_wants([OPEN, DRAFT], "ada"), *inbox_plan.space_wants([SPACE])]
-    stamps = {each.url: (each.stamp, places.stamp_of(each.op)) for each in wants if "/orgs/" not in each.url}
-    assert len(stamps) == 24
-    assert {url: one for url, (one, _) in stamps.items()} == {url: other for url, (_, other) in stamps.items()}
+    needed_responses += [
+        *inbox_plan.needed_lists_of_requests([OPEN, DRAFT], "ada"),
+        *inbox_plan.needed_lists_of_spaces([SPACE]),
+    ]
+    fingerprints = {
+        each.url: (each.fingerprint, listed.fingerprint_of(each.op))
+        for each in needed_responses
+        if "/orgs/" not in each.url
+    }
+    assert len(fingerprints) == 24
+    assert {url: one for url, (one, _) in fingerprints.items()} == {
+        url: other for url, (_, other) in fingerprints.items()
+    }
 
 
-def test_response_in_no_list_has_no_stamp() -> None:
-    places = ListedPlaces()
-    places.update([ListPage[Space](items=(SPACE,))])
-    assert places.stamp_of(Get(at=HERE)) == space_stamp(SPACE)
-    assert places.stamp_of(open_threads_of(REQUESTS["d"])) == ""
-    places.update([])
-    assert places.stamp_of(Get(at=HERE)) == ""
+def test_response_in_no_list_has_no_fingerprint() -> None:
+    listed = ListedFingerprints()
+    listed.update([ListPage[Space](items=(SPACE,))])
+    assert listed.fingerprint_of(Get(at=HERE)) == space_fingerprint(SPACE)
+    assert listed.fingerprint_of(open_threads_of(REQUESTS["d"])) == ""
+    listed.update([])
+    assert listed.fingerprint_of(Get(at=HERE)) == ""
 
 
-def test_inbox_and_offline_spaces_give_the_same_stamp_to_the_same_response() -> None:
-    """Both share stored versions: with different stamps, each would fetch again what the other has fetched."""
+def test_inbox_and_offline_spaces_give_the_same_fingerprint_to_the_same_response() -> None:
+    """Both share stored versions: with different fingerprints, each would fetch again what the other has fetched."""
     assert {url for url in INBOX if url in OFFLINE} == {
         f"/v1/spaces/s/{path}"
         for path in (
