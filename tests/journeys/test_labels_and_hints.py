@@ -15,14 +15,14 @@ from octavo.tui.terminal.display import ASCII_SYMBOLS
 from octavo.tui.widgets.command_palette import PaletteScreen
 from octavo.tui.widgets.commands import ActiveCommand
 from octavo.tui.widgets.dialog import TextButton
-from octavo.tui.widgets.text_widgets import FactList
+from octavo.tui.widgets.text_widgets import InfoTable
 from tests.journeys.stage import Run, Stage
 
 
 def labels(run: Run) -> list[str]:
     """Return the labels of the details below a table."""
     assert isinstance(run.app.screen, BrowserScreen)
-    return [fact.label for facts in run.app.screen.query(FactList) for fact in facts.facts]
+    return [row.label for table in run.app.screen.query(InfoTable) for row in table.rows]
 
 
 @pytest.mark.before_release

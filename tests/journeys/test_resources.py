@@ -33,8 +33,8 @@ from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.resources.table import Details
 from octavo.tui.widgets.row_list import Row
-from octavo.tui.widgets.short_texts import Fact
-from octavo.tui.widgets.text_widgets import FactList
+from octavo.tui.widgets.short_texts import InfoRow
+from octavo.tui.widgets.text_widgets import InfoTable
 from tests.journeys.faulty_server import altered, serving
 from tests.journeys.resource_samples import MISSING_RESOURCES, NOOR
 from tests.journeys.stage import MARA, Run, Stage
@@ -416,24 +416,24 @@ async def test_table_of_ten_thousand_members_renders_visible_rows_only(
 async def test_moving_to_the_next_row_updates_the_details_without_a_layout(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown_facts: list[tuple[Fact, ...]] = []
+    shown_facts: list[tuple[InfoRow, ...]] = []
 
     def make_lines(
-        facts: FactList, width: int, make_lines: Callable[..., list[Content]] = FactList._make_lines
+        facts: InfoTable, width: int, make_lines: Callable[..., list[Content]] = InfoTable._make_lines
     ) -> list[Content]:
-        shown_facts.append(facts.facts)
+        shown_facts.append(facts.rows)
         return make_lines(facts, width)
 
-    monkeypatch.setattr(FactList, "_make_lines", make_lines)
+    monkeypatch.setattr(InfoTable, "_make_lines", make_lines)
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Admin › Members")
         laid_out: list[object] = []
         run.app.screen.screen_layout_refresh_signal.subscribe(run.app, laid_out.append)
         shown_facts.clear()
-        expected_facts: list[tuple[Fact, ...]] = []
+        expected_facts: list[tuple[InfoRow, ...]] = []
         for _ in range(5):
             await run.press("j")
-            expected_facts.append(run.app.screen.query(FactList).first().facts)
+            expected_facts.append(run.app.screen.query(InfoTable).first().rows)
         assert len(set(map(len, expected_facts))) > 1, "the rows must have different numbers of details"
         assert shown_facts == expected_facts
         assert not laid_out

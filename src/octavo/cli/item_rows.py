@@ -104,7 +104,7 @@ async def change_row(
 def check_rows(checks: Checks) -> list[dict[str, str]]:
     """Return the rows of merge checks. Names are those of `octavo merge --allow`."""
     rows: list[dict[str, str]] = []
-    for fact in checks.facts:
+    for fact in checks.info_rows:
         label = fact.label or (rows[-1]["name"] if rows else "status")
         name = _CHECK_NAMES.get(label, label.replace(" ", "-"))
         rows.append({"name": name, "status": fact.mark, "text": str(fact.text)})

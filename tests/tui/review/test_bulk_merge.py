@@ -21,7 +21,7 @@ from octavo.tui.review.merge_dialog import (
     check_queued,
     merge_in_order,
 )
-from octavo.tui.widgets.short_texts import Fact
+from octavo.tui.widgets.short_texts import InfoRow
 from tests.server.small_platform import Ask
 from tests.server.space_editor import SpaceEditor, insert, update
 
@@ -32,11 +32,11 @@ async def editor(platform: Platform) -> SpaceEditor:
 
 
 class BulkMerge:
-    """Merges change requests in order, and records the reported facts."""
+    """Merges change requests in order, and records the reported rows."""
 
     def __init__(self, live: Live, editor: SpaceEditor, *at: ChangeRequestRef) -> None:
         self.live, self.editor, self.at = live, editor, at
-        self.reported: list[tuple[int, Fact]] = []
+        self.reported: list[tuple[int, InfoRow]] = []
         self.stop_after = len(at)
 
     async def load_checks(self) -> None:
@@ -49,8 +49,8 @@ class BulkMerge:
             self.live,
             self.several,
             self.checks,
-            lambda number, fact: self.reported.append((number, fact)),
-            lambda: sum(str(fact.text).endswith("· merged") for _, fact in self.reported) < self.stop_after,
+            lambda number, info_row: self.reported.append((number, info_row)),
+            lambda: sum(str(info_row.text).endswith("· merged") for _, info_row in self.reported) < self.stop_after,
         )
 
     @property
@@ -74,7 +74,7 @@ async def test_change_requests_are_merged_in_order(three_changes: BulkMerge, edi
     assert await three_changes.statuses == ["merged"] * 3
     revisions = [(await editor.get(at)).revision_merged for at in three_changes.at]
     assert sorted(revisions, key=lambda name: int(str(name)[1:])) == revisions
-    assert [str(fact.text) for number, fact in three_changes.reported if number == 1] == [
+    assert [str(info_row.text) for number, info_row in three_changes.reported if number == 1] == [
         "Docs · Beta · checking again…",
         "Docs · Beta · 1 page · draft · warnings: outdated, approval",
         "Docs · Beta · merging…",

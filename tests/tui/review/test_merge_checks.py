@@ -25,7 +25,7 @@ from octavo.documents.page_trees import Json
 from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import Checks, run_checks, why_blocked
 from octavo.tui.review.merge_dialog import pages_to_revert
-from octavo.tui.widgets.short_texts import Fact
+from octavo.tui.widgets.short_texts import InfoRow
 from tests.server.small_platform import Ask, Clock, small_world
 from tests.server.space_editor import SpaceEditor, insert, update
 
@@ -166,7 +166,7 @@ async def test_conflicts_of_a_merge_are_predicted(
     known, result = await check_and_merge(platform, run_checks_at, here, there)
     assert result == "conflicts"
     assert known.conflicts == (page,)
-    assert fact(known, "conflicts").mark == "bad"
+    assert info_row(known, "conflicts").mark == "bad"
 
 
 AGREEMENTS: dict[str, tuple[Work, Work]] = {
@@ -212,7 +212,7 @@ async def test_clean_merge_has_no_predicted_conflicts(
     known, result = await check_and_merge(platform, run_checks_at, here, there)
     assert result == "merge"
     assert known.conflicts == ()
-    assert fact(known, "conflicts").mark == "ok"
+    assert info_row(known, "conflicts").mark == "ok"
 
 
 ALREADY_IN_MAIN: dict[str, tuple[Work, Work, bool]] = {
@@ -296,8 +296,8 @@ async def test_change_request_already_in_main_changes_nothing(
     assert known.is_on_main is is_on_main
     if known.is_on_main:
         assert not known.conflicts
-        assert fact(known, "conflicts").text == "none: main already has the same changes"
-        assert not [each for each in known.facts if each.label == "merged text"]
+        assert info_row(known, "conflicts").text == "none: main already has the same changes"
+        assert not [each for each in known.info_rows if each.label == "merged text"]
         await editor.ask(change_requests.UpdateFromMain(at=at))
         updated = await run_checks_at(at)
         assert (updated.changes, updated.is_on_main) == ((), True)
@@ -333,7 +333,7 @@ NOT_SHOWN = {"type": "file_edited", "file": {"id": "f", "name": "chart.png"}}
 
 
 @pytest.mark.parametrize(
-    ("change", "more", "facts"),
+    ("change", "more", "info_rows"),
     [
         pytest.param(UNREAD, 0, ["1 change could not be read"], id="unread"),
         pytest.param(NOT_SHOWN, 0, [], id="not shown"),
@@ -342,7 +342,7 @@ NOT_SHOWN = {"type": "file_edited", "file": {"id": "f", "name": "chart.png"}}
 )
 @pytest.mark.parametrize("has_changes", [True, False])
 async def test_change_request_with_unlisted_changes_is_not_already_in_main(
-    platform: Platform, tmp_path: Path, change: Json, more: int, facts: list[str], *, has_changes: bool
+    platform: Platform, tmp_path: Path, change: Json, more: int, info_rows: list[str], *, has_changes: bool
 ) -> None:
     editor = await SpaceEditor.open(Ask(platform), *PAGES)
     beta = await editor.id("Beta")
@@ -354,7 +354,7 @@ async def test_change_request_with_unlisted_changes_is_not_already_in_main(
         known = await run_checks(asked, at)
         assert not known.is_on_main
         assert not known.why_no_effect
-        assert [each.text for each in known.facts if each.label == "changes"] == facts
+        assert [each.text for each in known.info_rows if each.label == "changes"] == info_rows
 
 
 async def test_merged_change_request_is_already_merged(platform: Platform, run_checks_at: RunChecks) -> None:
@@ -374,5 +374,5 @@ def test_revert_hint_counts_pages_only(pages: list[str], expected: str) -> None:
     assert pages_to_revert([Change.model_validate(each) for each in changes]) == expected
 
 
-def fact(known: Checks, label: str) -> Fact:
-    return next(each for each in known.facts if each.label == label)
+def info_row(known: Checks, label: str) -> InfoRow:
+    return next(each for each in known.info_rows if each.label == label)

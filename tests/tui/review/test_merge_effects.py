@@ -11,7 +11,7 @@ from octavo.data.live import Live
 from octavo.server.app import Platform
 from octavo.tui.review import merge_effects, request_findings
 from octavo.tui.review.merge_checks import Checks, run_checks
-from octavo.tui.widgets.short_texts import Fact
+from octavo.tui.widgets.short_texts import InfoRow
 from tests.server.sample_sites import create_site
 from tests.server.small_platform import Ask
 from tests.server.space_editor import SpaceEditor, insert, update
@@ -40,17 +40,17 @@ async def checks_of(live: Live, editor: SpaceEditor, *changes: ContentEdit) -> C
 
 async def run_all_checks(live: Live, at: ChangeRequestRef) -> Checks:
     known = await run_checks(live, at)
-    assert [fact.label for fact in known.facts].count("links") == 1
+    assert [info_row.label for info_row in known.info_rows].count("links") == 1
     return known
 
 
-def fact(known: Checks, label: str) -> Fact:
-    return next(each for each in known.facts if each.label == label)
+def info_row(known: Checks, label: str) -> InfoRow:
+    return next(each for each in known.info_rows if each.label == label)
 
 
 async def test_merge_checks_name_broken_links(live: Live, editor: SpaceEditor) -> None:
     known = await checks_of(live, editor, DeletePage(page=await editor.id("Beta")))
-    assert fact(known, "links") == Fact("care", "links", "1 link would break: Home → beta.md")
+    assert info_row(known, "links") == InfoRow("care", "links", "1 link would break: Home → beta.md")
     assert known.deleted_titles == ("Beta",)
 
 
@@ -61,10 +61,10 @@ async def test_merge_checks_name_new_images_without_alternative_text(live: Live,
         live, editor, update(home.id, text), update(await editor.id("Beta"), "# Beta\n\nNo picture.\n")
     )
     expected = "2 new images without alternative text: a map␛.png on Home, old.png on Home"
-    assert fact(known, "images") == Fact("care", "images", expected)
+    assert info_row(known, "images") == InfoRow("care", "images", expected)
     await editor.publish(update(home.id, text))
     known = await checks_of(live, editor, update(home.id, f"{text}\nMore words.\n"))
-    assert all(fact.label != "pictures" for fact in known.facts), (
+    assert all(info_row.label != "pictures" for info_row in known.info_rows), (
         "images that were in the page before must not be reported"
     )
 
@@ -74,9 +74,9 @@ async def test_links_are_read_from_pages_if_the_server_lists_none(
 ) -> None:
     platform.refuse_next(links.ListOfChangeRequest, 404, "There is no such thing.", times=2)
     known = await checks_of(live, editor, update(await editor.id("Gamma"), "# Gamma\n\nSee [it](nowhere.md).\n"))
-    assert fact(known, "links") == Fact("care", "links", "1 broken link: Gamma → nowhere.md")
+    assert info_row(known, "links") == InfoRow("care", "links", "1 broken link: Gamma → nowhere.md")
     known = await checks_of(live, editor, DeletePage(page=await editor.id("Beta")))
-    assert fact(known, "links") == Fact(
+    assert info_row(known, "links") == InfoRow(
         "care",
         "links",
         "no broken links on the changed pages, links to 1 deleted page not checked",
@@ -87,7 +87,7 @@ async def test_moved_page_moves_its_subpages(live: Live, editor: SpaceEditor) ->
     await publish_site(editor)
     known = await checks_of(live, editor, update(await editor.id("Gamma"), slug="delta"))
     expected = "2 pages without a redirect: Gamma /gamma → /delta, Below /gamma/below → /delta/below"
-    assert fact(known, "redirects") == Fact("care", "redirects", expected)
+    assert info_row(known, "redirects") == InfoRow("care", "redirects", expected)
     assert known.publication.startswith("The merged changes will go live immediately on Docs (")
 
 
@@ -97,10 +97,10 @@ async def test_redirect_from_the_old_path_is_enough(live: Live, editor: SpaceEdi
     to = redirects.ToPage(site_space_id=site_space, page_id=await editor.id("Home"))
     await editor.ask(redirects.Create(at=at, source="/docs/beta", destination=to))
     known = await checks_of(live, editor, DeletePage(page=await editor.id("Beta")))
-    assert fact(known, "redirects") == Fact("ok", "redirects", "1 page moved or deleted, all with a redirect")
+    assert info_row(known, "redirects") == InfoRow("ok", "redirects", "1 page moved or deleted, all with a redirect")
     known = await checks_of(live, editor, DeletePage(page=await editor.id("Gamma")))
     assert (
-        fact(known, "redirects").text
+        info_row(known, "redirects").text
         == "2 pages without a redirect: Gamma /gamma (deleted), Below /gamma/below (deleted)"
     )
 
@@ -108,7 +108,8 @@ async def test_redirect_from_the_old_path_is_enough(live: Live, editor: SpaceEdi
 async def test_unpublished_space_needs_no_redirect(live: Live, editor: SpaceEditor) -> None:
     known = await checks_of(live, editor, DeletePage(page=await editor.id("Beta")))
     assert (
-        fact(known, "redirects").text == "none needed: the space is not on a published site (1 page moved or deleted)"
+        info_row(known, "redirects").text
+        == "none needed: the space is not on a published site (1 page moved or deleted)"
     )
     assert known.publication == "Merging will immediately change the main content of Docs."
 
@@ -119,16 +120,16 @@ async def test_failed_checks_are_shown_as_not_checked(live: Live, editor: SpaceE
     platform.refuse_next(links.ListOfChangeRequest, 500, "It burns.", times=4)
     known = await checks_of(live, editor, DeletePage(page=await editor.id("Beta")))
     assert (
-        fact(known, "redirects").text
+        info_row(known, "redirects").text
         == "1 page moved or deleted, redirects not checked: could not load the sites that use the space"
     )
     assert (
-        fact(known, "links").text
+        info_row(known, "links").text
         == "not checked: octavo.local reported an error (500): It burns. Try again in a moment."
     )
     platform.refuse_next(redirects.List, 403, "No.")
     known = await checks_of(live, editor, DeletePage(page=await editor.id("Beta")))
-    assert "1 site not checked" in str(fact(known, "redirects").text)
+    assert "1 site not checked" in str(info_row(known, "redirects").text)
 
 
 async def test_conflict_markers_of_an_update_are_shown(live: Live, editor: SpaceEditor) -> None:
@@ -141,15 +142,15 @@ async def test_conflict_markers_of_an_update_are_shown(live: Live, editor: Space
     known = await run_all_checks(live, at)
     assert known.titles_with_new_markers == ("Beta",)
     expected = "Beta still has conflict markers · press esc, then R to resolve the conflicts"
-    assert fact(known, "markers") == Fact("bad", "markers", expected)
-    assert fact(known, "conflicts").text == "none"
+    assert info_row(known, "markers") == InfoRow("bad", "markers", expected)
+    assert info_row(known, "conflicts").text == "none"
 
 
 async def test_markers_on_many_pages_are_counted(live: Live, editor: SpaceEditor) -> None:
     markers = "\n\n<<<<<<< main\n\nA.\n\n=======\n\nB.\n\n>>>>>>> feature\n"
     titles = ("Home", "Beta", "Gamma", "Below")
     known = await checks_of(live, editor, *[update(await editor.id(title), f"# {title}{markers}") for title in titles])
-    expected = str(fact(known, "markers").text)
+    expected = str(info_row(known, "markers").text)
     assert ", and 1 more still have conflict markers" in expected
     assert sum(title in expected for title in titles) == 3
 
@@ -160,7 +161,7 @@ async def test_merge_checks_count_pages_that_are_not_checked_for_markers(
     monkeypatch.setattr(merge_effects, "MAX_MARKER_PAGES", 1)
     texts = [update(await editor.id(title), f"# {title}\n\nOther.\n") for title in ("Beta", "Gamma")]
     known = await checks_of(live, editor, *texts)
-    assert fact(known, "markers") == Fact("care", "markers", "1 page not checked for conflict markers")
+    assert info_row(known, "markers") == InfoRow("care", "markers", "1 page not checked for conflict markers")
 
 
 async def test_page_that_is_too_long_for_the_findings_is_counted(
@@ -168,7 +169,7 @@ async def test_page_that_is_too_long_for_the_findings_is_counted(
 ) -> None:
     monkeypatch.setattr(request_findings, "MAX_TEXT", 10)
     known = await checks_of(live, editor, update(await editor.id("Beta"), "# Beta\n\nOther words.\n"))
-    assert fact(known, "findings") == Fact("care", "findings", "none on the added words, 1 page not checked")
+    assert info_row(known, "findings") == InfoRow("care", "findings", "none on the added words, 1 page not checked")
 
 
 async def test_slow_check_is_shown_as_not_checked(
@@ -176,4 +177,4 @@ async def test_slow_check_is_shown_as_not_checked(
 ) -> None:
     monkeypatch.setattr(merge_effects, "CHECK_TIMEOUT", 0.0)
     known = await checks_of(live, editor, DeletePage(page=await editor.id("Beta")))
-    assert fact(known, "links") == Fact("care", "links", "not checked: no response in 0 s")
+    assert info_row(known, "links") == InfoRow("care", "links", "not checked: no response in 0 s")

@@ -19,7 +19,7 @@ from octavo.tui.review.merge_revert import (
     load_changes,
     load_revisions,
     make_plan,
-    plan_facts,
+    plan_rows,
     revert_edits,
 )
 from tests.server.small_platform import Ask
@@ -254,5 +254,5 @@ async def test_merge_without_a_revision_has_no_sides(live: Live, editor: SpaceEd
 
 def test_pages_edited_later_are_named_or_counted() -> None:
     pages = tuple(PageEditedLater(title, title) for title in "ABCDE")
-    found = next(each for each in plan_facts(RevertPlan(edited_later=pages)) if each.label == "edited later")
+    found = next(each for each in plan_rows(RevertPlan(edited_later=pages)) if each.label == "edited later")
     assert str(found.text).startswith("A, B, C, and 2 more · later edits will be kept")

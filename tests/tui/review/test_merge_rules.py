@@ -13,8 +13,8 @@ from octavo.api.merge_rules import MergeCandidate, MergeRules, inherits, rules_f
 from octavo.api.operation import ChangeRequestRef
 from octavo.api.organizations import Organization
 from octavo.server.app import Platform
-from octavo.tui.review.merge_checks import rule_facts
-from octavo.tui.widgets.short_texts import Fact
+from octavo.tui.review.merge_checks import rule_rows
+from octavo.tui.widgets.short_texts import InfoRow
 from tests.server.small_platform import Ask, Clock, Refusal, small_world
 from tests.server.space_editor import ACME, SpaceEditor, insert, update
 
@@ -127,14 +127,14 @@ CASES: dict[str, tuple[dict[str, Any], Action, str]] = {
 }
 
 
-async def rule_checks(editor: SpaceEditor, at: ChangeRequestRef, me: str | None = "ada") -> list[Fact]:
+async def rule_checks(editor: SpaceEditor, at: ChangeRequestRef, me: str | None = "ada") -> list[InfoRow]:
     """Return the checks of the merge rules of a change request for the user `me`."""
     space = await editor.ask(spaces.Get(at=editor.space))
     acme: Organization = await editor.ask(organizations.Get(at=ACME))
     given = await editor.ask(reviews.List(at=at, outdated=False))
     names = {name: f"{name.title()} Lund" for name in ("ada", "mia", "tom", "jun")}
     case = MergeCandidate(await editor.get(at), given.items, me, names)
-    return list(rule_facts(rules_for(space, acme if inherits(space) else None), case))
+    return list(rule_rows(rules_for(space, acme if inherits(space) else None), case))
 
 
 async def can_merge(editor: SpaceEditor, at: ChangeRequestRef, user: str = "ada") -> bool:
@@ -164,7 +164,7 @@ async def test_unmet_rules_are_those_that_the_server_enforces(
         at = await open_change_request(editor, rule)
         await action(editor, at)
     expected = await rule_checks(editor, at)
-    assert [fact.text for fact in expected if fact.mark == "bad"][1:] == ([missing] if missing else [])
+    assert [info_row.text for info_row in expected if info_row.mark == "bad"][1:] == ([missing] if missing else [])
     assert await can_merge(editor, at) is not bool(missing)
 
 
@@ -175,13 +175,13 @@ async def test_user_who_can_bypass_the_rules_is_told_so(
     rule = {"rule": "require_at_least_one_review"}
     at = await open_change_request(editor, rule, {"rule": "allow_bypass", "users": ["ada"]})
     assert await rule_checks(editor, at, "mia") == [
-        Fact("bad", "merge rules", "0 of 1 met (rules set for the space)"),
-        Fact("bad", "", "a review is required"),
+        InfoRow("bad", "merge rules", "0 of 1 met (rules set for the space)"),
+        InfoRow("bad", "", "a review is required"),
     ]
     assert not await can_merge(editor, at, "mia")
     assert await rule_checks(editor, at) == [
-        Fact("care", "merge rules", "0 of 1 met (rules set for the space), but you can bypass the rules"),
-        Fact("care", "", "a review is required"),
+        InfoRow("care", "merge rules", "0 of 1 met (rules set for the space), but you can bypass the rules"),
+        InfoRow("care", "", "a review is required"),
     ]
     assert await can_merge(editor, at)
 
@@ -191,15 +191,15 @@ async def test_space_inherits_the_rules_of_the_organization(
 ) -> None:
     editor = await create_space_editor()
     at = await editor.propose(update(await editor.id("Alpha"), "# Alpha\n\n1.\n"))
-    assert await rule_checks(editor, at) == [Fact("ok", "merge rules", "none set")]
+    assert await rule_checks(editor, at) == [InfoRow("ok", "merge rules", "none set")]
     rules = {"type": "rules", "rules": [{"rule": "require_at_least_one_review"}]}
     await editor.ask(organizations.Update(at=ACME, merge_rules=rules))
-    assert [fact.text for fact in await rule_checks(editor, at)] == [
+    assert [info_row.text for info_row in await rule_checks(editor, at)] == [
         "0 of 1 met (rules set for the organization)",
         "a review is required",
     ]
     await editor.ask(spaces.Update(at=editor.space, merge_rules={"type": "none"}))
-    assert await rule_checks(editor, at) == [Fact("ok", "merge rules", "none set")]
+    assert await rule_checks(editor, at) == [InfoRow("ok", "merge rules", "none set")]
 
 
 @pytest.mark.parametrize(
@@ -223,6 +223,6 @@ async def test_undecided_rules_are_left_to_the_server(
 
 @pytest.mark.parametrize("kind", [["a moon"], {"a": "moon"}, 7, None])
 def test_malformed_rule_is_left_to_the_server(kind: Any) -> None:
-    head, line = rule_facts(MergeRules(({"rule": kind},)), MergeCandidate(ChangeRequest(id="k1"), (), "ada", {}))
+    head, line = rule_rows(MergeRules(({"rule": kind},)), MergeCandidate(ChangeRequest(id="k1"), (), "ada", {}))
     assert (head.mark, line.mark) == ("care", "care")
     assert "the server will check this rule" in str(line.text)

@@ -8,16 +8,18 @@ from textual.events import Paste
 
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.delay import DraftDelay
-from octavo.tui.widgets.short_texts import Fact
+from octavo.tui.widgets.short_texts import InfoRow
 from octavo.tui.widgets.text_inputs import LineInput
-from octavo.tui.widgets.text_widgets import FactList
+from octavo.tui.widgets.text_widgets import InfoTable
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until, wait_idle
 
-FACTS = (
-    Fact("ok", "merge rules", "5 of 5 (space rules: up to date, 1 approval)"),
-    Fact("care", "approval", "Tom W. approved rev 16, this is rev 18: 2 blocks are newer than what he has seen of it"),
-    Fact("bad", "conflicts", Content.assemble(("Webhooks", "bold"), " changed on main since the update")),
-    Fact("asking", "links"),
+INFO_ROWS = (
+    InfoRow("ok", "merge rules", "5 of 5 (space rules: up to date, 1 approval)"),
+    InfoRow(
+        "care", "approval", "Tom W. approved rev 16, this is rev 18: 2 blocks are newer than what he has seen of it"
+    ),
+    InfoRow("bad", "conflicts", Content.assemble(("Webhooks", "bold"), " changed on main since the update")),
+    InfoRow("asking", "links"),
 )
 
 
@@ -39,7 +41,7 @@ async def test_merge_dialog_matches_the_picture() -> None:
                 "Merge #42 into Payments API?",
                 verb="Merge",
                 intro="Goes live at once on docs.acme.com. There is no un-merge.",
-                facts=FACTS,
+                info_rows=INFO_ROWS,
                 after="What goes out   ~ Webhooks   + Webhook rotation",
                 foot="checked 3 s ago · r check again",
             )
@@ -49,20 +51,22 @@ async def test_merge_dialog_matches_the_picture() -> None:
 
 
 async def test_facts_that_arrive_while_a_dialog_opens_are_visible() -> None:
-    new = [Fact("care", "", "pages"), Fact("care", "", "requests"), Fact("care", "", "sites")]
+    new = [InfoRow("care", "", "pages"), InfoRow("care", "", "requests"), InfoRow("care", "", "sites")]
     passes, laid_out = 0, 0
-    while laid_out < 2:  # The loop ends when the facts arrive long after the dialog is shown.
+    while laid_out < 2:  # The loop ends when the info_rows arrive long after the dialog is shown.
         # Each round needs a new app, because the styles of a dialog are loaded when the first dialog is shown.
         app = ConfirmApp()
         async with app.run_test(size=(90, 24)):
             await wait_idle(app)
-            app.push_screen(dialog := ConfirmDialog("Delete?", verb="Delete", facts=[Fact("asking", "", "Looking")]))
+            app.push_screen(
+                dialog := ConfirmDialog("Delete?", verb="Delete", info_rows=[InfoRow("asking", "", "Looking")])
+            )
             for _ in range(passes):
                 await asyncio.sleep(0)
-            laid_out += any(each.size.height for each in dialog.query(FactList))
-            dialog.update(facts=new)
+            laid_out += any(each.size.height for each in dialog.query(InfoTable))
+            dialog.update(info_rows=new)
             await wait_idle(app)
-            assert "sites" in shown(app), f"the facts are missing after {passes} passes of the event loop"
+            assert "sites" in shown(app), f"the info_rows are missing after {passes} passes of the event loop"
         passes += 2
     assert passes > laid_out
 
@@ -131,17 +135,17 @@ async def test_facts_change_while_the_dialog_is_open() -> None:
     checks: list[str] = []
     async with app.run_test() as pilot:
         dialog = await app.open(
-            ConfirmDialog("Merge?", verb="Merge", facts=FACTS[:1], check_again=lambda: checks.append("again"))
+            ConfirmDialog("Merge?", verb="Merge", info_rows=INFO_ROWS[:1], check_again=lambda: checks.append("again"))
         )
         await pilot.press("r")
         assert checks == ["again"]
-        dialog.update(facts=FACTS, word="42", word_reason="Type 42.", foot="checked now")
+        dialog.update(info_rows=INFO_ROWS, word="42", word_reason="Type 42.", foot="checked now")
         await pilot.pause()
         assert "conflicts" in shown(app)
         assert "checked now" in shown(app)
         await pilot.press("y")
         assert app.explained == ["Type 42."]
-        dialog.update(facts=FACTS[:2], word="", word_reason="", blocked="It was merged by Tom W. a moment ago.")
+        dialog.update(info_rows=INFO_ROWS[:2], word="", word_reason="", blocked="It was merged by Tom W. a moment ago.")
         await pilot.press("y")
         assert app.explained[-1] == "It was merged by Tom W. a moment ago."
         dialog.update(blocked="")
@@ -167,10 +171,10 @@ async def test_dialog_with_a_text_field_confirms_with_ctrl_s() -> None:
     app = ConfirmApp()
     async with app.run_test(size=(60, 14)) as pilot:
         await app.open(
-            ConfirmDialog("Approve", verb="Approve", field=DialogField("Comment", height=4), facts=FACTS * 3)
+            ConfirmDialog("Approve", verb="Approve", field=DialogField("Comment", height=4), info_rows=INFO_ROWS * 3)
         )
         await pilot.press(*"yes", "enter", *"no")
-        assert "Approve  (ctrl+s)" in shown(app), "on a low screen the buttons must stay visible, and the facts scroll"
+        assert "Approve  (ctrl+s)" in shown(app), "on a low screen the buttons must stay visible, and the rows scroll"
         await pilot.press("ctrl+s")
         await pilot.pause()
         assert app.answers == [Confirmed("yes\nno")]
@@ -186,7 +190,7 @@ async def test_hostile_facts_are_shown_as_text() -> None:
                     verb=text,
                     cancel=text,
                     intro=text,
-                    facts=[Fact("ok", text, text)],
+                    info_rows=[InfoRow("ok", text, text)],
                     after=text,
                     field=DialogField(text, text, placeholder=text),
                     word="x",

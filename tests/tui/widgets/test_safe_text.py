@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
-from octavo.tui.widgets.short_texts import Fact, first_few, fit, highlight, join_texts, safe, safe_lines, spread
-from octavo.tui.widgets.text_widgets import FactList
+from octavo.tui.widgets.short_texts import InfoRow, first_few, fit, highlight, join_texts, safe, safe_lines, spread
+from octavo.tui.widgets.text_widgets import InfoTable
 from tests.tui.widgets.scratch import HOSTILE, Scratch, harmless, lines
 
 
@@ -54,10 +54,10 @@ def test_empty_parts_leave_no_gap() -> None:
 
 
 async def test_wrapped_facts_are_indented() -> None:
-    facts = FactList(
-        [Fact("ok", "one", "short"), Fact("care", "a label", "a text that is longer than the line it is on")]
+    info_rows = InfoTable(
+        [InfoRow("ok", "one", "short"), InfoRow("care", "a label", "a text that is longer than the line it is on")]
     )
-    app = Scratch(facts)
+    app = Scratch(info_rows)
     async with app.run_test(size=(36, 8)) as pilot:
         await pilot.pause()
         assert lines(app)[:4] == [
@@ -66,15 +66,15 @@ async def test_wrapped_facts_are_indented() -> None:
             "             than the line it is on",
             "",
         ]
-        facts.facts = [Fact("care", "", "40 pages"), Fact("ok", "", "no site")]
+        info_rows.rows = [InfoRow("care", "", "40 pages"), InfoRow("ok", "", "no site")]
         await pilot.pause()
         assert lines(app)[:2] == ["!  40 pages", "✓  no site"]
-        facts.facts = [Fact("note", "ID", "docs"), Fact("note", "URL name", "docs")]
+        info_rows.rows = [InfoRow("note", "ID", "docs"), InfoRow("note", "URL name", "docs")]
         await pilot.pause()
         assert lines(app)[:2] == ["ID         docs", "URL name   docs"]
-        facts.facts = ()
+        info_rows.rows = ()
         await pilot.pause()
-        assert not facts.display
+        assert not info_rows.display
 
 
 def test_texts_beyond_the_limit_are_counted() -> None:

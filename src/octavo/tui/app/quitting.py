@@ -35,7 +35,7 @@ from octavo.tui.terminal.external_editor import (
 )
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog
-from octavo.tui.widgets.short_texts import Fact, first_few, plural
+from octavo.tui.widgets.short_texts import InfoRow, first_few, plural
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -125,7 +125,7 @@ class UnsavedDrafts(ConfirmDialog):
             "Quit and discard unsaved drafts?",
             verb="Quit and discard drafts",
             intro=self._problem,
-            facts=self._named_drafts,
+            info_rows=self._named_drafts,
             foot="c copy · w write to a file",
         )
 
@@ -134,9 +134,9 @@ class UnsavedDrafts(ConfirmDialog):
         return f"Not saved yet: {self._shell.session.drafts.unsaved_reason}. Octavo will keep trying."
 
     @property
-    def _named_drafts(self) -> tuple[Fact, ...]:
+    def _named_drafts(self) -> tuple[InfoRow, ...]:
         return tuple(
-            Fact("bad", _kind(each), f"{plural(len(each.text), 'character')}: {' '.join(each.text.split())[:60]}")
+            InfoRow("bad", _kind(each), f"{plural(len(each.text), 'character')}: {' '.join(each.text.split())[:60]}")
             for each in self._drafts
         )
 
@@ -146,9 +146,9 @@ class UnsavedDrafts(ConfirmDialog):
     def _update(self) -> None:
         self._drafts = self._shell.session.drafts.unsaved()
         if self._drafts:
-            self.update(intro=self._problem, facts=self._named_drafts)
+            self.update(intro=self._problem, info_rows=self._named_drafts)
         else:
-            self.update(intro="All drafts are saved now.", facts=(), verb="Quit", foot="")
+            self.update(intro="All drafts are saved now.", info_rows=(), verb="Quit", foot="")
 
     def copy(self) -> None:
         """Copy all drafts to the clipboard."""

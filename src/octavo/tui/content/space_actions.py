@@ -30,7 +30,7 @@ from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.short_texts import Fact, long_age, plural
+from octavo.tui.widgets.short_texts import InfoRow, long_age, plural
 
 if TYPE_CHECKING:
     from octavo.tui.content.space_target import SpaceTarget
@@ -165,13 +165,13 @@ def _transfer(app: Shell, target: SpaceTarget, item: SpaceOrCollection, destinat
             on_success=lambda _: target.on_removed(item.id),
         )
 
-    facts = [
-        Fact(
+    info_rows = [
+        InfoRow(
             "care",
             "",
             f"Members of {organization.title} will lose access unless they are also members of {destination.title}.",
         ),
-        Fact(
+        InfoRow(
             "note",
             "",
             f"{name} will be moved to the top level of {destination.title}. Spaces that are on a site or shared with teams cannot be moved.",
@@ -182,7 +182,7 @@ def _transfer(app: Shell, target: SpaceTarget, item: SpaceOrCollection, destinat
             f"Move {name} to {destination.title}?",
             verb="Move",
             intro="You can undo the move by pressing u.",
-            facts=facts,
+            info_rows=info_rows,
         ),
         on_decided,
     )
@@ -293,14 +293,14 @@ async def _show_git_info(app: Shell, space: Space) -> None:
         except NotFound:
             app.say(f"{title} is not connected to a Git repository.")
             return
-    facts = (
+    info_rows = (
         ("repository", git_info.repo_name),
         ("provider", label(git_info.installation_provider or "")),
         ("link", git_info.url),
         ("integration", git_info.integration),
         ("last sync", long_age(git_info.updated_at) if git_info.updated_at is not None else ""),
     )
-    choices = [Choice(value, name, detail=value) for name, value in facts if value]
+    choices = [Choice(value, name, detail=value) for name, value in info_rows if value]
 
     picker = Picker(f"Git Sync for {title}", choices, empty="The server returned no details.")
     app.ask(picker, lambda value: copy_text(app, value, "Copied the value."))

@@ -31,7 +31,7 @@ from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
-from octavo.tui.widgets.short_texts import Fact, plural
+from octavo.tui.widgets.short_texts import InfoRow, plural
 
 if TYPE_CHECKING:
     from octavo.tui.content.space_target import SpaceTarget
@@ -156,7 +156,9 @@ def delete(app: Shell, target: SpaceTarget) -> None:
         f"Delete the {item.object} {name}?",
         verb="Delete",
         intro=consequence,
-        facts=[*effects, Fact("asking", "", "Checking pages and sites…")] if isinstance(item, Space) else effects,
+        info_rows=[*effects, InfoRow("asking", "", "Checking pages and sites…")]
+        if isinstance(item, Space)
+        else effects,
         word=typed,
         word_reason=f"Type {typed} to confirm.",
     )
@@ -165,9 +167,9 @@ def delete(app: Shell, target: SpaceTarget) -> None:
         app.background(_show_effects(live, at, item, effects, dialog))
 
 
-def _known_effects(target: SpaceTarget, item: SpaceOrCollection) -> list[Fact]:
+def _known_effects(target: SpaceTarget, item: SpaceOrCollection) -> list[InfoRow]:
     if isinstance(item, Space):
-        return [Fact("care", "", sentence) for sentence in MANAGED_SPACES.delete_effects(item)]
+        return [InfoRow("care", "", sentence) for sentence in MANAGED_SPACES.delete_effects(item)]
     space_count = sum(each.parent == item.id for each in target.spaces)
     collection_count = sum(each.parent == item.id for each in target.collections)
     counts = ((space_count, "space"), (collection_count, "collection"))
@@ -175,27 +177,30 @@ def _known_effects(target: SpaceTarget, item: SpaceOrCollection) -> list[Fact]:
     destination = next(
         (f"to {title_of(each)}" for each in target.collections if each.id == item.parent), "to the top level"
     )
-    facts = [Fact("care", "", f"{contents} in this collection will be moved {destination}.")] if contents else []
-    return [*facts, Fact("care", "", "Members and teams will lose the access that they have through this collection.")]
+    info_rows = [InfoRow("care", "", f"{contents} in this collection will be moved {destination}.")] if contents else []
+    return [
+        *info_rows,
+        InfoRow("care", "", "Members and teams will lose the access that they have through this collection."),
+    ]
 
 
 async def _show_effects(
-    live: Live, at: OrganizationRef, space: Space, effects: Sequence[Fact], dialog: ConfirmDialog
+    live: Live, at: OrganizationRef, space: Space, effects: Sequence[InfoRow], dialog: ConfirmDialog
 ) -> None:
-    pages, on_sites = await asyncio.gather(_page_fact(live, space.ref), _site_facts(live, at, space))
-    dialog.update(facts=[pages, *effects, *on_sites])
+    pages, on_sites = await asyncio.gather(_page_row(live, space.ref), _site_rows(live, at, space))
+    dialog.update(info_rows=[pages, *effects, *on_sites])
 
 
-async def _page_fact(live: Live, space: SpaceRef) -> Fact:
+async def _page_row(live: Live, space: SpaceRef) -> InfoRow:
     try:
         tree = await live.fetch(content.ListPages(at=space))
     except ApiError as error:
-        return Fact("bad", "", f"Could not count the pages in the space: {error}")
+        return InfoRow("bad", "", f"Could not count the pages in the space: {error}")
     number = sum(1 for _ in tree.walk())
-    return Fact("care", "", f"{plural(number, 'page')} will be deleted with the space.")
+    return InfoRow("care", "", f"{plural(number, 'page')} will be deleted with the space.")
 
 
-async def _site_facts(live: Live, at: OrganizationRef, space: Space) -> list[Fact]:
+async def _site_rows(live: Live, at: OrganizationRef, space: Space) -> list[InfoRow]:
     try:
         listed = (await live.fetch(sites.List(at=at, limit=1000))).items
         checked = listed[:MAX_CHECKED_SITES]
@@ -205,9 +210,9 @@ async def _site_facts(live: Live, at: OrganizationRef, space: Space) -> list[Fac
         ]
         responses = await asyncio.gather(*map(live.fetch, ops))
     except ApiError as error:
-        return [Fact("bad", "", f"Could not check which sites use the space: {error}")]
-    facts = [
-        Fact(
+        return [InfoRow("bad", "", f"Could not check which sites use the space: {error}")]
+    info_rows = [
+        InfoRow(
             "care",
             "",
             f"The {'published ' if site.published else ''}site {site.title or site.id} uses this space. The pages of this space will be removed from the site.",
@@ -216,10 +221,12 @@ async def _site_facts(live: Live, at: OrganizationRef, space: Space) -> list[Fac
         if any(each.space is not None and each.space.id == space.id for each in response.items)
     ]
     if len(listed) > len(checked):
-        facts.append(
-            Fact("note", "", f"{plural(len(listed) - len(checked), 'more site was', 'more sites were')} not checked.")
+        info_rows.append(
+            InfoRow(
+                "note", "", f"{plural(len(listed) - len(checked), 'more site was', 'more sites were')} not checked."
+            )
         )
-    return facts or [Fact("ok", "", "No site uses this space.")]
+    return info_rows or [InfoRow("ok", "", "No site uses this space.")]
 
 
 def _after_deletion(app: Shell, target: SpaceTarget, item: SpaceOrCollection) -> None:

@@ -23,10 +23,10 @@ from octavo.tui.resources import site_tree
 from octavo.tui.resources.resource import PAGE_SIZE, Arguments, LabeledValues
 from octavo.tui.resources.resource_commands import Selection
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
-from octavo.tui.widgets.short_texts import Fact, first_few, plural
+from octavo.tui.widgets.short_texts import InfoRow, first_few, plural
 
 MAX_TITLES = 6
-"""Maximum number of titles in a fact."""
+"""Maximum number of titles in a row."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def confirm_publishing(app: Shell, selection: Selection, *, publishes: bool) -> 
         blocked_while_loading="Octavo is still checking the site. Wait until the check is complete.",
         blocked_on_error=f"Could not check the site, so you cannot {verb.lower()} it yet. Press r to retry.",
         load=lambda: load_snapshot(app.session.live, site_ref),
-        make_content=publish_facts if publishes else unpublish_facts,
+        make_content=publish_content if publishes else unpublish_content,
         send=lambda snapshot: _send(app, site_ref, snapshot.site, publishes=publishes),
         next_step=f"Review the details before you {verb.lower()} the site.",
         goes_live=True,
@@ -121,71 +121,77 @@ async def _send_operation(live: Live, site_ref: SiteRef, name: str, *, publishes
     return sent
 
 
-def publish_facts(snapshot: SiteSnapshot) -> DialogContent:
-    """Return the facts before publishing: audience, link, contents, and parts that stay hidden."""
+def publish_content(snapshot: SiteSnapshot) -> DialogContent:
+    """Return the content of the dialog that publishes a site: audience, link, contents, and parts that stay hidden."""
     site, spaces = snapshot.site, snapshot.spaces
-    facts = [_audience(snapshot), Fact("note", "link", _url_of(site)), Fact("note", "shows", _contents(snapshot))]
+    info_rows = [
+        _audience(snapshot),
+        InfoRow("note", "link", _url_of(site)),
+        InfoRow("note", "shows", _contents(snapshot)),
+    ]
     if start := _start_page(snapshot):
-        facts.append(Fact("note", "starts at", start))
+        info_rows.append(InfoRow("note", "starts at", start))
     if conditions := [each for each, _ in site_tree.walk_parts(snapshot.structure) if getattr(each, "condition", None)]:
-        facts.append(
-            Fact("note", "conditional", f"{_titles(conditions)}: shown only to visitors who meet the condition.")
+        info_rows.append(
+            InfoRow("note", "conditional", f"{_titles(conditions)}: shown only to visitors who meet the condition.")
         )
     if site.adaptive_content is not None and site.adaptive_content.enabled:
-        facts.append(Fact("note", "adaptive", "Visitors see different content depending on their claims."))
+        info_rows.append(InfoRow("note", "adaptive", "Visitors see different content depending on their claims."))
     if empty := [each for each in snapshot.sections if not each.site_spaces]:
-        facts.append(Fact("care", "not shown", f"{_titles(empty)} (no spaces)"))
+        info_rows.append(InfoRow("care", "not shown", f"{_titles(empty)} (no spaces)"))
     drafts = sum(each.space.change_requests_open + each.space.change_requests_draft for each in spaces if each.space)
     if drafts:
         unmerged = plural(drafts, "unmerged change request")
-        facts.append(Fact("note", "not shown", f"changes in {unmerged} (visitors see only main)"))
+        info_rows.append(InfoRow("note", "not shown", f"changes in {unmerged} (visitors see only main)"))
     if snapshot.redirects:
-        facts.append(Fact("note", "redirects", f"{plural(snapshot.redirects, 'redirect')} will become active."))
+        info_rows.append(InfoRow("note", "redirects", f"{plural(snapshot.redirects, 'redirect')} will become active."))
     blocked = "This site is already published." if site.published else ""
     if not spaces:
         blocked = "The site has no spaces. To add a space, press esc, then enter to open the site, then ctrl+n."
-    return DialogContent(tuple(facts), intro="", text_below="You can undo this by pressing u.", blocked=blocked)
+    return DialogContent(tuple(info_rows), intro="", text_below="You can undo this by pressing u.", blocked=blocked)
 
 
-def unpublish_facts(snapshot: SiteSnapshot) -> DialogContent:
-    """Return the facts before unpublishing: links that stop working, and data that stays."""
+def unpublish_content(snapshot: SiteSnapshot) -> DialogContent:
+    """Return the content of the dialog that unpublishes a site: links that stop working, and data that stays."""
     site = snapshot.site
-    facts = [Fact("care", "link", f"{_url_of(site)} and all links under it will stop working.")]
-    facts.append(Fact("care", "hides", _contents(snapshot)))
+    info_rows = [InfoRow("care", "link", f"{_url_of(site)} and all links under it will stop working.")]
+    info_rows.append(InfoRow("care", "hides", _contents(snapshot)))
     if snapshot.active_links:
-        facts.append(Fact("care", "share links", f"{plural(snapshot.active_links, 'share link')} will stop working."))
+        info_rows.append(
+            InfoRow("care", "share links", f"{plural(snapshot.active_links, 'share link')} will stop working.")
+        )
     if snapshot.redirects:
-        facts.append(Fact("care", "redirects", f"{plural(snapshot.redirects, 'redirect')} will stop working."))
+        info_rows.append(InfoRow("care", "redirects", f"{plural(snapshot.redirects, 'redirect')} will stop working."))
     if site.visibility == "public":
-        facts.append(
-            Fact(
+        info_rows.append(
+            InfoRow(
                 "care",
                 "search engines",
                 "Search engines will stop listing the site. If you publish the site again, search engines may need time to list it.",
             )
         )
-    facts.append(
-        Fact("note", "stays", "the site's spaces, structure, and settings (members can still read the spaces)")
+    info_rows.append(
+        InfoRow("note", "stays", "the site's spaces, structure, and settings (members can still read the spaces)")
     )
     blocked = "" if site.published else "This site is not published."
     return DialogContent(
-        tuple(facts),
+        tuple(info_rows),
         intro="",
         text_below="You can publish the site again with the same link by pressing u.",
         blocked=blocked,
     )
 
 
-def _audience(snapshot: SiteSnapshot) -> Fact:
+def _audience(snapshot: SiteSnapshot) -> InfoRow:
     match snapshot.site.visibility:
         case "public":
-            return Fact("care", "seen by", "everyone: the site is public, and search engines can index it")
+            return InfoRow("care", "seen by", "everyone: the site is public, and search engines can index it")
         case "unlisted":
-            return Fact(
+            return InfoRow(
                 "care", "seen by", "anyone with the link: the site is unlisted, and search engines do not index it"
             )
         case "share-link" if snapshot.active_links == 0:
-            return Fact(
+            return InfoRow(
                 "care",
                 "seen by",
                 "no one yet: visitors need an active share link. Create or activate a share link in Share links.",
@@ -196,12 +202,12 @@ def _audience(snapshot: SiteSnapshot) -> Fact:
                 if snapshot.active_links is None
                 else f"one of the {snapshot.active_links} active share links"
             )
-            return Fact(
+            return InfoRow(
                 "care", "seen by", f"anyone with {'the active share link' if snapshot.active_links == 1 else count}"
             )
         case "visitor-auth":
-            return Fact("care", "seen by", "visitors who sign in (visitor authentication)")
-    return Fact("care", "seen by", snapshot.site.visibility or "unknown: the server does not say")
+            return InfoRow("care", "seen by", "visitors who sign in (visitor authentication)")
+    return InfoRow("care", "seen by", snapshot.site.visibility or "unknown: the server does not say")
 
 
 def _url_of(site: Site) -> str:

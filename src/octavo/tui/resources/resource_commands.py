@@ -21,7 +21,7 @@ from octavo.tui.resources.table import FORMATS, TableState
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.short_texts import Fact, first_few, plural
+from octavo.tui.widgets.short_texts import InfoRow, first_few, plural
 
 MAX_TITLES = 12
 """Maximum number of titles in the confirmation of a deletion."""
@@ -151,10 +151,12 @@ def _delete(app: Shell, selection: Selection) -> None:
     live = app.session.live
     can_undo = resource_forms.undo_of_deletion(live, resource, selection.arguments, items) is not None
     confirmation = "" if can_undo else text_to_type(button.lower(), resource, items)
-    facts = [Fact("care", "", text) for text in first_few(_delete_effects(resource, items), MAX_TITLES, "more effects")]
+    info_rows = [
+        InfoRow("care", "", text) for text in first_few(_delete_effects(resource, items), MAX_TITLES, "more effects")
+    ]
     if len(items) > 1:
         titles = first_few([resource.title(each) for each in items], MAX_TITLES)
-        facts = [*(Fact("note", "", text) for text in titles), *facts]
+        info_rows = [*(InfoRow("note", "", text) for text in titles), *info_rows]
 
     def make_undo(deleted: Sequence[Any]) -> DirectUndo:
         undo = resource_forms.undo_of_deletion(live, resource, selection.arguments, deleted)
@@ -175,7 +177,7 @@ def _delete(app: Shell, selection: Selection) -> None:
             f"{title[:1].upper()}{title[1:]}?",
             verb=button,
             intro="You can undo this by pressing u." if can_undo else "",
-            facts=facts,
+            info_rows=info_rows,
             word=confirmation,
             word_reason=f"This cannot be undone. Type {confirmation} to confirm.",
         ),

@@ -45,7 +45,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, DialogField
 from octavo.tui.widgets.delay import DraftDelay
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, TextButton, dialog_styles
-from octavo.tui.widgets.short_texts import AnyText, Fact, plural, safe_lines
+from octavo.tui.widgets.short_texts import AnyText, InfoRow, plural, safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText
 
@@ -236,11 +236,11 @@ MAX_SPACES = 100
 """Maximum number of spaces in the search results."""
 
 
-def open_link_test(app: Shell, target: CurrentTable, link: str = "", facts: tuple[Fact, ...] = ()) -> None:
-    """Open the dialog that tests links. `link` and `facts` are an earlier link and its result."""
+def open_link_test(app: Shell, target: CurrentTable, link: str = "", info_rows: tuple[InfoRow, ...] = ()) -> None:
+    """Open the dialog that tests links. `link` and `info_rows` are an earlier link and its result."""
     field = DialogField("Link", link, placeholder="/old/page", required_error="Type a link or a path on the site.")
-    intro = "" if facts else "Octavo follows the redirects on the site, as a browser would."
-    dialog = ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field)
+    intro = "" if info_rows else "Octavo follows the redirects on the site, as a browser would."
+    dialog = ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, info_rows=info_rows, field=field)
     app.ask(dialog, lambda answer: app.background(_show_result(app, target, answer.text)))
 
 
@@ -248,30 +248,35 @@ async def _show_result(app: Shell, target: CurrentTable, link: str) -> None:
     screen = app.screen
     try:
         with show_progress(app, f"Testing {link}…"):
-            facts = result_facts(await test_link(app.session.live, target.arguments["at"], link))
+            info_rows = result_rows(await test_link(app.session.live, target.arguments["at"], link))
     except ApiError as error:
-        facts = (Fact("bad", "error", str(error)),)
+        info_rows = (InfoRow("bad", "error", str(error)),)
     if app.screen is screen:
-        open_link_test(app, target, link, facts)
+        open_link_test(app, target, link, info_rows)
 
 
-def result_facts(result: LinkTestResult) -> tuple[Fact, ...]:
-    """Return the steps and the result of a link test as facts."""
+def result_rows(result: LinkTestResult) -> tuple[InfoRow, ...]:
+    """Return the steps and the result of a link test as rows."""
     first, *further_steps = result.chain.steps
-    facts = [Fact("note", "from", first), *(Fact("note", "leads to", further_step) for further_step in further_steps)]
+    info_rows = [
+        InfoRow("note", "from", first),
+        *(InfoRow("note", "leads to", further_step) for further_step in further_steps),
+    ]
     match result.chain.end:
         case "loop":
-            facts.append(Fact("care", "loop", "The redirects form a loop. Browsers show an error."))
+            info_rows.append(InfoRow("care", "loop", "The redirects form a loop. Browsers show an error."))
         case "dead end":
             missing = "The redirect leads to a page, section, or space that is no longer on the site."
-            facts.append(Fact("bad", "missing target", missing))
+            info_rows.append(InfoRow("bad", "missing target", missing))
         case "leads" if not result.has_redirect:
             page = result.target or "the page at this path, if there is one"
-            facts.append(Fact("care", "no redirect", f"No redirect starts at this path. Visitors see {page}."))
+            info_rows.append(InfoRow("care", "no redirect", f"No redirect starts at this path. Visitors see {page}."))
         case "leads":
-            facts.append(Fact("ok", "page", result.target or "outside this site, or an unknown part of the site"))
-    facts.append(Fact("note", "redirects", result.summary))
-    return tuple(facts)
+            info_rows.append(
+                InfoRow("ok", "page", result.target or "outside this site, or an unknown part of the site")
+            )
+    info_rows.append(InfoRow("note", "redirects", result.summary))
+    return tuple(info_rows)
 
 
 def open_site_search(app: Shell, target: CurrentTable) -> None:

@@ -30,8 +30,8 @@ from octavo.tui.resources.resource import NO_VALID_ID, Arguments, LabeledValues,
 from octavo.tui.widgets import row_list
 from octavo.tui.widgets.delay import Delay
 from octavo.tui.widgets.row_list import Row
-from octavo.tui.widgets.short_texts import Fact
-from octavo.tui.widgets.text_widgets import ChangingText, FactList
+from octavo.tui.widgets.short_texts import InfoRow
+from octavo.tui.widgets.text_widgets import ChangingText, InfoTable
 
 MIN_COLUMN_WIDTH = 10
 """Minimum width of a column without a fixed width, in cells. Octavo hides columns that would be narrower."""
@@ -247,21 +247,21 @@ class Details(VerticalScroll, can_focus=False):
     Details {
         background: $background; color: $foreground; padding: 0 1; scrollbar-size-vertical: 1;
         & > Horizontal { height: auto; }
-        & FactList { padding: 0 1 0 0; }
+        & InfoTable { padding: 0 1 0 0; }
     }
     """
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._facts: Sequence[Fact] = ()
+        self._facts: Sequence[InfoRow] = ()
         self._key: tuple[str, str] | None = None
         """Resource and key of the shown item, or None."""
 
     def compose(self) -> ComposeResult:
         yield ChangingText("", classes="details--title")
         with Horizontal():
-            yield FactList(classes="details--left")
-            yield FactList(classes="details--right")
+            yield InfoTable(classes="details--left")
+            yield InfoTable(classes="details--right")
 
     def show(
         self, resource: Resource[Any], item: Any | None, name_of: NameOf, loaded_facts: LabeledValues = ()
@@ -271,7 +271,7 @@ class Details(VerticalScroll, can_focus=False):
         self.query_one(".details--title", Static).update(title)
         labels = {label for label, _ in loaded_facts}
         others = [fact for fact in facts_of(resource, item, name_of) if fact[0] not in labels]
-        self._facts = [Fact("note", label, value) for label, value in (*loaded_facts, *others)]
+        self._facts = [InfoRow("note", label, value) for label, value in (*loaded_facts, *others)]
         key = (resource.name, resource.key(item)) if item is not None else None
         if key != self._key:
             self._key = key
@@ -282,13 +282,16 @@ class Details(VerticalScroll, can_focus=False):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        left_list, right_list = self.query_one(".details--left", FactList), self.query_one(".details--right", FactList)
+        left_list, right_list = (
+            self.query_one(".details--left", InfoTable),
+            self.query_one(".details--right", InfoTable),
+        )
         fits = len(self._facts) < self.size.height or self.size.width < TWO_COLUMNS
         left_list.min_height = self.size.height - self.query_one(".details--title", Static).size.height
         half = len(self._facts) if fits else (len(self._facts) + 1) // 2
-        for facts, shown_facts in ((left_list, self._facts[:half]), (right_list, self._facts[half:])):
-            if tuple(shown_facts) != facts.facts:
-                facts.facts = shown_facts
+        for table, shown_rows in ((left_list, self._facts[:half]), (right_list, self._facts[half:])):
+            if tuple(shown_rows) != table.rows:
+                table.rows = shown_rows
 
 
 def facts_of(resource: Resource[Any], item: Any | None, name_of: NameOf) -> list[tuple[str, Any]]:

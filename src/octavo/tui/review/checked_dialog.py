@@ -14,7 +14,7 @@ from octavo.api.errors import ApiError
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.short_texts import Fact
+from octavo.tui.widgets.short_texts import InfoRow
 from octavo.tui.widgets.text_inputs import LineInput
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ ChecksT = TypeVar("ChecksT")
 class DialogContent:
     """Texts and actions of the dialog after the checks are loaded. Contents with the same texts are equal."""
 
-    facts: tuple[Fact, ...]
+    info_rows: tuple[InfoRow, ...]
     intro: str | None = None
     """New introduction. None keeps the current introduction."""
     text_below: str = ""
-    """Text below the facts."""
+    """Text below the rows."""
     blocked: str = ""
     """Reason why the write is blocked. Empty if it is allowed."""
     confirmation_text: str = ""
@@ -95,7 +95,7 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
             write.title,
             verb=write.verb,
             intro=write.intro,
-            facts=(Fact("asking", write.checks_label, "loading…"),),
+            info_rows=(InfoRow("asking", write.checks_label, "loading…"),),
             blocked=write.blocked_while_loading,
             check_again=self._start_checks,
         )
@@ -119,14 +119,16 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
         except ApiError as error:
             self._checks = None
             foot = "not checked · r check again" if write.goes_live else None
-            self.update(facts=(Fact("bad", write.checks_label, str(error)),), blocked=write.blocked_on_error, foot=foot)
+            self.update(
+                info_rows=(InfoRow("bad", write.checks_label, str(error)),), blocked=write.blocked_on_error, foot=foot
+            )
             return
         self._checks, self._checked_at = checks, checked_at
         if write.goes_live:
             self.require_reading()
         content = self.content = write.make_content(checks)
         self.update(
-            facts=content.facts,
+            info_rows=content.info_rows,
             intro=content.intro,
             after=content.text_below,
             blocked=content.blocked,

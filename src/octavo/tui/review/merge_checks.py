@@ -28,7 +28,7 @@ from octavo.lazy_import import lazy
 from octavo.settings.programs import Linter
 from octavo.tui.review import merge_effects
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.short_texts import Fact, Mark
+from octavo.tui.widgets.short_texts import InfoRow, Mark
 
 if TYPE_CHECKING:
     from octavo.documents.merging.revision_merge import PredictedConflict
@@ -60,7 +60,7 @@ class Checks:
 
     change_request: ChangeRequest
     space: Space
-    facts: tuple[Fact, ...]
+    info_rows: tuple[InfoRow, ...]
     changes: tuple[content.Change, ...]
     conflicts: tuple[str, ...]
     """Titles of pages and names of files that may conflict with main."""
@@ -100,7 +100,11 @@ class Checks:
 def why_blocked(checks: Checks) -> str:
     """Return a sentence that says why the change request cannot be merged. Empty if it can be merged."""
     if not checks.can_merge:
-        reasons = (fact.text for fact in checks.facts if fact.mark == "bad" and fact.label in ("status", "permission"))
+        reasons = (
+            info_row.text
+            for info_row in checks.info_rows
+            if info_row.mark == "bad" and info_row.label in ("status", "permission")
+        )
         reason = str(next(reasons, "the server does not allow this merge"))
         return f"{reason[:1].upper()}{reason[1:]}."
     return checks.why_no_effect
@@ -114,7 +118,7 @@ def why_number_required(checks: Checks) -> str:
         return "Readers would see conflict markers"
     if checks.deleted_titles:
         return f"This change request deletes {short_texts.plural(len(checks.deleted_titles), 'page')}"
-    if any(fact.label == LINTERS_LABEL and fact.mark == "bad" for fact in checks.facts):
+    if any(info_row.label == LINTERS_LABEL and info_row.mark == "bad" for info_row in checks.info_rows):
         return "Linters block the merge"
     return ""
 
@@ -135,26 +139,30 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
         _load_rules(live, space, change_request, current_reviews),
         _load_effects(live, at, change_request, space, changed, linters),
     )
-    facts = [
-        _status_fact(change_request),
+    info_rows = [
+        _status_row(change_request),
         *rules[0],
-        outdated_fact(change_request),
-        conflict_fact(change_request, prediction),
-        *merged_text_facts(prediction),
-        *same_name_facts(change_request, prediction.duplicates or effects.duplicates),
-        *_approval_facts(change_request, current_reviews),
-        _threads_fact(threads),
-        *effects.facts,
-        _permission_fact(space),
+        outdated_row(change_request),
+        conflict_row(change_request, prediction),
+        *merged_text_rows(prediction),
+        *same_name_rows(change_request, prediction.duplicates or effects.duplicates),
+        *_approval_rows(change_request, current_reviews),
+        _threads_row(threads),
+        *effects.info_rows,
+        _permission_row(space),
     ]
     if changed.more:
-        facts.append(Fact("care", "changes", f"{short_texts.plural(changed.more, 'change')} not listed by the server"))
+        info_rows.append(
+            InfoRow("care", "changes", f"{short_texts.plural(changed.more, 'change')} not listed by the server")
+        )
     if changed.unreadable:
-        facts.append(Fact("care", "changes", f"{short_texts.plural(changed.unreadable, 'change')} could not be read"))
+        info_rows.append(
+            InfoRow("care", "changes", f"{short_texts.plural(changed.unreadable, 'change')} could not be read")
+        )
     return Checks(
         change_request,
         space,
-        tuple(facts),
+        tuple(info_rows),
         changed.changes,
         prediction.names,
         effects.titles_with_new_markers,
@@ -168,7 +176,7 @@ async def run_checks(live: Live, at: ChangeRequestRef, linters: Sequence[Linter]
 
 async def _load_rules(
     live: Live, space: Space, change_request: ChangeRequest, reviews: tuple[Review, ...]
-) -> tuple[list[Fact], bool]:
+) -> tuple[list[InfoRow], bool]:
     """Return the rows of the merge rules, and whether an update is required."""
     organization: Organization | None = None
     if inherits(space) and space.organization is not None:
@@ -186,8 +194,8 @@ async def _load_rules(
         except (ApiError, ValueError):
             continue  # The dialog shows the ID of the user instead.
     me = live.outbox.me.id if live.outbox.me is not None else None
-    facts = rule_facts(rules, MergeCandidate(change_request, reviews, me, names))
-    return list(facts), requires_up_to_date(rules, me)
+    info_rows = rule_rows(rules, MergeCandidate(change_request, reviews, me, names))
+    return list(info_rows), requires_up_to_date(rules, me)
 
 
 @dataclass(frozen=True)
@@ -196,7 +204,7 @@ class _Effects:
 
     sites: tuple[Site, ...] | None
     """Sites that publish the space. None if they are unknown."""
-    facts: tuple[Fact, ...]
+    info_rows: tuple[InfoRow, ...]
     titles_with_new_markers: tuple[str, ...] = ()
     """Titles of pages with new conflict markers in their text."""
     duplicates: tuple[DuplicatePage, ...] = ()
@@ -219,7 +227,7 @@ async def _load_effects(
         note = "not checked: the base revision is not available"
         labels: list[tuple[Mark, str]] = [("care", "links"), ("care", "redirects")]
         labels += [("bad", LINTERS_LABEL)] if blocking else []
-        return _Effects(sites, tuple(Fact(mark, label, note) for mark, label in labels))
+        return _Effects(sites, tuple(InfoRow(mark, label, note) for mark, label in labels))
     pages = merge_effects.changed_page_ids(changed.changes)
     markers, broken_links, missing_redirects, images, reverts, findings, linted = await asyncio.gather(
         merge_effects.find_pages_with_markers(live, trees, pages),
@@ -230,19 +238,19 @@ async def _load_effects(
         merge_effects.run_with_timeout("findings", _check_findings(live, trees, pages)),
         _check_linters(live, trees, pages, space, blocking),
     )
-    facts = [*reverts, *broken_links, *missing_redirects, *images, *findings, *linted]
+    info_rows = [*reverts, *broken_links, *missing_redirects, *images, *findings, *linted]
     if titles := markers.titles:
         note = (
             f"{merge_effects.list_first_names(titles)} still {'has' if len(titles) == 1 else 'have'} conflict markers"
         )
-        facts.insert(0, Fact("bad", "markers", f"{note} · press esc, then R to resolve the conflicts"))
+        info_rows.insert(0, InfoRow("bad", "markers", f"{note} · press esc, then R to resolve the conflicts"))
     elif markers.unread_count:
         note = f"{short_texts.plural(markers.unread_count, 'page')} not checked for conflict markers"
-        facts.insert(0, Fact("care", "markers", note))
+        info_rows.insert(0, InfoRow("care", "markers", note))
     duplicates: tuple[DuplicatePage, ...] = ()
     if not change_request.outdated:
         duplicates = tuple(await asyncio.to_thread(find_duplicates, trees.old_tree.pages, trees.new_tree.pages))
-    return _Effects(sites, tuple(facts), titles, duplicates)
+    return _Effects(sites, tuple(info_rows), titles, duplicates)
 
 
 async def _load_trees(
@@ -368,19 +376,19 @@ async def load_revision(live: Live, at: ContentRef) -> content.Revision:
     return revision
 
 
-def _status_fact(change_request: ChangeRequest) -> Fact:
+def _status_row(change_request: ChangeRequest) -> InfoRow:
     if change_request.status in UNDECIDED:
-        return Fact("ok", "status", change_request.status)
+        return InfoRow("ok", "status", change_request.status)
     if change_request.status == "merged":
-        return Fact("bad", "status", "this change request is already merged")
-    return Fact("bad", "status", f"this change request is {change_request.status}, so it cannot be merged")
+        return InfoRow("bad", "status", "this change request is already merged")
+    return InfoRow("bad", "status", f"this change request is {change_request.status}, so it cannot be merged")
 
 
-def outdated_fact(change_request: ChangeRequest) -> Fact:
+def outdated_row(change_request: ChangeRequest) -> InfoRow:
     """Return the row that says whether the change request is up to date with main."""
     if change_request.outdated:
-        return Fact("care", "outdated", "main has changed")
-    return Fact("ok", "up to date", "with main")
+        return InfoRow("care", "outdated", "main has changed")
+    return InfoRow("ok", "up to date", "with main")
 
 
 _RULES_WITHOUT_MARKERS = {
@@ -392,10 +400,10 @@ _RULES_WITHOUT_MARKERS = {
 """What a merge does with a conflict without conflict markers, by kind of conflict."""
 
 
-def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction) -> Fact:
+def conflict_row(change_request: ChangeRequest, prediction: ConflictPrediction) -> InfoRow:
     """Return the row of the predicted conflicts, with the rules for conflicts without conflict markers."""
     if not prediction.is_known:
-        return Fact("care", "conflicts", "unknown: the base revision is not available")
+        return InfoRow("care", "conflicts", "unknown: the base revision is not available")
     if names := prediction.names:
         rules = "; ".join(
             dict.fromkeys(
@@ -405,31 +413,33 @@ def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction)
             )
         )
         then = f". If there are conflicts, {rules}" if rules else ""
-        return Fact("bad", "conflicts", f"may conflict: {merge_effects.list_first_names(names)}{then}")
+        return InfoRow("bad", "conflicts", f"may conflict: {merge_effects.list_first_names(names)}{then}")
     if prediction.unread_count:
-        return Fact(
+        return InfoRow(
             "care", "conflicts", f"none found, {short_texts.plural(prediction.unread_count, 'page')} not checked"
         )
     if prediction.is_on_main:
-        return Fact("ok", "conflicts", "none: main already has the same changes")
+        return InfoRow("ok", "conflicts", "none: main already has the same changes")
     if change_request.outdated:
-        return Fact("ok", "conflicts", "none expected: main and this change request changed different parts")
-    return Fact("ok", "conflicts", "none")
+        return InfoRow("ok", "conflicts", "none expected: main and this change request changed different parts")
+    return InfoRow("ok", "conflicts", "none")
 
 
-def merged_text_facts(prediction: ConflictPrediction) -> list[Fact]:
+def merged_text_rows(prediction: ConflictPrediction) -> list[InfoRow]:
     """Return rows for paragraphs that will be merged word by word."""
     quotes = [
         f"{each.name}: “{short_texts.shorten(' '.join(each.text.split()), MAX_QUOTE_LENGTH)}”"
         for each in prediction.suggestions[:3]
     ]
-    facts = [Fact("care", MERGED_TEXT_LABEL, f"{quote} Check whether the merged text makes sense.") for quote in quotes]
+    info_rows = [
+        InfoRow("care", MERGED_TEXT_LABEL, f"{quote} Check whether the merged text makes sense.") for quote in quotes
+    ]
     if (more := len(prediction.suggestions) - 3) > 0:
-        facts.append(Fact("care", MERGED_TEXT_LABEL, f"{short_texts.plural(more, 'more paragraph')} to check"))
-    return facts
+        info_rows.append(InfoRow("care", MERGED_TEXT_LABEL, f"{short_texts.plural(more, 'more paragraph')} to check"))
+    return info_rows
 
 
-def same_name_facts(change_request: ChangeRequest, duplicates: tuple[DuplicatePage, ...]) -> tuple[Fact, ...]:
+def same_name_rows(change_request: ChangeRequest, duplicates: tuple[DuplicatePage, ...]) -> tuple[InfoRow, ...]:
     """Return the row about pages that get a sibling of the same name. Empty without such pages."""
     sentences = []
     for each in duplicates:
@@ -439,34 +449,34 @@ def same_name_facts(change_request: ChangeRequest, duplicates: tuple[DuplicatePa
         if fold(each.titles[0]) != fold(each.titles[1]):
             conflict = f"“{each.titles[0]}” and “{each.titles[1]}” have the same path"
         sentences.append(f"{conflict}: at {each.paths[0]} in {other}, and at {each.paths[1]} in {own_page}")
-    return (Fact("care", "names", "; ".join(short_texts.first_few(sentences, 3))),) if sentences else ()
+    return (InfoRow("care", "names", "; ".join(short_texts.first_few(sentences, 3))),) if sentences else ()
 
 
-def _approval_facts(change_request: ChangeRequest, reviews: tuple[Review, ...]) -> list[Fact]:
+def _approval_rows(change_request: ChangeRequest, reviews: tuple[Review, ...]) -> list[InfoRow]:
     rejections = [review for review in reviews if review.status == "changes-requested"]
     approved = [review for review in reviews if review.status == "approved"]
-    facts = [Fact("bad", "review", f"{review.reviewer.name} requested changes") for review in rejections]
+    info_rows = [InfoRow("bad", "review", f"{review.reviewer.name} requested changes") for review in rejections]
     for review in approved:
         if review.revision and review.revision != change_request.revision:
-            facts.append(Fact("care", "approval", f"{review.reviewer.name} approved an earlier revision"))
+            info_rows.append(InfoRow("care", "approval", f"{review.reviewer.name} approved an earlier revision"))
         else:
-            facts.append(Fact("ok", "approval", f"{review.reviewer.name} approved this revision"))
-    return facts or [Fact("care", "approval", "not reviewed yet")]
+            info_rows.append(InfoRow("ok", "approval", f"{review.reviewer.name} approved this revision"))
+    return info_rows or [InfoRow("care", "approval", "not reviewed yet")]
 
 
-def _threads_fact(threads: ListPage[Comment]) -> Fact:
+def _threads_row(threads: ListPage[Comment]) -> InfoRow:
     if number := sum(each.is_open_thread for each in threads.items):
         more = "at least " if threads.next is not None else ""
-        return Fact("care", "threads", f"{more}{short_texts.plural(number, 'open thread')}")
+        return InfoRow("care", "threads", f"{more}{short_texts.plural(number, 'open thread')}")
     if threads.next is not None:
-        return Fact("care", "threads", "could not check all comments")
-    return Fact("ok", "threads", "none open")
+        return InfoRow("care", "threads", "could not check all comments")
+    return InfoRow("ok", "threads", "none open")
 
 
-def _permission_fact(space: Space) -> Fact:
+def _permission_row(space: Space) -> InfoRow:
     if space.permissions.merge:
-        return Fact("ok", "permission", f"you can merge into {space.title}")
-    return Fact("bad", "permission", f"your role in {space.title} does not allow you to merge")
+        return InfoRow("ok", "permission", f"you can merge into {space.title}")
+    return InfoRow("bad", "permission", f"your role in {space.title} does not allow you to merge")
 
 
 def change_line(changes: tuple[content.Change, ...]) -> str:
@@ -481,14 +491,14 @@ def sign_of(change: content.Change) -> str:
     return {"created": "+", "deleted": "−", "moved": "→"}.get(kind, "~")
 
 
-def rule_facts(rules: MergeRules, candidate: MergeCandidate) -> Iterator[Fact]:
+def rule_rows(rules: MergeRules, candidate: MergeCandidate) -> Iterator[InfoRow]:
     """Yield a row with the number of met rules, then rows for unmet and unchecked rules."""
     if not rules.is_known:
-        yield Fact("care", "merge rules", "unknown: the server will check the rules when you merge")
+        yield InfoRow("care", "merge rules", "unknown: the server will check the rules when you merge")
         return
     required = [rule for rule in rules.rules if rule.get("rule") != "allow_bypass"]
     if not required:
-        yield Fact("ok", "merge rules", "none set")
+        yield InfoRow("ok", "merge rules", "none set")
         return
     bypass = bypasses(rules, candidate.me)
     checks = [(rule, *candidate.check(rule)) for rule in required]
@@ -499,11 +509,11 @@ def rule_facts(rules: MergeRules, candidate: MergeCandidate) -> Iterator[Fact]:
     if bypass and (unmet or undecided):
         summary += ", but you can bypass the rules"
     mark: Literal["ok", "care", "bad"] = "ok" if met == len(required) else "bad" if unmet and not bypass else "care"
-    yield Fact(mark, "merge rules", summary)
+    yield InfoRow(mark, "merge rules", summary)
     for rule, reason in unmet:
-        yield Fact("care" if bypass else "bad", "", _with_message(rule, reason))
+        yield InfoRow("care" if bypass else "bad", "", _with_message(rule, reason))
     for rule, reason in undecided:
-        yield Fact("care", "", _with_message(rule, reason))
+        yield InfoRow("care", "", _with_message(rule, reason))
 
 
 def _with_message(rule: Mapping[str, Any], reason: str) -> str:

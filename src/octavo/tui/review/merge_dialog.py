@@ -36,7 +36,7 @@ from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.notices import Tone
-from octavo.tui.widgets.short_texts import Fact, Mark, as_clause
+from octavo.tui.widgets.short_texts import InfoRow, Mark, as_clause
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -70,7 +70,9 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
         reason = why_blocked(checks)
         if checks.can_merge and archive is not None:
             reason = f"{checks.why_no_effect} {ARCHIVE_HINT}"
-        return DialogContent(facts=checks.facts, intro=checks.change_request.title, blocked=reason, archive=archive)
+        return DialogContent(
+            info_rows=checks.info_rows, intro=checks.change_request.title, blocked=reason, archive=archive
+        )
     texts_below = [f"Pages   {change_line(checks.changes)}"]
     if pages := pages_to_revert(checks.changes):
         texts_below.append(f"To revert   press Z after the merge to create a change request that reverts {pages}")
@@ -85,7 +87,7 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
             texts_below.append("Main has changed   press esc, then U to update from main first")
     number = str(checks.change_request.number) if warning else ""
     return DialogContent(
-        facts=tuple(checks.facts),
+        info_rows=tuple(checks.info_rows),
         intro=f"{checks.change_request.title}\n\n{checks.publication}",
         text_below="\n".join(texts_below),
         blocked=why_blocked(checks),
@@ -157,9 +159,9 @@ class QueuedMerge:
     def name(self) -> str:
         return f"#{self.change_request.number} in {self.space}"
 
-    def fact(self, mark: Mark, text: str) -> Fact:
+    def info_row(self, mark: Mark, text: str) -> InfoRow:
         """Return the row of the change request, with a text that ends with `text`."""
-        return Fact(mark, f"#{self.change_request.number}", f"{self.space} · {self.change_request.title} · {text}")
+        return InfoRow(mark, f"#{self.change_request.number}", f"{self.space} · {self.change_request.title} · {text}")
 
 
 CheckedMerges: TypeAlias = "Sequence[tuple[QueuedMerge, Checks]]"
@@ -170,7 +172,7 @@ class MergeReadiness:
     """Result of the checks of a change request."""
 
     queued: QueuedMerge
-    fact: Fact
+    info_row: InfoRow
     reason: str = ""
     """Reason why the change request cannot be merged together with other change requests. Empty if it can."""
     checks: Checks | None = None
@@ -186,16 +188,16 @@ def why_not_in_bulk(checks: Checks) -> str:
     if reason := why_number_required(checks):
         names = f": {list_first_names(checks.conflicts)}" if checks.conflicts else ""
         return f"{as_clause(reason)}{names} ({_MERGE_BY_ITSELF})"
-    if any(fact.label == MERGED_TEXT_LABEL for fact in checks.facts):
+    if any(info_row.label == MERGED_TEXT_LABEL for info_row in checks.info_rows):
         return (
             "main and this change request changed the same paragraph, so the two versions would be merged word by word "
             f"({_MERGE_BY_ITSELF} and check the text)"
         )
-    bad = [fact for fact in checks.facts if fact.mark == "bad"]
-    if rules := [fact for fact in bad if fact.label in ("merge rules", "")]:
-        unmet = [str(fact.text) for fact in rules if not fact.label] or [str(rules[0].text)]
+    bad = [info_row for info_row in checks.info_rows if info_row.mark == "bad"]
+    if rules := [info_row for info_row in bad if info_row.label in ("merge rules", "")]:
+        unmet = [str(info_row.text) for info_row in rules if not info_row.label] or [str(rules[0].text)]
         return f"the merge rules are not met ({', '.join(unmet)})"
-    return next((f"{fact.text} ({_MERGE_BY_ITSELF})" for fact in bad), "")
+    return next((f"{info_row.text} ({_MERGE_BY_ITSELF})" for info_row in bad), "")
 
 
 async def check_queued(
@@ -206,18 +208,18 @@ async def check_queued(
         checks = await run_checks(live, queued.at, linters)
         reason = why_not_in_bulk(checks) or await _why_not_merge_after(live, queued, checks, earlier)
     except ApiError as error:
-        fact = queued.fact("bad", f"not checked: {error}")
+        info_row = queued.info_row("bad", f"not checked: {error}")
         reason = f"the checks could not be loaded ({as_clause(str(error))})"
-        return MergeReadiness(queued, fact, reason)
+        return MergeReadiness(queued, info_row, reason)
     if reason:
-        return MergeReadiness(queued, queued.fact("bad", reason), reason, checks)
+        return MergeReadiness(queued, queued.info_row("bad", reason), reason, checks)
     warnings = ["draft"] if checks.change_request.status == "draft" else []
-    labels = [fact.label for fact in checks.facts if fact.mark == "care" and fact.label]
+    labels = [info_row.label for info_row in checks.info_rows if info_row.mark == "care" and info_row.label]
     warnings += [f"warnings: {', '.join(labels)}"] if labels else []
     mark: Mark = "care" if warnings else "ok"
     pages = len({change.page.id for change in checks.changes if change.page is not None})
     return MergeReadiness(
-        queued, queued.fact(mark, " · ".join([short_texts.plural(pages, "page"), *warnings])), checks=checks
+        queued, queued.info_row(mark, " · ".join([short_texts.plural(pages, "page"), *warnings])), checks=checks
     )
 
 
@@ -270,35 +272,35 @@ async def merge_in_order(
     live: Live,
     queue: Sequence[QueuedMerge],
     shown_checks: Sequence[Checks | None],
-    show_fact: Callable[[int, Fact], None],
+    show_row: Callable[[int, InfoRow], None],
     may_continue: Callable[[], bool],
     linters: Sequence[Linter] = (),
 ) -> BulkMergeResult:
-    """Check and merge the change requests in order, until a problem or until `may_continue()` is False. `show_fact`
+    """Check and merge the change requests in order, until a problem or until `may_continue()` is False. `show_row`
     gets an index and a row."""
     merged: list[str] = []
     for number, (queued, shown) in enumerate(zip(queue, shown_checks, strict=True)):
         if not may_continue():
             return BulkMergeResult(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
-        show_fact(number, queued.fact("asking", "checking again…"))
+        show_row(number, queued.info_row("asking", "checking again…"))
         readiness = await check_queued(live, queued, linters=linters)
         checks = readiness.checks
-        show_fact(number, readiness.fact)
+        show_row(number, readiness.info_row)
         if checks is None or readiness.reason:
             return BulkMergeResult(tuple(merged), f"Stopped at {queued.name}: {readiness.reason}")
         if shown is None or checks.change_request.revision != shown.change_request.revision:
-            show_fact(number, queued.fact("bad", _EDITED))
+            show_row(number, queued.info_row("bad", _EDITED))
             return BulkMergeResult(tuple(merged), f"Stopped at {queued.name}: {_EDITED}")
         if not may_continue():
             return BulkMergeResult(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
-        show_fact(number, queued.fact("asking", "merging…"))
-        searching = queued.fact("asking", "result unknown, checking whether it is merged…")
-        sent = await merge(live, queued.at, checks.basis, partial(show_fact, number, searching))
+        show_row(number, queued.info_row("asking", "merging…"))
+        searching = queued.info_row("asking", "result unknown, checking whether it is merged…")
+        sent = await merge(live, queued.at, checks.basis, partial(show_row, number, searching))
         is_clean = sent.kind == "done" and (sent.result is None or sent.result.result != "conflicts")
         result: tuple[Literal["ok", "bad"], str] = (
             ("ok", "merged") if is_clean else ("bad", result_message(sent, f"#{queued.change_request.number}"))
         )
-        show_fact(number, queued.fact(*result))
+        show_row(number, queued.info_row(*result))
         if sent.kind == "done":
             merged.append(queued.name)
         if not is_clean:
@@ -348,7 +350,7 @@ class MergeSeveralDialog(ConfirmDialog):
             check_again=self._start_checks,
         )
         self._shell = app
-        self._readiness = [MergeReadiness(queued, queued.fact("asking", "loading the checks…")) for queued in queue]
+        self._readiness = [MergeReadiness(queued, queued.info_row("asking", "loading the checks…")) for queued in queue]
         """Results of the checks, in merge order."""
         self._selected = 0
         """Index of the selected change request."""
@@ -415,12 +417,12 @@ class MergeSeveralDialog(ConfirmDialog):
         sign = ">" if self._shell.settings.ascii else "›"
         marked = [
             replace(
-                each.fact,
-                label=f"{sign if number == self._selected and not self._is_merging else ' '} {each.fact.label}",
+                each.info_row,
+                label=f"{sign if number == self._selected and not self._is_merging else ' '} {each.info_row.label}",
             )
             for number, each in enumerate(self._readiness)
         ]
-        self.update(facts=marked)
+        self.update(info_rows=marked)
 
     def why_not_moved(self, step: int) -> str | None:
         """Return the reason why the selected change request cannot be moved. None if it can be moved."""
@@ -474,7 +476,7 @@ class MergeSeveralDialog(ConfirmDialog):
         queue = [each.queued for each in self._readiness[:count]]
         shown = [each.checks for each in self._readiness[:count]]
         result = await merge_in_order(
-            app.session.live, queue, shown, self._show_fact, lambda: self._may_continue, app.settings.linters
+            app.session.live, queue, shown, self._show_row, lambda: self._may_continue, app.settings.linters
         )
         if result.merged_names:
             app.writes.forbid_undo(
@@ -489,7 +491,7 @@ class MergeSeveralDialog(ConfirmDialog):
         self._is_merging, self._is_finished = False, True
         self.update(foot="esc close", after=message, blocked=_FINISHED)
 
-    def _show_fact(self, number: int, fact: Fact) -> None:
+    def _show_row(self, number: int, info_row: InfoRow) -> None:
         if is_whole(self):
-            self._readiness[number] = replace(self._readiness[number], fact=fact)
+            self._readiness[number] = replace(self._readiness[number], info_row=info_row)
             self._draw()

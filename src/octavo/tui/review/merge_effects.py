@@ -26,7 +26,7 @@ from octavo.documents.links import images_without_text, references_in
 from octavo.documents.source_reader import find_markers, parse
 from octavo.tui.render.deferred import LinkContext, LinkTargets
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.short_texts import Fact
+from octavo.tui.widgets.short_texts import InfoRow
 
 CHECK_TIMEOUT = 10.0
 """Seconds after which a check is stopped."""
@@ -40,14 +40,14 @@ MAX_NAMES = 3
 """Maximum number of names in a line."""
 
 
-async def run_with_timeout(label: str, check: Awaitable[tuple[Fact, ...]]) -> tuple[Fact, ...]:
+async def run_with_timeout(label: str, check: Awaitable[tuple[InfoRow, ...]]) -> tuple[InfoRow, ...]:
     """Return the rows of `check`, or a row with the reason for a failure or timeout."""
     try:
         return await asyncio.wait_for(check, CHECK_TIMEOUT)
     except TimeoutError:
-        return (Fact("care", label, f"not checked: no response in {CHECK_TIMEOUT:.0f} s"),)
+        return (InfoRow("care", label, f"not checked: no response in {CHECK_TIMEOUT:.0f} s"),)
     except ApiError as error:
-        return (Fact("care", label, f"not checked: {error}"),)
+        return (InfoRow("care", label, f"not checked: {error}"),)
 
 
 # Links
@@ -74,7 +74,7 @@ async def load_texts(live: Live, at: ContentRef, pages: Sequence[str]) -> dict[s
     return {page.id: page_markdown(page) for page in found if page is not None}
 
 
-async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages: Sequence[str]) -> tuple[Fact, ...]:
+async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages: Sequence[str]) -> tuple[InfoRow, ...]:
     """Return the row about links that the merge would break. `pages` has the IDs of the changed pages."""
     op = links.ListOfChangeRequest(at=at, status="broken", broken_context="change-request", limit=100)
     try:
@@ -83,10 +83,10 @@ async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages
         return await _check_links_by_reading(live, trees, pages)
     broken = [f"{_linking_pages(link)} → {_target_url(link)}" for link in response.items]
     if not broken:
-        return (Fact("ok", "links", "no links would break"),)
+        return (InfoRow("ok", "links", "no links would break"),)
     more = "at least " if response.next is not None else ""
     text = f"{more}{short_texts.plural(len(broken), 'link')} would break: {list_first_names(broken)}"
-    return (Fact("care", "links", text),)
+    return (InfoRow("care", "links", text),)
 
 
 def _linking_pages(link: links.Link) -> str:
@@ -101,7 +101,7 @@ def _target_url(link: links.Link) -> str:
     return (target.url if target is not None else "") or "a missing target"
 
 
-async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence[str]) -> tuple[Fact, ...]:
+async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence[str]) -> tuple[InfoRow, ...]:
     """Return the row about broken links, for servers without link lists."""
     existing = [page for page in pages if page in trees.titles]
     read = existing[:MAX_CHECKED_PAGES]
@@ -114,8 +114,8 @@ async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence
         unread += f", links to {short_texts.plural(deleted, 'deleted page')} not checked"
     if broken:
         text = f"{short_texts.plural(len(broken), 'broken link')}: {list_first_names(broken)}{unread}"
-        return (Fact("care", "links", text),)
-    return (Fact("care" if unread else "ok", "links", f"no broken links on the changed pages{unread}"),)
+        return (InfoRow("care", "links", text),)
+    return (InfoRow("care" if unread else "ok", "links", f"no broken links on the changed pages{unread}"),)
 
 
 def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
@@ -155,7 +155,7 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
 # Images
 
 
-async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
+async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[InfoRow, ...]:
     """Return the row about new images without alternative text. Empty if the checked pages have none."""
     read = [page for page in changed if page in trees.titles][:MAX_CHECKED_PAGES]
     texts = [await load_texts(live, ref, read) for ref in (trees.head, trees.base)]
@@ -164,7 +164,7 @@ async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) ->
     if not images:
         return ()
     text = f"{short_texts.plural(len(images), 'new image')} without alternative text: {list_first_names(images)}"
-    return (Fact("care", "images", text),)
+    return (InfoRow("care", "images", text),)
 
 
 def _new_images_without_text(new_texts: Mapping[str, str], old_texts: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -184,7 +184,7 @@ def _new_images_without_text(new_texts: Mapping[str, str], old_texts: Mapping[st
 
 async def check_reverts(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed: Sequence[str]
-) -> tuple[Fact, ...]:
+) -> tuple[InfoRow, ...]:
     """Return the row about newer lines of main that the merge would revert. Empty if there are none, or if a revision
     cannot be read."""
     if change_request.revision_initial in (None, change_request.base):
@@ -200,7 +200,7 @@ async def check_reverts(
     if not reverted:
         return ()
     lines = f"{short_texts.plural(sum(counts), 'line')} that changed in main after this change request was created"
-    return (Fact("care", "reverts", f"the merge would revert {lines}: {list_first_names(reverted)}"),)
+    return (InfoRow("care", "reverts", f"the merge would revert {lines}: {list_first_names(reverted)}"),)
 
 
 def _count_reverted_lines(initial: str, main: str, merged: str) -> int:
@@ -294,30 +294,30 @@ def _has_path(page: Page) -> bool:
 
 async def check_redirects(
     live: Live, trees: MergeTrees, space: Space, sites: Sequence[Site] | None
-) -> tuple[Fact, ...]:
+) -> tuple[InfoRow, ...]:
     """Return the row about redirects from the old paths of moved and deleted pages."""
     moved = find_moved_pages(trees.old_tree, trees.new_tree)
     if not moved:
-        return (Fact("ok", "redirects", "none needed: no pages are moved or deleted"),)
+        return (InfoRow("ok", "redirects", "none needed: no pages are moved or deleted"),)
     moved_text = f"{short_texts.plural(len(moved), 'page')} moved or deleted"
     if sites is None:
         text = f"{moved_text}, redirects not checked: could not load the sites that use the space"
-        return (Fact("care", "redirects", text),)
+        return (InfoRow("care", "redirects", text),)
     if not sites:
-        return (Fact("ok", "redirects", f"none needed: the space is not on a published site ({moved_text})"),)
+        return (InfoRow("ok", "redirects", f"none needed: the space is not on a published site ({moved_text})"),)
     lists = await asyncio.gather(*(_redirect_sources(live, space, site) for site in sites[:MAX_SITES]))
     unread = len(sites) - sum(each is not None for each in lists)
     sources = {source for each in lists if each is not None for source in each}
     unredirected = [each for each in moved if not _is_redirected(each.path, sources)]
     not_checked = f", {short_texts.plural(unread, 'site')} not checked" if unread else ""
     if not unredirected:
-        return (Fact("care" if unread else "ok", "redirects", f"{moved_text}, all with a redirect{not_checked}"),)
+        return (InfoRow("care" if unread else "ok", "redirects", f"{moved_text}, all with a redirect{not_checked}"),)
     names = [
         f"{each.title} /{each.path}" + (" (deleted)" if each.new_path is None else f" → /{each.new_path}")
         for each in unredirected
     ]
     text = f"{short_texts.plural(len(unredirected), 'page')} without a redirect: {list_first_names(names)}{not_checked}"
-    return (Fact("care", "redirects", text),)
+    return (InfoRow("care", "redirects", text),)
 
 
 async def _redirect_sources(live: Live, space: Space, site: Site) -> list[str] | None:

@@ -30,7 +30,7 @@ from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Dialog
 from octavo.tui.review.merge_effects import list_first_names
 from octavo.tui.review.status_changes import RequestTarget, why_not_allowed
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.short_texts import Fact, first_few
+from octavo.tui.widgets.short_texts import InfoRow, first_few
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -92,19 +92,19 @@ async def _load_checks(app: Shell, space: SpaceRef, change_request: ChangeReques
 def _dialog_content(checks: RevertChecks) -> DialogContent:
     if checks.plan is None:
         return DialogContent((), blocked=_NO_EARLIER_REVISION)
-    return DialogContent(plan_facts(checks.plan), blocked="" if checks.plan else "There is nothing left to revert.")
+    return DialogContent(plan_rows(checks.plan), blocked="" if checks.plan else "There is nothing left to revert.")
 
 
-def plan_facts(plan: RevertPlan) -> tuple[Fact, ...]:
+def plan_rows(plan: RevertPlan) -> tuple[InfoRow, ...]:
     """Return the rows of the pages to revert, and of the changes that cannot be reverted."""
     pages = "   ".join(first_few(plan.lines, MAX_LINES))
-    facts = [Fact("ok", "reverts", pages or "nothing")]
+    info_rows = [InfoRow("ok", "reverts", pages or "nothing")]
     if plan.edited_later:
         titles = list_first_names([page.title for page in plan.edited_later])
         text = f"{titles} · later edits will be kept, and conflicts will be marked in the text"
-        facts.append(Fact("care", "edited later", text))
-    facts += [Fact("care", "not reverted", line) for line in first_few(plan.not_reverted, MAX_LINES)]
-    return tuple(facts)
+        info_rows.append(InfoRow("care", "edited later", text))
+    info_rows += [InfoRow("care", "not reverted", line) for line in first_few(plan.not_reverted, MAX_LINES)]
+    return tuple(info_rows)
 
 
 async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:

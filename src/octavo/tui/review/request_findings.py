@@ -56,7 +56,7 @@ from octavo.tui.render.deferred import LinkContext, app_origins
 from octavo.tui.review.changed_pages import ComparedRevisions
 from octavo.tui.review.merge_effects import MAX_CHECKED_PAGES, MergeTrees, list_first_names
 from octavo.tui.terminal.limited_programs import MAX_LINTERS, ProgramFailed, run_linter
-from octavo.tui.widgets.short_texts import Fact, plural
+from octavo.tui.widgets.short_texts import InfoRow, plural
 
 MAX_TEXT = 400_000
 """Maximum number of characters of a checked page."""
@@ -260,7 +260,7 @@ async def _load_headings(
             loaded_pages[page_id] = await asyncio.to_thread(read_page, page_path(page), text, link_base(page))
 
 
-async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
+async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[InfoRow, ...]:
     """Return the row about findings on added words. Empty if all pages were checked without findings. `changed` has
     page IDs. Raises ApiError."""
     context = _link_context(trees.new_tree, trees.head)
@@ -285,7 +285,7 @@ async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) 
         return ()
     found_text = f"{plural(total, 'finding')} on {plural(len(titles), 'changed page')}: {list_first_names(titles)}"
     not_checked = f", {plural(unchecked, 'page')} not checked" if unchecked else ""
-    return (Fact("care", "findings", f"{found_text if total else 'none on the added words'}{not_checked}"),)
+    return (InfoRow("care", "findings", f"{found_text if total else 'none on the added words'}{not_checked}"),)
 
 
 _SAFE_FILE_NAME = "page.md"
@@ -339,7 +339,7 @@ def _read_findings(linter: Linter, output: bytes, page: LintedPage, text: str) -
 
 async def check_linters(
     live: Live, trees: MergeTrees, changed: Sequence[str], space: Space, linters: Sequence[Linter]
-) -> tuple[Fact, ...]:
+) -> tuple[InfoRow, ...]:
     """Return the row about linters. Findings and failures block the merge. Empty without linters. `changed` has page
     IDs."""
     chosen = linters_for(linters, space.title, space.id)
@@ -350,7 +350,7 @@ async def check_linters(
     try:
         pages = [await _linted_page(live, trees, page) for page in existing[:MAX_CHECKED_PAGES]]
     except ApiError as error:
-        return (Fact("bad", "linters", f"not checked: {error}"),)
+        return (InfoRow("bad", "linters", f"not checked: {error}"),)
     results = await asyncio.gather(*(runs.findings(each) for each in pages))
     names = ", ".join(each.name for each in chosen)
     problems = list(dict.fromkeys(failure.rstrip(".") for result in results for failure in result.failures))
@@ -360,8 +360,8 @@ async def check_linters(
     if len(existing) > MAX_CHECKED_PAGES:
         problems.append(f"{plural(len(existing) - MAX_CHECKED_PAGES, 'page')} not checked")
     if problems:
-        return (Fact("bad", "linters", "; ".join(problems)),)
-    return (Fact("ok", "linters", f"no findings of {names} on the added words"),)
+        return (InfoRow("bad", "linters", "; ".join(problems)),)
+    return (InfoRow("ok", "linters", f"no findings of {names} on the added words"),)
 
 
 async def _linted_page(live: Live, trees: MergeTrees, page: Page) -> LintedPage:

@@ -32,7 +32,7 @@ from octavo.tui.core.list_view import ListView
 from octavo.tui.core.permissions import unknown_space_sentence, why_not_in_change_request
 from octavo.tui.core.write_queue import DirectUndo, show_progress
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.short_texts import Fact, as_clause, plural, short_age
+from octavo.tui.widgets.short_texts import InfoRow, as_clause, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
@@ -297,9 +297,9 @@ class PlannedWrite:
     undo: Callable[[], Awaitable[SendResult[Any]]] | None = None
 
     @property
-    def fact(self) -> Fact:
+    def info_row(self) -> InfoRow:
         """Row of the change request in the confirmation."""
-        return Fact("ok" if self.send is not None else "care", self.name, self.effect)
+        return InfoRow("ok" if self.send is not None else "care", self.name, self.effect)
 
 
 @dataclass(frozen=True)
@@ -427,7 +427,7 @@ async def _plan_and_ask(app: Shell, target: RequestTarget, action: BulkAction) -
     with show_progress(app, f"Checking {plural(len(target.selected), 'change request')}…"):
         planned = list(await asyncio.gather(*(_plan(app, each, action) for each in target.selected)))
     if app.screen is not target.view:
-        return  # The user left the view while the facts loaded.
+        return  # The user left the view while the info_rows loaded.
     sent = [each for each in planned if each.send is not None]
     skipped = len(planned) - len(sent)
 
@@ -435,7 +435,7 @@ async def _plan_and_ask(app: Shell, target: RequestTarget, action: BulkAction) -
         f"{action.verb} {plural(len(sent), 'change request')}?" if sent else f"{action.verb} change requests",
         verb=f"{action.verb} {len(sent)}" if sent else action.verb,
         intro=action.intro,
-        facts=[each.fact for each in planned],
+        info_rows=[each.info_row for each in planned],
         after=f"{plural(skipped, 'change request')} will not change." if skipped and sent else "",
         blocked="" if sent else "None of the selected change requests can change.",
     )

@@ -47,7 +47,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
-from octavo.tui.widgets.short_texts import Fact, first_few, plural, safe
+from octavo.tui.widgets.short_texts import InfoRow, first_few, plural, safe
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
@@ -67,16 +67,16 @@ class UpdatePreview:
         return self.basis.change_request
 
     @property
-    def facts(self) -> tuple[Fact, ...]:
-        facts = [
-            merge_checks.outdated_fact(self.change_request),
-            merge_checks.conflict_fact(self.change_request, self.prediction),
-            *merge_checks.merged_text_facts(self.prediction),
-            *merge_checks.same_name_facts(self.change_request, self.prediction.duplicates),
+    def info_rows(self) -> tuple[InfoRow, ...]:
+        info_rows = [
+            merge_checks.outdated_row(self.change_request),
+            merge_checks.conflict_row(self.change_request, self.prediction),
+            *merge_checks.merged_text_rows(self.prediction),
+            *merge_checks.same_name_rows(self.change_request, self.prediction.duplicates),
         ]
         if self.incoming:
-            facts.insert(1, Fact("note", "incoming", merge_checks.change_line(self.incoming)))
-        return tuple(facts)
+            info_rows.insert(1, InfoRow("note", "incoming", merge_checks.change_line(self.incoming)))
+        return tuple(info_rows)
 
 
 async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
@@ -154,7 +154,7 @@ def _dialog_content(
         text_below = "You can resolve the conflicts after the update."
     blocked = "" if preview.change_request.outdated else "This change request is up to date with main."
     return DialogContent(
-        preview.facts,
+        preview.info_rows,
         text_below=text_below,
         blocked=blocked,
         show_diff=partial(_show_diff, app, at, preview, reopen) if preview.incoming else None,

@@ -19,9 +19,9 @@ from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands, HostApp
 from octavo.tui.widgets.delay import Delay, DraftDelay
 from octavo.tui.widgets.dialog import Dialog, DialogFrame, TextButton, dialog_styles
-from octavo.tui.widgets.short_texts import AnyText, Fact, safe, safe_lines
+from octavo.tui.widgets.short_texts import AnyText, InfoRow, safe, safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, PathInput, TextEditor
-from octavo.tui.widgets.text_widgets import ChangingText, FactList
+from octavo.tui.widgets.text_widgets import ChangingText, InfoTable
 
 READ_SECONDS = 0.5
 """Seconds before the user can confirm new content. Earlier keys were meant for the old content."""
@@ -105,7 +105,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         *,
         verb: str,
         intro: AnyText = "",
-        facts: Sequence[Fact] = (),
+        info_rows: Sequence[InfoRow] = (),
         after: AnyText = "",
         field: DialogField | None = None,
         second_field: DialogField | None = None,
@@ -116,12 +116,12 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         cancel: str = "",
         check_again: Callable[[], None] | None = None,
     ) -> None:
-        """`after` is shown below the facts, `foot` in the lower border. `cancel` is the label of the button. If
+        """`after` is shown below the rows, `foot` in the lower border. `cancel` is the label of the button. If
         empty, the label is “Close” or “Cancel”. `word_reason` says why `word` must be typed."""
         super().__init__()
         self._title = title
         self.verb: str = verb
-        self._intro, self._facts, self._after, self._field = intro, facts, after, field
+        self._intro, self._info_rows, self._after, self._field = intro, info_rows, after, field
         self._fields = {name: each for name, each in (("field", field), ("also", second_field)) if each is not None}
         saves_drafts = any(each.save_draft is not None for each in self._fields.values())
         self.cancel_word: str = cancel or ("Close" if saves_drafts else "Cancel")
@@ -139,7 +139,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
             frame.set_border_texts(self._title, self._foot)
             with VerticalScroll(classes="confirm--body", can_focus=False):
                 yield ChangingText(safe_lines(self._intro), classes="confirm--intro")
-                yield FactList(self._facts)
+                yield InfoTable(self._info_rows)
                 yield ChangingText(safe_lines(self._after), classes="confirm--after")
             for name, field in self._fields.items():
                 yield from self.field_widgets(name, field)
@@ -177,7 +177,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
     def update(
         self,
         *,
-        facts: Sequence[Fact] | None = None,
+        info_rows: Sequence[InfoRow] | None = None,
         intro: AnyText | None = None,
         after: AnyText | None = None,
         word: str | None = None,
@@ -187,8 +187,8 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         verb: str | None = None,
     ) -> None:
         """Change parts of the content. None leaves a part unchanged. The typed text and the focus stay."""
-        if facts is not None:
-            self._facts = facts
+        if info_rows is not None:
+            self._info_rows = info_rows
         self._word = self._word if word is None else word
         self._word_reason = self._word_reason if word_reason is None else word_reason
         if blocked is not None and blocked != self._blocked:
@@ -202,7 +202,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         self._after = self._after if after is None else after
         if not self._is_composed or not self._is_active:
             return
-        self.query_one(FactList).facts = self._facts
+        self.query_one(InfoTable).rows = self._info_rows
         for name, words in (
             ("intro", self._intro),
             ("after", self._after),

@@ -28,8 +28,8 @@ _LINE_BREAKS = str.maketrans({"\n": " ", "\t": " "})
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """A labeled statement with a status mark: `Fact("care", "approval", "Tom W. approved rev 16, this is rev 18")`."""
+class InfoRow:
+    """Row of an `InfoTable`, with a status mark and a label: `InfoRow("care", "approval", "Tom W. approved rev 16, this is rev 18")`."""
 
     mark: Mark
     label: str

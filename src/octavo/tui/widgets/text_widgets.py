@@ -21,7 +21,7 @@ from textual.widgets import Static
 
 from octavo.tui.terminal.textual_internals import update_scroll_bars
 from octavo.tui.widgets.commands import HasCommands, commands_after_failure
-from octavo.tui.widgets.short_texts import Fact, Mark, plural, safe, safe_lines
+from octavo.tui.widgets.short_texts import InfoRow, Mark, plural, safe, safe_lines
 
 _MARKS: dict[Mark, tuple[str, str]] = {
     "ok": ("✓", "$success"),
@@ -33,34 +33,34 @@ _MARKS: dict[Mark, tuple[str, str]] = {
 _MAX_LABEL_WIDTH = 20
 
 
-class FactList(Widget):
-    """Draws facts in columns: marks, labels and texts. Without marks, the labels are muted."""
+class InfoTable(Widget):
+    """Draws rows in columns: mark, label and text. Without marks, the labels are muted."""
 
-    DEFAULT_CSS = "FactList { height: auto; width: 1fr; }"
+    DEFAULT_CSS = "InfoTable { height: auto; width: 1fr; }"
 
-    def __init__(self, facts: Sequence[Fact] = (), *, classes: str | None = None) -> None:
+    def __init__(self, rows: Sequence[InfoRow] = (), *, classes: str | None = None) -> None:
         super().__init__(classes=classes)
-        self._facts = tuple(facts)
-        self._cache: tuple[tuple[Fact, ...], int, list[Content]] = ((), 0, [])
-        """Facts, width in cells, and the lines in this width."""
+        self._rows = tuple(rows)
+        self._cache: tuple[tuple[InfoRow, ...], int, list[Content]] = ((), 0, [])
+        """Rows, width in cells, and the lines in this width."""
         self.min_height = 0
-        """Minimum height in lines, so that fewer facts need no new layout."""
+        """Minimum height in lines, so that fewer rows need no new layout."""
 
     @property
-    def facts(self) -> tuple[Fact, ...]:
-        return self._facts
+    def rows(self) -> tuple[InfoRow, ...]:
+        return self._rows
 
-    @facts.setter
-    def facts(self, facts: Sequence[Fact]) -> None:
+    @rows.setter
+    def rows(self, rows: Sequence[InfoRow]) -> None:
         width = self.size.width
         old_height = self.get_content_height(self.size, self.size, width)
-        self._facts = tuple(facts)
-        self.display = bool(self._facts)
+        self._rows = tuple(rows)
+        self.display = bool(self._rows)
         # A layout repaints the whole screen.
         self.refresh(layout=not width or old_height != self.get_content_height(self.size, self.size, width))
 
     def on_mount(self) -> None:
-        self.display = bool(self._facts)
+        self.display = bool(self._rows)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return max(self.min_height, len(self._lines(width)))
@@ -69,21 +69,21 @@ class FactList(Widget):
         return Content("\n").join(self._lines(self.size.width))
 
     def _lines(self, width: int) -> list[Content]:
-        if self._cache[0] is not self._facts or self._cache[1] != width:
-            self._cache = (self._facts, width, self._make_lines(width))
+        if self._cache[0] is not self._rows or self._cache[1] != width:
+            self._cache = (self._rows, width, self._make_lines(width))
         return self._cache[2]
 
     def _make_lines(self, width: int) -> list[Content]:
-        labels = [safe(fact.label).truncate(_MAX_LABEL_WIDTH, ellipsis=True) for fact in self._facts]
+        labels = [safe(row.label).truncate(_MAX_LABEL_WIDTH, ellipsis=True) for row in self._rows]
         column = max((label.cell_length for label in labels), default=0)
-        has_marks = any(fact.mark != "note" for fact in self._facts)
+        has_marks = any(row.mark != "note" for row in self._rows)
         label_style, text_style = ("", "$octavo-muted") if has_marks else ("$octavo-muted", "")
         lines: list[Content] = []
-        for fact, label in zip(self._facts, labels, strict=True):
+        for row, label in zip(self._rows, labels, strict=True):
             head = label.pad_right(column - label.cell_length).stylize_before(label_style)
             if has_marks:
-                head = Content.assemble(_MARKS[fact.mark], "  ", head)
-            text = safe_lines(fact.text)
+                head = Content.assemble(_MARKS[row.mark], "  ", head)
+            text = safe_lines(row.text)
             if not text:
                 lines.append(head)
                 continue
