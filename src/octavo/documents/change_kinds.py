@@ -157,7 +157,7 @@ ChangeKind = Literal[
 KINDS: tuple[ChangeKind, ...] = get_args(ChangeKind)
 """All kinds, the most important first."""
 KEEPING_MEANING: frozenset[ChangeKind] = frozenset({"move", "formatting", "white space"})
-"""Kinds of changes after which the page says the same."""
+"""Kinds of changes that do not affect what the page says."""
 RISKY: frozenset[ChangeKind] = frozenset(KINDS[: KINDS.index("deletion") + 1])
 """Kinds of changes that a reviewer should see first."""
 _RANKS = {kind: rank for rank, kind in enumerate(KINDS)}
@@ -188,11 +188,11 @@ _LOOK_ATTRIBUTES = word_set(
     " search size titles_hidden icon width height frame open expanded format grouped level color background drawing"
     " colspan rowspan head formatting fallback"
 )
-"""Attributes that change only the look of a block."""
+"""Attributes that affect only how a block looks."""
 _NAME_ATTRIBUTES = frozenset({"id", "slug"})
 """Attributes whose value is a name. Numbers in names do not count."""
 _SWITCH_VALUES = frozenset({"yes", "no", None})
-"""Values of on-off attributes. Their “no” is not a warning word."""
+"""Values of an attribute that is on or off. Their “no” is not a warning word."""
 _IN_WARNING: frozenset[ChangeKind] = frozenset({"warning"})
 _STEP_NUMBER: frozenset[ChangeKind] = frozenset({"number"})
 
@@ -208,7 +208,7 @@ def may_affect_meaning(kinds: Collection[ChangeKind]) -> bool:
 
 
 def describe_counts(counts: Mapping[ChangeKind, int]) -> str:
-    """Return numbers of changes as text, such as `2 numbers, 1 link`. The most important kinds are first."""
+    """Return how often each kind occurs as text, such as `2 numbers, 1 link`. The most important kinds are first."""
     return ", ".join(
         f"{counts[kind]} {kind if counts[kind] == 1 else _PLURALS.get(kind, f'{kind}s')}"
         for kind in KINDS
@@ -217,7 +217,7 @@ def describe_counts(counts: Mapping[ChangeKind, int]) -> str:
 
 
 def risk_sort_key(kinds: Collection[ChangeKind]) -> tuple[int, bool]:
-    """Return a sort key of a change: the most important changes first, and changed text before added text."""
+    """Return a sort key for a change: the most important changes first, and changed text before added text."""
     return _RANKS[leading_kind(kinds)], "addition" in kinds
 
 
@@ -231,8 +231,9 @@ class ChangeKinds:
         self._add(entries, is_in_warning=False, are_steps=False)
 
     def of(self, entry: DiffEntry) -> frozenset[ChangeKind]:
-        """Return the kinds of change of an entry, without changes inside a container. Empty for an entry that is
-        unchanged or not in this diff."""
+        """Return the kinds of change of a diff entry, without those of the entries inside it. Empty if the entry is
+        unchanged or from another diff.
+        """
         return self._by_entry.get(id(entry), NO_KINDS)
 
     @property
@@ -260,7 +261,9 @@ class ChangeKinds:
 
 
 def _inner_entries(entry: DiffEntry) -> tuple[Sequence[DiffEntry], tuple[Block, ...]]:
-    """Return the changed entries inside a container, and its existing versions."""
+    """Return the entries inside a container, and the versions of the container. Both are empty if no entries are
+    inside.
+    """
     match entry:
         case AddedBlock(block, inner) | RemovedBlock(block, inner):
             return inner, (block,)
@@ -300,7 +303,9 @@ def _kinds(entry: DiffEntry) -> Iterator[ChangeKind]:
 
 
 def _container_kinds(block: Block, kind: ChangeKind) -> Iterator[ChangeKind]:
-    """Yield the kinds of a change that adds or removes a container."""
+    """Yield the kinds of change if a container was added or removed, but not its content. `kind` is addition or
+    deletion.
+    """
     if _is_warning(block):
         yield "warning"
     if block.kind in ("conflict", "if"):
@@ -398,7 +403,7 @@ def _cell_kinds(cell: CellChange) -> Iterator[ChangeKind]:
 
 
 def _setting_kinds(setting: AttributeChange) -> Iterator[ChangeKind]:
-    """Yield the kinds of a changed attribute, such as `image URL`."""
+    """Yield the kinds of change of an attribute, such as `image URL`."""
     names = [setting.name, setting.name.rpartition(" ")[2], setting.name.partition(",")[0]]
     values = {setting.old, setting.new}
     if setting.name == "white space":
@@ -452,7 +457,7 @@ def _has_content(run: Run) -> bool:
 
 
 def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
-    """Yield the kinds of change of a text part, except its words."""
+    """Yield the kinds of change of the links, code, formulas and format of some words, but not of the words."""
     run, old = part.run, part.old
     match part.op:
         case "link":
@@ -486,7 +491,7 @@ def _deletion_kinds(words: Sequence[TextPart]) -> Iterator[ChangeKind]:
 
 
 def _code_kinds(old: Block, new: Block, change: CodeChange) -> Iterator[ChangeKind]:
-    """Yield the kinds of changed code."""
+    """Yield the kinds of change of a code block or formula."""
     if [line.rstrip() for line in old.text.splitlines()] == [line.rstrip() for line in new.text.splitlines()]:
         yield "white space"
         return

@@ -96,7 +96,7 @@ def _draft_at_new_position(old: Node, new: Node) -> DraftEntry:
 
 
 def compare_nodes(old: Node, new: Node) -> DraftEntry:
-    """Return the step with the changes from one block to the other."""
+    """Compare two blocks, and return a draft of their diff entry. Its status is `same` if nothing changed."""
     if old.kind == new.kind == "api-method" and uses_old_tags(old) is not uses_old_tags(new):
         draft = DraftEntry(
             "restructured", old_nodes=(old,), new_nodes=(new,), note="same operation, written with other tags"
@@ -136,7 +136,9 @@ def compare_nodes(old: Node, new: Node) -> DraftEntry:
 
 
 def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """Return the changes of the fallback text that the attributes do not show."""
+    """Return the changes of the text that is shown only if a block such as an embed cannot be shown. Changes that the
+    attributes already show are left out.
+    """
     old_side, new_side = plain_text(old.runs), plain_text(new.runs)
     if old_side != new_side:
         return (AttributeChange("fallback text", old_side or None, new_side or None),)
@@ -223,7 +225,7 @@ def _compare_cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
 
 
 Word = tuple[Literal["same", "ins", "del"], str]
-"""A text with its change. `ins` is only in the new version, `del` only in the old one."""
+"""A piece of text with its change: `ins` if only the new version has it, `del` if only the old version has it."""
 BlockStatus = Literal["same", "added", "edited", "deleted", "moved"]
 
 _SIGNS: dict[str, Literal["same", "ins", "del"]] = {"insert": "ins", "delete": "del"}
@@ -231,25 +233,26 @@ _SIGNS: dict[str, Literal["same", "ins", "del"]] = {"insert": "ins", "delete": "
 
 @dataclass(frozen=True, slots=True)
 class BlockChange:
-    """A block of the old version, the new version, or both, and its change."""
+    """A block with what happened to it. `old` or `new` is None if that version has no such block."""
 
     status: BlockStatus
     old: Block | None
     new: Block | None
     words: tuple[Word, ...] = ()
-    """The text with its changes. Empty for blocks that were not edited, and for edits without text."""
+    """The text of an edited block, divided by change. Empty if the block was not edited or has no text."""
 
     @property
     def block(self) -> Block:
-        """The block in the new version, else in the old one."""
+        """The new version of the block, or the old version if the block was deleted."""
         block = self.new or self.old
         assert block is not None, "a change has a block"
         return block
 
 
 def block_changes(diff: Diff) -> Iterator[BlockChange]:
-    """Yield the blocks of both versions in reading order, a container before its blocks. A container of which only
-    blocks changed is left out."""
+    """Yield the blocks of both versions in reading order. A container comes before its content. It is left out if only
+    its content changed.
+    """
     yield from _changes(diff.entries)
 
 
@@ -311,7 +314,7 @@ def _joined_words(parts: ContentChange) -> tuple[Word, ...]:
 
 
 def _words(parts: ContentChange) -> Iterator[Word]:
-    """Yield the words of a changed block, or of a container's title."""
+    """Yield the text of a changed block, or of the title of a changed container, divided by change."""
     match parts:
         case TextChange(words):
             yield from map(_word, words)
@@ -341,7 +344,7 @@ def _word(part: TextPart) -> Word:
 
 
 def new_keys(diff: Diff) -> dict[str, str]:
-    """Return the new key of each block that exists in both versions, by its old key."""
+    """Return the key in the new version for the key in the old version, for all blocks that both versions have."""
     return dict(_pairs(diff.entries))
 
 
@@ -373,7 +376,7 @@ def _block_pairs(old: Block, new: Block, parts: ContentChange) -> Iterator[tuple
 
 
 def _equal_pairs(old: Block, new: Block) -> Iterator[tuple[str, str]]:
-    """Yield pairs of keys if the kinds of all descendants match."""
+    """Yield the old and the new key of two equal blocks and of their descendants. Empty if kinds of descendants differ."""
     pairs = list(zip(old.walk(), new.walk(), strict=False))
     if all(before.kind == after.kind for before, after in pairs):
         yield from ((before.key, after.key) for before, after in pairs)

@@ -16,13 +16,13 @@ MIN_SIMILARITY = 0.45
 """Minimum similarity of two blocks, from 0 to 1, to be paired in a comparison."""
 
 _CONTAINER_SIMILARITY = 0.5
-"""Minimum similarity of containers for which `_is_same_container` is True."""
+"""Least result of `similarity` for two containers with the same title, or without titles if one of them is empty."""
 
 _MIN_HEADING_SIMILARITY = 0.6
 """Minimum similarity of headings without a common word."""
 
 _MIN_LINK_SIMILARITY = 0.6
-"""Minimum similarity of different links if both versions have one of them."""
+"""Minimum similarity to pair two blocks with different links if one of these links is in both versions."""
 
 _MIN_ROW_SIMILARITY = 0.5
 """Minimum similarity of two rows without an equal cell."""
@@ -34,10 +34,10 @@ above."""
 TITLED_KINDS = kinds_with("titled")
 
 _MIN_COPIED_SIMILARITY = 0.75
-"""Minimum similarity of an edited block that is also elsewhere."""
+"""Minimum similarity of two versions of an edited block if one of these versions is also at another position."""
 
 MIN_MOVED_LENGTH = 25
-"""Minimum length in characters for two equal blocks to count as one moved block."""
+"""Minimum number of characters of a block that is recognized at another position."""
 
 Pair = tuple[Node | None, Node | None]
 
@@ -68,7 +68,7 @@ _MAX_PAIRS = 250_000
 
 
 def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Pair the blocks of two sides in order. A block without a counterpart is paired with None."""
+    """Pair the blocks of two versions in order. A block without a counterpart is paired with None."""
     pairs: list[Pair] = []
     found = _join_around_short_matches(diff_ranges(*_alignment_keys(old, new)), old, new)
     gaps = [each for each in found if not each.equal]
@@ -86,7 +86,9 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hashable]]:
-    """Return the keys by which blocks of each side are aligned."""
+    """Return two lists of keys, for the old and the new blocks. Blocks with equal keys are paired. The key of most
+    headings is their text, so that a new level does not matter.
+    """
     headings = [[node for node in side if node.block.kind == "heading"] for side in (old, new)]
     old_texts, new_texts = (Counter(node.text for node in side) for side in headings)
     old_look_ids, new_look_ids = (Counter(node.look_id for node in side) for side in headings)
@@ -106,7 +108,7 @@ def _alignment_keys(old: Sequence[Node], new: Sequence[Node]) -> list[list[Hasha
 def _join_around_short_matches(
     ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> Sequence[DiffRange]:
-    """Join changes that only short repeated blocks separate, such as “Returns:”."""
+    """Join changes between which only short repeated blocks, such as “Returns:”, are unchanged."""
     short = [
         index
         for index, each in enumerate(ranges)
@@ -140,8 +142,7 @@ def _join_around_short_matches(
 def _renumbered_headings(
     short: Sequence[int], ranges: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return those of the indexes `short` whose ranges are headings that are equal only because steps were
-    renumbered."""
+    """Return the indexes in `short` of headings, such as “Step 2”, that are equal only because steps were renumbered."""
     series = [Counter(form for node in nodes if (form := _number_pattern(node))) for nodes in (old, new)]
     numbered = [
         index
@@ -171,7 +172,7 @@ def _renumbered_headings(
 
 
 def _number_pattern(node: Node) -> str:
-    """Return a heading with `#` for each number, else empty."""
+    """Return the text of a heading with `#` for each number. Empty for other blocks, and without a number."""
     pattern = _DIGITS.sub("#", node.text) if node.kind == "heading" else ""
     return pattern if pattern != node.text else ""
 
@@ -181,7 +182,7 @@ def _is_short(nodes: Sequence[Node]) -> bool:
 
 
 def _movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
-    """Return the look_ids of long blocks that occur once on each side."""
+    """Return the look IDs of the blocks that occur once in each version and are long enough to be recognized."""
     look_ids, others = [node.look_id for node in old], [node.look_id for node in new]
     both = set(look_ids).intersection(others)
     if not both:
@@ -197,7 +198,9 @@ def _movable_look_ids(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int
 
 
 def _look_id_of_copy(gap: DiffRange, old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> int | None:
-    """Return the number of an edited block's version found elsewhere, else None."""
+    """Return the `look_id` of a version of an edited block that is also at another position, one of `moved`. None if
+    `gap` is not such an edit.
+    """
     if gap.i1 == 0 or gap.i2 - gap.i1 != 1 or gap.j2 - gap.j1 != 1 or old[gap.i1 - 1].kind != "heading":
         return None
     before, after = old[gap.i1], new[gap.j1]
@@ -208,7 +211,7 @@ def _look_id_of_copy(gap: DiffRange, old: Sequence[Node], new: Sequence[Node], m
 
 
 def align_without(old: Sequence[Node], new: Sequence[Node], moved: Collection[int]) -> list[Pair]:
-    """Pair blocks as `align` does, but pair each block whose `id()` is in `moved` with None."""
+    """Pair blocks as `align` does, except the blocks whose `id()` is in `moved`. These are paired with None."""
     if not moved:
         return align(old, new)
     pairs: list[Pair] = []
@@ -297,7 +300,7 @@ def _is_same_container(old: Node, new: Node) -> bool:
 
 
 def _is_same_operation(old: Block, new: Block) -> bool:
-    """Return whether method and path are equal. One host may be missing."""
+    """Return whether two API operations have the same method and path. The host may be missing in one of them."""
     if str(old.attrs.get("method") or "get") != str(new.attrs.get("method") or "get"):
         return False
     before, after = (_operation_url(block) for block in (old, new))
@@ -329,8 +332,9 @@ def _align_gap(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) 
 
 
 def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tuple[int, int]]:
-    """Return the pairs (i, j) with the highest total of `pair_values[i][j]`, in increasing order. `width` is the number
-    of items on the second side."""
+    """Return pairs (i, j) with the highest sum of `pair_values[i][j]`. Both indexes increase from pair to pair, and j
+    is less than `width`.
+    """
     best = _best_totals(pair_values, width)
     pairs = []
     i = j = 0
@@ -347,7 +351,7 @@ def best_pairs(pair_values: Sequence[dict[int, float]], width: int) -> list[tupl
 
 
 def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[dict[int, float]]:
-    """Return the values of similar blocks, for `best_pairs`."""
+    """Return the values of pairs for `best_pairs`: for each old block, how similar the new blocks are, by their index."""
     old_links, new_links = ([_only_link(node) for node in side] for side in (old, new))
     kept_links = {*old_links}.intersection(new_links) - {None}
     reach = len(new)
@@ -374,7 +378,7 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]
 
 
 def _best_totals(pair_values: Sequence[dict[int, float]], width: int) -> list[list[float]]:
-    """Return the highest total value of pairs from each [i][j] on."""
+    """Return a table for `best_pairs`. `[i][j]` is the highest sum of pairs whose indexes are at least i and j."""
     best = [[0.0] * (width + 1)]
     for row_values in reversed(pair_values):
         below = best[-1]
@@ -416,11 +420,11 @@ _MAX_COMPARED_SECTIONS = 4000
 _MIN_SECTION_LENGTH = 60
 _MAX_SECTION_TEXT = 400
 _MIN_SECTION_SIMILARITY = 0.75
-"""Minimum text similarity of a section whose title changed."""
+"""Minimum similarity of the text of a moved section if its title changed."""
 
 
 class _Section(NamedTuple):
-    """A heading with its blocks, or a container with a title."""
+    """A heading with the blocks up to the next section, or a container with a title."""
 
     kind_and_title: tuple[str, str]
     nodes: Sequence[Node]
@@ -438,13 +442,15 @@ class _Section(NamedTuple):
         return " ".join(node.text for node in self.body if node.text)[:_MAX_SECTION_TEXT]
 
     def pair_value(self, other: _Section) -> float:
-        """Return the number of equal blocks, plus less than one for length."""
+        """Return the number of equal blocks in both sections. Adds less than 1, and more for a longer section."""
         equal = Counter(node.look_id for node in self.nodes) & Counter(node.look_id for node in other.nodes)
         return equal.total() + 1 - 1 / (2 + sum(node.size for node in self.nodes))
 
 
 def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Return the pairs of blocks of sections that moved past other sections."""
+    """Return the pairs of blocks of the sections whose order changed. A block without a counterpart is paired with
+    None.
+    """
     found = _moved_trees(old, new)
     kinds = {node.block.kind for node in old} & {node.block.kind for node in new}
     for sections_of, sections in ((_heading_sections, {"heading"}), (_titled_containers, TITLED_KINDS)):
@@ -460,7 +466,7 @@ def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _moved_trees(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Return the pairs of blocks of moved sections that have subsections."""
+    """Return the pairs of blocks of the moved sections that have subsections, at all heading levels."""
     before, after = _top_sections(old), _top_sections(new)
     if len(before) == len(after) == 1:
         return _moved_trees(before[0].body, after[0].body)
@@ -530,7 +536,7 @@ def _pairs_in_order(pairs: Mapping[int, int], old: Sequence[_Section], new: Sequ
 
 
 def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int, int]:
-    """Map indexes of old sections to those of their counterparts."""
+    """Return the index of the corresponding new section for the index of each old section that has one."""
     found: dict[int, int] = {}
     paired: set[int] = set()
     before, after = [each.text() for each in old], [each.text() for each in new]

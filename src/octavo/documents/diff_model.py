@@ -1,6 +1,6 @@
-"""The result of comparing two pages: a tree of entries in reading order.
+"""The result of the comparison of two pages: diff entries in reading order.
 
-Each entry contains the blocks of both sides, so both pages can be rebuilt from the entries.
+The entries contain the blocks of both versions, so both pages can be rebuilt from them.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ Op = Literal["equal", "insert", "delete", "format", "link"]
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """Adjacent words with the same change."""
+    """Adjacent words of a compared text with the same change. `op` says which."""
 
     op: Op
     run: Run
     old: Run | None = None
-    """The earlier run, if only its format or link changed."""
+    """The old words, if only their format or link changed. Else None."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextChange:
-    """A changed text."""
+    """The differences between two texts, word by word."""
 
     words: tuple[TextPart, ...]
     changed_share: float
-    """Share of its characters that were removed or added, from 0 to 1."""
+    """Share of the characters of both texts that were removed or added, from 0 to 1."""
 
     @property
     def is_rewritten(self) -> bool:
@@ -60,7 +60,7 @@ class LineChange:
     new_number: int = 0
     """Line in the new text, counted from 0. For a removed line, where it would be."""
     omitted: int = 0
-    """Number of unchanged lines that this entry stands for. 0 if it is a single line."""
+    """Number of unchanged lines that are left out here. 0 if this is a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,9 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class CellChange:
-    """The cell of one column in a changed row. `words` is None if its text is unchanged."""
+    """The cell of one column in a changed row. `words` is None if its text is unchanged. `old` or `new` is None if that
+    version has no such cell.
+    """
 
     old: Block | None
     new: Block | None
@@ -118,7 +120,7 @@ ContentChange = TextChange | CodeChange | TableChange | RowChange | ContainerCha
 
 @dataclass(frozen=True, slots=True)
 class AttributeChange:
-    """A changed attribute. None stands for an attribute that is not set."""
+    """An attribute that differs. `old` or `new` is None if that version does not set it."""
 
     name: str
     old: str | None
@@ -130,7 +132,7 @@ class AttributeChange:
 
 @dataclass(frozen=True, slots=True)
 class UnchangedBlocks:
-    """A range of unchanged blocks."""
+    """Adjacent blocks that look the same in both versions."""
 
     old: tuple[Block, ...]
     new: tuple[Block, ...]
@@ -138,7 +140,7 @@ class UnchangedBlocks:
 
 @dataclass(frozen=True, slots=True)
 class AddedBlock:
-    """An added block. With entries, it is a container that was added around existing blocks."""
+    """A block that only the new version has. It has entries only if it is a container around blocks of the old version."""
 
     block: Block
     entries: tuple[DiffEntry, ...] = ()
@@ -146,7 +148,7 @@ class AddedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RemovedBlock:
-    """A removed block. With entries (all its blocks), it is a container of which some blocks remain."""
+    """A block that only the old version has. It has entries, for all its content, only if some of its content remains."""
 
     block: Block
     entries: tuple[DiffEntry, ...] = ()
@@ -154,7 +156,7 @@ class RemovedBlock:
 
 @dataclass(frozen=True, slots=True)
 class ChangedBlock:
-    """A changed block. `parts` is None if no content changed, or if the block was replaced."""
+    """An edited block. `content_change` is None if only attributes changed, or if the whole content was replaced."""
 
     old: Block
     new: Block
@@ -163,13 +165,13 @@ class ChangedBlock:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The changes of the kind and the settings, as short texts."""
+        """Short texts on the changes of kind and attributes, such as `paragraph → heading`."""
         return _notes(self.old, self.new, self.settings)
 
 
 @dataclass(frozen=True, slots=True)
 class MovedBlock:
-    """One end of a move: the old position, or the new one if `is_arrival`. Both ends share `number`."""
+    """A moved block at its old position, or at its new one if `is_arrival`. Both entries have the same `number`."""
 
     old: Block
     new: Block
@@ -180,7 +182,7 @@ class MovedBlock:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The changes of the kind and the settings, as short texts."""
+        """Short texts on the changes of kind and attributes, such as `paragraph → heading`."""
         return _notes(self.old, self.new, self.settings)
 
     @property
@@ -191,14 +193,16 @@ class MovedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RestructuredBlocks:
-    """Blocks that were rearranged, or a section that was replaced."""
+    """Blocks that were split, joined, or moved into or out of containers. Also a section that was replaced."""
 
     old: tuple[Block, ...]
     new: tuple[Block, ...]
     note: str
-    """Description, or empty if the entries have notes. Without `old` and `new`, it is about the next entry."""
+    """What happened, such as `list → hint`. Empty if notes are among `entries`. Without `old` and `new`, the note is
+    about the next entry.
+    """
     entries: tuple[DiffEntry, ...] = ()
-    """Changes inside the containers, or the removed and added blocks."""
+    """The changes in the new containers. For a replaced section, its removed and added blocks."""
 
     @property
     def is_replaced(self) -> bool:
@@ -213,7 +217,7 @@ DiffEntry = UnchangedBlocks | AddedBlock | RemovedBlock | ChangedBlock | MovedBl
 
 @dataclass(frozen=True, slots=True)
 class ChangeSize:
-    """Numbers of words added, removed, and in each version of a page."""
+    """Numbers of words that were added and removed, and of all words of both versions of a page."""
 
     added: int = 0
     removed: int = 0
@@ -236,7 +240,7 @@ class Diff:
     metadata: tuple[AttributeChange, ...] = ()
     """The changes in the front matter."""
     unseen_lines: int = 0
-    """Number of differing source lines if the pages look the same. Otherwise 0."""
+    """Number of source lines that differ although the pages look the same. Else 0."""
     size: ChangeSize = ChangeSize()
 
     @property

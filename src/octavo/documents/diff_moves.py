@@ -33,21 +33,22 @@ from octavo.documents.diff_text import SLICE_LENGTH, WIDE_LETTERS, slices
 from octavo.documents.sequences import text_similarity
 
 _PART_KINDS = kinds_with("part")
-"""Kinds that count as moved among siblings even if they are short."""
+"""Kinds of blocks, such as rows and tabs, that count as moved among siblings even if they are short."""
 _ROW_KINDS = frozenset({"row", "card"})
-"""Kinds compared by column. They do not count as moved and edited."""
+"""Kinds of blocks with cells. A row that was edited does not count as moved."""
 _MIN_EDITED_LENGTH = 60
 _MIN_TEXT_SIMILARITY = 0.85
 _MIN_CONTAINER_SIMILARITY = 0.75
-"""Minimum similarity of a container to its moved and edited version."""
+"""Minimum similarity of the two versions of a container that was moved and edited."""
 _MIN_LENGTH_RATIO = 0.4
-"""Minimum ratio of the lengths of two compared blocks."""
+"""Two blocks are compared only if the shorter has at least this share of the length of the longer."""
 _MAX_PAIRS = 4000
 
 
 def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
-    """Turn steps of equal or similar blocks into moves, numbered from 1. A block that passed only moved, removed or
-    added blocks is not moved."""
+    """Turn a removed and an added block that are equal or similar into a move. Moves are numbered from 1. A block that
+    passed only moved, removed or added blocks does not count as moved.
+    """
     visible = [each for draft in drafts for each in (draft, *draft.descendants())]
     containers = [draft for draft in visible if draft.children is None and _is_container_draft(draft)]
     for draft in containers:
@@ -90,7 +91,7 @@ def find_moves(drafts: list[DraftEntry], compare: CompareNodes) -> None:
 
 
 def _keep_in_place(siblings: list[DraftEntry], compare: CompareNodes) -> None:
-    """Join the steps of a move if no kept block is between them."""
+    """Turn a move back into a kept block if no other kept block is between its old and new position."""
     found: list[DraftEntry] = []
     for is_one_sided, group in groupby(siblings, _is_one_sided):
         segments = [list(group)]
@@ -109,7 +110,9 @@ def _is_one_sided(draft: DraftEntry) -> bool:
 
 
 def _join_longest_move(drafts: list[DraftEntry], compare: CompareNodes) -> tuple[list[DraftEntry], ...] | None:
-    """Join the longest joinable move. Return steps before, at and after it."""
+    """Replace the two drafts of the longest such move by one draft of a kept block. Return the drafts before it, the
+    new draft, and the drafts after it. None if there is no such move.
+    """
     ends: dict[int, list[int]] = {}
     for index, draft in enumerate(drafts):
         if draft.status in ("left", "arrived"):
@@ -134,7 +137,7 @@ def _join_longest_move(drafts: list[DraftEntry], compare: CompareNodes) -> tuple
 
 
 class _MoveFinder:
-    """Joins removed and added steps into moves that include their children."""
+    """Turns the drafts of a removed and an added block into the two drafts of a move, which includes all content."""
 
     def __init__(self, all_drafts: Sequence[DraftEntry], compare: CompareNodes) -> None:
         self._compare = compare
@@ -142,7 +145,8 @@ class _MoveFinder:
         self._give_numbers(all_drafts)
         self._parents = {id(inner): draft for draft in all_drafts for inner in (*(draft.children or ()), *draft.rows)}
         self._split: set[int] = set()
-        """`id()` of container steps that cannot move as a whole. A block inside moved alone or stayed."""
+        """`id()` of the drafts of containers that cannot move as a whole, because a block inside moved alone or stayed.
+        """
         for draft in all_drafts:
             if draft.status not in ("added", "removed"):
                 self._mark_split(draft)
@@ -172,7 +176,7 @@ class _MoveFinder:
     def move_edited(
         self, drafts: Sequence[DraftEntry], similarity_of: Callable[[Node, Node], float], at_least: float
     ) -> None:
-        """Turn steps of similar blocks of one kind into moves. `similarity_of` must return at least `at_least`."""
+        """Turn a removed and an added block of one kind into a move if `similarity_of` returns at least `at_least`."""
         removed: dict[str, list[DraftEntry]] = {}
         for draft in drafts:
             if self._is_free(draft, "removed"):
@@ -196,8 +200,9 @@ class _MoveFinder:
                 self._move(source, draft)
 
     def move_neighbors(self, lists: Sequence[Sequence[DraftEntry]]) -> None:
-        """Turn the neighbors of both ends of a move into moves if their blocks are equal, even if the blocks are
-        short."""
+        """Extend each move to the blocks next to its old and new position if they are equal, even if they are short.
+        `lists` has the siblings at each level.
+        """
         previous_by_id: dict[int, DraftEntry] = {}
         following_by_id: dict[int, DraftEntry] = {}
         for siblings in lists:
@@ -249,7 +254,9 @@ class _MoveFinder:
 
 
 def _identifiable_drafts(siblings: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Return the steps of parts, long blocks and unique blocks."""
+    """Return the drafts of blocks that can be recognized at another position: rows and tabs, long blocks, and unique
+    blocks. Empty unless blocks were removed and added.
+    """
     if not {"removed", "added"} <= {draft.status for draft in siblings}:
         return []
     old = Counter(draft.old.look_id for draft in siblings if draft.old and draft.status != "arrived")
@@ -267,7 +274,9 @@ def _identifiable_drafts(siblings: Sequence[DraftEntry]) -> list[DraftEntry]:
 
 
 def _unique_headings(drafts: Sequence[DraftEntry], all_drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Return the steps of headings whose text occurs once in each version."""
+    """Return the drafts of removed and added headings whose text occurs once in each version. Empty if headings were
+    only removed or only added.
+    """
     free = (draft for draft in all_drafts if draft.status in ("removed", "added"))
     found = [draft for draft in free if _kind(draft) == "heading" and _size(draft) > 2]
     if len({draft.status for draft in found}) < 2:
@@ -312,13 +321,13 @@ _COUNTED_RUNS = frozenset({"image", "icon", "math", "emoji"})
 _COUNTED_BLOCKS = frozenset(
     {"image", "file", "embed", "content-ref", "openapi", "divider", "include", "integration", "unknown"}
 )
-"""Kinds of blocks that count as one word in addition to their text."""
+"""Kinds of blocks that count as one word in addition to the words in them."""
 _REPLACED = Run(" ")
-"""Stands for changed words, to keep the words around them apart."""
+"""Put in place of changed words, so that the words around them are not joined into one word."""
 
 
 def change_size(entries: Sequence[DiffEntry], old: Iterable[Block], new: Iterable[Block]) -> ChangeSize:
-    """Return how many words the entries add and remove. `old` and `new` are the blocks of both versions."""
+    """Count the words that a diff adds and removes. `old` and `new` are all blocks of the two versions."""
     same_blocks = [each for each in entries if isinstance(each, UnchangedBlocks)]
     changes = [each for each in entries if not isinstance(each, UnchangedBlocks)]
     words = _KeptWords()
@@ -332,14 +341,14 @@ def change_size(entries: Sequence[DiffEntry], old: Iterable[Block], new: Iterabl
 
 
 class _KeptWords:
-    """Counts the words of the old version that the new version keeps."""
+    """Counts the words that a diff neither adds nor removes."""
 
     def __init__(self) -> None:
         self.moved = 0
-        """Number of words in moved blocks. Not part of `count_in_entries`."""
+        """Number of words in moved blocks, which `count_in_entries` does not return."""
 
     def count_in_entries(self, entries: Iterable[DiffEntry]) -> int:
-        """Return the number of words kept in place. Add words in moved blocks to `moved`."""
+        """Return the number of words that stayed in place. Add the words in moved blocks to `moved` instead."""
         return sum(map(self._count_in_entry, entries))
 
     def _count_in_entry(self, entry: DiffEntry) -> int:
@@ -417,16 +426,16 @@ def _count_words_in_text(text: str) -> int:
 
 
 _MIN_EDITS = 4
-"""Minimum number of edits of a section shown as replaced."""
+"""Minimum number of changed, added and removed blocks in a section that is shown as replaced."""
 _MIN_RENAMED_SHARE = 0.3
-"""Minimum changed share of a heading that begins another topic."""
+"""A heading is shown as part of a replaced section if more than this share of its text changed."""
 
 _MAX_SHARE_OF_SAME_WORDS = 0.75
-"""Maximum share, 0 to 1, of words that a replaced section keeps."""
+"""Maximum share of equal words in both versions of a replaced section, from 0 to 1."""
 
 
 def join_replaced_sections(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Join all steps of a replaced section into one step."""
+    """Join the drafts of each section that was almost completely rewritten into one draft."""
     found: list[DraftEntry] = []
     adjacent: list[DraftEntry] = []
     for draft in drafts:
@@ -445,7 +454,7 @@ def join_replaced_sections(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
 
 
 def _is_whole_edit(draft: DraftEntry) -> bool:
-    """Return whether a step edits a whole block, with no move inside."""
+    """Return whether a block was added, removed or edited without a move inside. Changes of format do not count."""
     if draft.status == "changed":
         if any(inner.status in ("left", "arrived") for inner in draft.descendants()):
             return False
@@ -491,7 +500,7 @@ _TEXT_KINDS = frozenset({"paragraph", "heading", "code"})
 
 
 def pair_replaced_blocks(drafts: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Turn removed blocks followed by added blocks of the same kinds into changed blocks."""
+    """Turn adjacent removed and added blocks into changed blocks if their kinds are equal and in the same order."""
     found: list[DraftEntry] = []
     adjacent: list[DraftEntry] = []
     for draft in drafts:

@@ -1,4 +1,6 @@
-"""Blocks prepared for a comparison, and the comparison of their attributes."""
+"""The data that a comparison of two pages works on: blocks as `Node`, and drafts of diff entries. Also compares
+attributes.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ from octavo.documents.diff_model import (
 )
 
 _EMPTY_VALUES: tuple[object, ...] = (None, "", False, (), [], {})
-"""Attribute values that count as a missing attribute."""
+"""Attribute values that count as not set."""
 ATOMIC_KINDS = frozenset({"image", "icon", "math", "break", "emoji", "button", "mention", "expression"})
 """Kinds of runs that are compared as a whole, not word by word."""
 _TEXT_ATTRIBUTE_NAMES = "title alt url src path name spec date expression target description label"
@@ -36,7 +38,7 @@ _TEXT_ATTRIBUTES = tuple(_TEXT_ATTRIBUTE_NAMES.split())
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A block with its children, prepared for a comparison."""
+    """A block with its children, its whole text, and an ID to find blocks that look the same."""
 
     block: Block
     children: list[Node]
@@ -60,7 +62,7 @@ class Node:
             yield from child.walk()
 
     def leaves(self) -> Iterator[Node]:
-        """Yield each node that has text of its own, among this node and its descendants."""
+        """Yield the nodes that have text of their own, among this node and its descendants."""
         if self.block.runs or self.block.text or not self.children:
             if self.text:
                 yield self
@@ -71,7 +73,7 @@ class Node:
 
 
 class NodeFactory:
-    """Creates nodes, with equal numbers for equal blocks."""
+    """Creates the nodes of both versions of a page. Blocks that look the same get the same `look_id`."""
 
     def __init__(self) -> None:
         self._look_ids: dict[Hashable, int] = {}
@@ -92,12 +94,12 @@ class NodeFactory:
 
 
 def leaf_node(block: Block) -> Node:
-    """Return a node for a block made for the comparison, equal to no other."""
+    """Return a node for a text block that is not on the page. Its `look_id` is equal to no other."""
     return Node(block, [], -id(block), plain_text(block.runs))
 
 
 def container_node(block: Block, children: Sequence[Node]) -> Node:
-    """Return a node for a container made for the comparison, equal to no other."""
+    """Return a node for a container that is not on the page. Its `look_id` is equal to no other."""
     block = block._replace(children=tuple(child.block for child in children))
     titles = [plain_text(column.title) for column in block.attrs.get("columns", ())]
     own = [str(block.attrs[name]) for name in ("title", "name", "summary", "path") if block.attrs.get(name)]
@@ -112,8 +114,9 @@ def _attributes_key(block: Block) -> Hashable:
 
 
 def compared_attributes(block: Block) -> dict[str, Any]:
-    """Return the attributes to compare, without columns and default values. An attribute `tight` becomes its opposite
-    `spaced`."""
+    """Return the attributes of a block that a diff compares: no columns, and no default values. `tight` becomes its
+    opposite `spaced`.
+    """
     return {
         ("spaced" if name == "tight" else name): (not value if name == "tight" else value)
         for name, value in block.attrs.items()
@@ -135,7 +138,7 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
 
 
 def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
-    """Return a key that is equal for texts that look the same."""
+    """Return a key for a text. Texts that look the same have equal keys."""
     found: list[tuple[Hashable, ...]] = []
     if isinstance(runs, tuple) and len(runs) < 2:
         return tuple([(run.text, *style(run)) for run in runs if run.text or run.kind in ATOMIC_KINDS])
@@ -191,33 +194,36 @@ CompareNodes = Callable[[Node, Node], "DraftEntry"]
 
 @dataclass(slots=True, eq=False)
 class DraftEntry:
-    """A change while a comparison is running. `to_entries` turns steps into entries."""
+    """A diff entry that is still edited while two pages are compared. `to_entries` returns the final entries."""
 
     status: Status
-    """A moved block has two steps: `left` at the old position, and `arrived` at the new one."""
+    """What happened to the block. A moved block has two drafts: `left` at its old position, `arrived` at its new one.
+    """
     old: Node | None = None
     new: Node | None = None
     content_change: ContentChange = None
     settings: tuple[AttributeChange, ...] = ()
     children: list[DraftEntry] | None = None
-    """Steps of the children. An added or removed container has steps only if some of its blocks remain."""
+    """The drafts of the child blocks, or None. An added or removed container has them only if some of its content
+    remains.
+    """
     title: TextChange | None = None
     move_number: int = 0
     old_nodes: tuple[Node, ...] = ()
-    """The old blocks of a restructured step, which has no `old` and `new`."""
+    """The old blocks of a `restructured` draft, whose `old` and `new` are None."""
     new_nodes: tuple[Node, ...] = ()
     note: str = ""
     rows: list[DraftEntry] = field(default_factory=list)
 
     def descendants(self) -> Iterator[DraftEntry]:
-        """Yield all steps below this step."""
+        """Yield the drafts of the blocks inside the block, at any depth."""
         for draft in (*(self.children or ()), *self.rows):
             yield draft
             yield from draft.descendants()
 
 
 def to_entries(drafts: Iterable[DraftEntry]) -> tuple[DiffEntry, ...]:
-    """Convert steps to entries. Adjacent unchanged blocks become one entry."""
+    """Return the final diff entries. Adjacent unchanged blocks become one entry."""
     found: list[DiffEntry] = []
     for is_same, group in groupby(drafts, lambda draft: draft.status == "same"):
         adjacent = list(group)
@@ -300,7 +306,7 @@ def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, 
 
 
 def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
-    """Return the runs of words, with the whole text of kept links."""
+    """Return the run of each word. In a link that was not deleted, each run gets the text of the whole link."""
     runs = [word.run for word in words]
     kept = [index for index, word in enumerate(words) if word.op != "delete"]
     for link, group in groupby(kept, lambda index: runs[index].link):
@@ -312,7 +318,7 @@ def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
 
 
 def _style_changes(word: TextPart, run: Run) -> Iterator[AttributeChange]:
-    """Yield changes of format. `run` has the whole text of its link."""
+    """Yield the changes of the format and the link of a word. `run` is the word with the text of its whole link."""
     old, new = word.old or word.run, word.run
     if (old.link or None) != (new.link or None):
         yield _link_change(old, run)
@@ -338,7 +344,7 @@ def _link_change(old: Run, new: Run) -> AttributeChange:
 
 
 def _attribute_change(name: str, old: str | None, new: str | None) -> AttributeChange:
-    """Return the change of an attribute, or only of its URL signature."""
+    """Return the change of an attribute. If only the signature of a URL changed, return the change of the signature."""
     before, after = (str(side).partition("?") for side in (old, new))
     if old is None or new is None or not (before[1] and after[1]) or before[0] != after[0]:
         return AttributeChange(name, old, new)
@@ -361,7 +367,7 @@ def _short_signature(signature: str) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return a text as one line of at most 40 characters."""
+    """Return a text as one line of at most 40 characters, cut off with `…`."""
     name = " ".join(text.split())
     return name if len(name) <= _MAX_NAME else name[: _MAX_NAME - 1] + "…"
 
@@ -433,7 +439,9 @@ def _value_text(value: Any) -> str | None:
 
 
 def insert_in_order(adjacent: Sequence[DraftEntry], replacements: Sequence[DraftEntry]) -> list[DraftEntry]:
-    """Return `adjacent` with `replacements` for the steps of their blocks. Both sides stay in order."""
+    """Return `adjacent` with `replacements` in place of the drafts of the same blocks. The blocks of each version stay
+    in order.
+    """
     removed = [draft for draft in adjacent if draft.old is not None]
     added = [draft for draft in adjacent if draft.old is None]
     ordered: list[DraftEntry] = []

@@ -26,7 +26,7 @@ _MAX_PAIRS = 20_000
 
 
 class _Operation(NamedTuple):
-    """The parts of an API operation, in any notation."""
+    """The content of an API operation on a page, in any notation."""
 
     block: Block
     summary: tuple[Run, ...]
@@ -67,8 +67,9 @@ def with_new_tags(operation: Node) -> Node:
 
 
 def join_rewritten_operations(adjacent: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Join an API operation with the plain blocks that replace it, or the reverse. `adjacent` has only added and removed
-    steps."""
+    """Join the drafts of an API operation and of the headings, tables and tabs that replace it, or the reverse.
+    `adjacent` has only drafts of added and removed blocks.
+    """
     for status in ("removed", "added"):
         is_removed = status == "removed"
         operations = [
@@ -162,7 +163,7 @@ def _read(operation: Node) -> _Operation:
 
 
 def _response(node: Node) -> tuple[Block, list[Node]]:
-    """Return a response with its description as attribute, and other content."""
+    """Return a response with its description as an attribute, and the rest of its content."""
     descriptions = [
         child
         for child in node.children
@@ -181,7 +182,9 @@ def _section_text(section: Node) -> str:
 def _expand_operation(
     details: _Operation, titles: Mapping[str, str], look_ids_of_rows: Mapping[str, int]
 ) -> list[Node]:
-    """Return an operation as the platform writes it without an operation tag."""
+    """Return the headings, tables and tabs that show an operation without its tag. `titles` and `look_ids_of_rows` are
+    those of the other version, so that equal tabs and rows match.
+    """
     block = details.block
     method = str(block.attrs.get("method") or "get")
     url = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()

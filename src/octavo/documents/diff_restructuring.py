@@ -23,9 +23,9 @@ _MIN_LENGTH = 15
 _MIN_TEXT_SIMILARITY = 0.85
 _MIN_SHARE_KEPT = 0.5
 _MIN_CONTAINER_SIMILARITY = 0.7
-"""Minimum similarity of two versions of a changed container."""
+"""Minimum similarity of the two versions of an edited container."""
 _MIN_LENGTH_RATIO = 0.4
-"""Minimum ratio of the lengths of two paired containers."""
+"""Two containers are compared only if the shorter has at least this share of the length of the longer."""
 _MAX_NAMES = 3
 _MAX_PAIRS = 20_000
 _MAX_COMPARED = 4_000
@@ -37,15 +37,16 @@ class _NodeInContainers(NamedTuple):
     node: Node
     path: tuple[Node, ...] = ()
     is_title: bool = False
-    """True if the node was made from the title of the last container."""
+    """True if the node is the title of the innermost container, and not a block of the page."""
 
 
 _Pair = tuple[_NodeInContainers | None, _NodeInContainers | None]
 
 
 def join_restructured(drafts: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Join the steps of blocks that were split, or moved across the edge of a container, into one step. `compare`
-    returns the step for two nodes."""
+    """Join the drafts of blocks that were split, or moved into or out of a container, into one draft. `compare` returns
+    the draft for two blocks.
+    """
     found: list[DraftEntry] = []
     for is_stable, group in groupby(drafts, lambda draft: draft.status in ("same", "left", "arrived")):
         adjacent = list(group)
@@ -60,7 +61,7 @@ def join_restructured(drafts: list[DraftEntry], compare: CompareNodes) -> list[D
 
 
 def _join_across_edges(adjacent: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry] | None:
-    """Join blocks that crossed the edge of a container, else return None."""
+    """Join the drafts of blocks that moved into or out of a container. None if no such block is found."""
     if len(adjacent) < 2 or not (
         _container_kinds(draft.old for draft in adjacent) & _container_kinds(draft.new for draft in adjacent)
     ):
@@ -104,13 +105,15 @@ def _join_across_edges(adjacent: list[DraftEntry], compare: CompareNodes) -> lis
 
 
 def _found_elsewhere(texts: Counter[str], all_texts: Counter[str], own_texts: Counter[str]) -> Counter[str]:
-    """Count the `texts` that also occur outside of `own_texts`."""
+    """Return how many of the `texts` also occur in `all_texts` in addition to `own_texts`, by text."""
     numbers = {text: min(number, all_texts[text] - own_texts[text]) for text, number in texts.items()}
     return Counter({text: number for text, number in numbers.items() if number > 0})
 
 
 def _compare_single_block(draft: DraftEntry, compare: CompareNodes) -> DraftEntry:
-    """Compare two blocks of one kind whose sizes prevented a pair. Other steps stay."""
+    """Return a draft that compares both blocks if the given draft has one old and one new block of the same kind. Else
+    return the given draft.
+    """
     kinds = [[node.kind for node in nodes] for nodes in (draft.old_nodes, draft.new_nodes)]
     if draft.note and len(kinds[0]) == 1 and kinds[0] == kinds[1]:
         return compare(draft.old_nodes[0], draft.new_nodes[0])
@@ -129,7 +132,7 @@ def _container_kinds(nodes: Iterable[Node | None]) -> set[str]:
 
 
 def _texts(adjacent: Sequence[DraftEntry]) -> list[tuple[Counter[str], Counter[str]]]:
-    """Count the texts of each step. An edited text counts as old."""
+    """Return how often each old and each new text occurs in each draft. An edited text counts as the old text."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
         for nodes in ([draft.old for draft in adjacent], [draft.new for draft in adjacent])
@@ -148,8 +151,9 @@ def _texts(adjacent: Sequence[DraftEntry]) -> list[tuple[Counter[str], Counter[s
 
 
 def _without_edits(left: Counter[str], arrived: Counter[str]) -> tuple[Counter[str], Counter[str]]:
-    """Return the counts of removed and added texts without texts that were edited in place. Such texts can equal a
-    distant text by chance."""
+    """Return the counts of removed and added texts, without texts that were edited in place. Such a text may equal the
+    text of a distant block by chance.
+    """
     if not left or not arrived or len(left) * len(arrived) > _MAX_COMPARED:
         return left, arrived
     texts = list(arrived)
@@ -205,7 +209,9 @@ def _containers(nodes: Sequence[Node]) -> Mapping[str, list[Node]]:
 def _flatten_containers(
     nodes: Sequence[Node], is_closed: Callable[[Node], bool], path: tuple[Node, ...] = ()
 ) -> Iterator[_NodeInContainers]:
-    """Yield blocks and titles at any depth. Closed containers stay whole."""
+    """Yield the blocks in containers at any depth, and the titles of the containers. Do not look into containers for
+    which `is_closed` returns True.
+    """
     for node in nodes:
         if node.kind not in CONTAINERS or not node.children or is_closed(node):
             yield _NodeInContainers(node, path)
@@ -244,7 +250,7 @@ def _kept_length(old: _NodeInContainers | None, new: _NodeInContainers | None) -
 
 
 def _split_edges(pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair], list[_Pair]]:
-    """Return the edits before, the restructuring, and the edits after it."""
+    """Divide pairs into the additions and removals before a restructuring, the restructuring, and those after it."""
 
     def is_outside(pair: _Pair) -> bool:
         one, other = pair
@@ -275,8 +281,9 @@ def _draft(old: _NodeInContainers | None, new: _NodeInContainers | None, compare
 def _restructured_draft(
     pairs: Sequence[_Pair], compare: CompareNodes, old_containers: Mapping[int, Node] | None = None
 ) -> DraftEntry:
-    """Return one step for `pairs`, with steps for new containers inside. `old_containers` has their old versions, by
-    `id()`."""
+    """Return one draft for `pairs`, with drafts for the new containers inside. `old_containers` has the old version of
+    each container that both versions have, by `id()` of the new one.
+    """
     old = tuple(_outermost_nodes(one for one, _ in pairs))
     new = tuple(_outermost_nodes(other for _, other in pairs))
     draft = DraftEntry("restructured", old_nodes=old, new_nodes=new, children=[])
@@ -346,7 +353,7 @@ def _restructured_draft(
 
 
 def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
-    """Map `id()` of each new container to its old version."""
+    """Return the old version of each container that both versions have, by `id()` of the new one."""
     old_versions: dict[int, Node] = {}
     taken: set[int] = set()
     for one, other in pairs:
@@ -364,7 +371,7 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
 
 
 def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_containers: Mapping[int, Node]) -> str:
-    """Return a note such as “unwrapped from a quote”. May be empty."""
+    """Return how a block moved between containers, such as “unwrapped from a quote”. Empty if that is not worth a note."""
     kept_ids = {id(old_containers[id(node)]) for node in new.path if id(node) in old_containers} & set(
         map(id, old.path)
     )
@@ -382,7 +389,7 @@ def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_container
 
 
 def collapse_container(draft: DraftEntry) -> None:
-    """Drop the inner steps of a container that was added or removed with all its content."""
+    """Remove the drafts of the children if a container was added or removed with all its content."""
     if draft.status in ("added", "removed") and draft.children is not None:
         for inner in draft.children:
             collapse_container(inner)
@@ -391,7 +398,7 @@ def collapse_container(draft: DraftEntry) -> None:
 
 
 def _finish_container(container: DraftEntry) -> None:
-    """Complete the step of a container that both versions have."""
+    """Add the changes of attributes and title to the draft of a container that both versions have."""
     assert container.children is not None, "a container must have drafts of its children"
     assert container.old is not None
     assert container.new is not None
@@ -418,7 +425,7 @@ def _old_blocks(drafts: Iterable[DraftEntry]) -> Iterator[Block]:
         if draft.old is None:
             yield from blocks
         else:
-            # The title was a heading: take the children from the steps inside.
+            # The title was a heading: take the children from the drafts.
             yield draft.old.block if draft.old.block.children else draft.old.block._replace(children=blocks)
 
 
@@ -429,7 +436,9 @@ def _drafts_inside(open_containers: Sequence[tuple[Node, DraftEntry]], whole: Dr
 
 
 def _retitle(container: DraftEntry, old: _NodeInContainers) -> None:
-    """Turn the step of a new container into a change of `old`."""
+    """Turn the draft of an added container into an edit of `old`: the old container, or the heading that became its
+    title.
+    """
     assert container.new is not None, "the container must be in the new version"
     new_block, old_block = (
         container.new.block,

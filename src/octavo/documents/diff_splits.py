@@ -1,4 +1,4 @@
-"""Finds paragraphs and other text that was split, joined or divided at other places, with nearly the same words."""
+"""Finds paragraphs and other texts that were split or joined, or between which words moved, with nearly the same words."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from octavo.documents.diff_text import Token, join_words, split_tokens
 from octavo.documents.sequences import DiffRange, diff_ranges
 
 _MIN_SHARE_OF_PART = 0.5
-"""Minimum share of a part's words that the whole text has."""
+"""Two texts are probably related if they have at least this share of the words of the shorter text in common."""
 _MIN_SHARE_KEPT = 0.9
-"""Minimum share of the words of the longer version that the shorter version has, too."""
+"""Minimum share of the words of the longer version that both versions have."""
 _MIN_EQUAL_LENGTH = 25
-"""Minimum number of equal letters at both ends of a divided text."""
+"""Minimum number of equal letters at the beginning and at the end of a text that was cut in two and edited."""
 _MIN_WORDS = 4
-"""If a text has fewer words, all words must be equal."""
+"""If one of the texts has fewer words, all words must be equal."""
 _FIRST_WIDE_LETTER = "\u0e00"
 """First letter of the scripts without spaces between words, from Thai to Korean."""
 _WORD = re.compile(r"\w+|[^\w\s]+")
@@ -39,7 +39,7 @@ class _Word(NamedTuple):
 
 
 class _TextVersion:
-    """Blocks of a version with texts and words. A list has a text per paragraph."""
+    """The blocks of one version, with their texts and words. Each paragraph in a list is a text."""
 
     def __init__(self, nodes: Iterable[Node | None]) -> None:
         self.nodes = [node for node in nodes if node is not None]
@@ -48,16 +48,16 @@ class _TextVersion:
         self.counts = Counter(word.text_index for word in self.words)
 
     def nodes_of(self, texts: range) -> range:
-        """Return the range of `nodes` that contain a range of `texts`."""
+        """Return the indexes of the blocks that contain a range of `texts`."""
         return range(self.texts[texts.start][0], self.texts[texts.stop - 1][0] + 1)
 
     def texts_of(self, nodes: range) -> range:
-        """Return the range of `texts` in a range of `nodes`."""
+        """Return the indexes of the texts in a range of blocks."""
         start, stop = (bisect_left(self.texts, node, key=itemgetter(0)) for node in (nodes.start, nodes.stop))
         return range(start, stop)
 
     def words_by_text(self, texts: range) -> list[list[str]]:
-        """Return the words of each of these texts. `texts` has indexes in `self.texts`."""
+        """Return the words of each text in a range of indexes of texts."""
         words = (word for word in self.words if word.text_index in texts)
         return [[word.token.text for word in group] for _, group in groupby(words, key=attrgetter("text_index"))]
 
@@ -73,8 +73,9 @@ def _words(at: int, text: Node) -> Iterator[_Word]:
 
 
 def join_split_texts(adjacent: Sequence[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Join the steps of texts that were split, joined or divided differently. `adjacent` has only added, removed and changed
-    steps."""
+    """Join the drafts of texts that were split or joined, or between which words moved. `adjacent` has only drafts of
+    added, removed and changed blocks.
+    """
     found: list[DraftEntry] = []
     for has_only_text, group in groupby(adjacent, _has_only_text):
         drafts = list(group)
@@ -139,7 +140,7 @@ def _word_set(text: str) -> set[str]:
 
 
 def _moved_boundaries(old: _TextVersion, new: _TextVersion, ranges: Sequence[DiffRange]) -> list[tuple[range, range]]:
-    """Return ranges of texts with nearly the same words, best first."""
+    """Return the ranges of old and new texts that have nearly the same words, the most similar first."""
     shared: Counter[tuple[int, int]] = Counter()
     for each in ranges:
         for i, j in zip(range(each.i1, each.i2), range(each.j1, each.j2), strict=True) if each.equal else ():
@@ -164,7 +165,7 @@ def _moved_boundaries(old: _TextVersion, new: _TextVersion, ranges: Sequence[Dif
 
 
 def _is_cut(old: Sequence[list[str]], new: Sequence[list[str]]) -> bool:
-    """Return whether a text was cut in two, or two texts joined."""
+    """Return whether one text was cut in two, or two texts were joined. Only the beginning and the end must be equal."""
     parts, whole = (old, new[0]) if len(old) > len(new) else (new, old[0])
     return _have_equal_ends(whole, [*chain(*parts)]) and not any(_have_equal_ends(whole, part) for part in parts)
 
@@ -180,7 +181,7 @@ def _have_equal_ends(old: Sequence[str], new: Sequence[str]) -> bool:
 def _with_whole_nodes(
     old: _TextVersion, new: _TextVersion, likely: Collection[tuple[int, int]], old_texts: range, new_texts: range
 ) -> tuple[range, range]:
-    """Extend a group to whole nodes and to their `likely` counterparts."""
+    """Extend two ranges of texts to whole blocks, and to the texts that `likely` connects with them."""
     while True:
         whole_old, whole_new = old.texts_of(old.nodes_of(old_texts)), new.texts_of(new.nodes_of(new_texts))
         pairs = [(i, j) for i, j in likely if i in whole_old or j in whole_new]
@@ -196,7 +197,7 @@ def _with_whole_nodes(
 
 
 def _groups(pairs: Collection[tuple[int, int]]) -> list[tuple[range, range]]:
-    """Return groups of texts connected by `pairs` (old index, new index)."""
+    """Return the ranges of old and new texts that are connected by `pairs` of their indexes."""
     groups: list[tuple[range, range]] = []
     for i, j in sorted(pairs):
         if groups and (i in groups[-1][0] or j in groups[-1][1]):
@@ -210,15 +211,17 @@ def _groups(pairs: Collection[tuple[int, int]]) -> list[tuple[range, range]]:
 def _drafts_around(
     drafts: Sequence[DraftEntry], old: Sequence[Node], old_range: range, new: Sequence[Node], new_range: range
 ) -> tuple[list[DraftEntry] | None, list[DraftEntry]]:
-    """Return the steps before and after two ranges. The first value is None if a step crosses them."""
-    old_places = {id(node): position for position, node in enumerate(old)}
-    new_places = {id(node): position for position, node in enumerate(new)}
+    """Return the drafts before and after two ranges of blocks. The first value is None if a draft has one block before
+    and one block after the ranges.
+    """
+    old_indexes = {id(node): position for position, node in enumerate(old)}
+    new_indexes = {id(node): position for position, node in enumerate(new)}
     before: list[DraftEntry] = []
     after: list[DraftEntry] = []
     for draft in drafts:
         outside = [
             place < places.start
-            for node, index, places in ((draft.old, old_places, old_range), (draft.new, new_places, new_range))
+            for node, index, places in ((draft.old, old_indexes, old_range), (draft.new, new_indexes, new_range))
             if node is not None and (place := index[id(node)]) not in places
         ]
         if len(set(outside)) > 1:
@@ -226,8 +229,8 @@ def _drafts_around(
         if not outside:
             continue
         if draft.old is not None and draft.new is not None and len(outside) == 1:
-            # The other block of the step is in its range.
-            is_old_outside = old_places[id(draft.old)] not in old_range
+            # The other block of the draft is in its range.
+            is_old_outside = old_indexes[id(draft.old)] not in old_range
             draft = DraftEntry("removed", old=draft.old) if is_old_outside else DraftEntry("added", new=draft.new)
         (before if outside[0] else after).append(draft)
     return before, after
@@ -236,7 +239,7 @@ def _drafts_around(
 def _old_parts(
     old: _TextVersion, new: _TextVersion, old_texts: range, new_texts: range, ranges: Sequence[DiffRange]
 ) -> dict[int, Node]:
-    """Map `id()` of each new text to a node of old words."""
+    """Return a node with the corresponding old words for each new text, by `id()` of the new text."""
     partners = {
         i: j
         for each in ranges
@@ -244,8 +247,8 @@ def _old_parts(
         for i, j in zip(range(each.i1, each.i2), range(each.j1, each.j2), strict=True)
     }
     first_words = [next(index for index, word in enumerate(new.words) if word.text_index == text) for text in new_texts]
-    old_places = [index for index, word in enumerate(old.words) if word.text_index in old_texts]
-    starts = [old_places[0], *(_old_place(ranges, place) for place in first_words[1:]), old_places[-1] + 1]
+    old_indexes = [index for index, word in enumerate(old.words) if word.text_index in old_texts]
+    starts = [old_indexes[0], *(_old_word_index(ranges, index) for index in first_words[1:]), old_indexes[-1] + 1]
     parts: dict[int, Node] = {}
     for text, (start, stop) in zip(new_texts, pairwise(starts), strict=True):
         tokens: list[Token] = []
@@ -262,10 +265,10 @@ def _old_parts(
     return parts
 
 
-def _old_place(ranges: Sequence[DiffRange], place: int) -> int:
-    """Return the index of the old word at a new word's place."""
-    each = ranges[max(0, bisect_right(ranges, place, key=lambda each: each.j1) - 1)]
-    return min(each.i2, each.i1 + place - each.j1) if place < each.j2 else each.i2
+def _old_word_index(ranges: Sequence[DiffRange], new_index: int) -> int:
+    """Return the index of the old word that corresponds to the new word at `new_index`."""
+    each = ranges[max(0, bisect_right(ranges, new_index, key=lambda each: each.j1) - 1)]
+    return min(each.i2, each.i1 + new_index - each.j1) if new_index < each.j2 else each.i2
 
 
 def _split_or_join_note(old: Sequence[Node], new: Sequence[Node]) -> str:

@@ -33,7 +33,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
-    """Pair the columns of two tables without changing the order on either side."""
+    """Pair the columns of two tables in order. A column that only one table has is in a pair of its own."""
     before: Sequence[TableColumn] = old.attrs.get("columns", ())
     after: Sequence[TableColumn] = new.attrs.get("columns", ())
     pairs: list[ColumnPair] = []
@@ -51,7 +51,7 @@ def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
 def _pair_by_cells(
     old: Block, new: Block, old_indexes: range, new_indexes: range, *, untitled: bool = False
 ) -> Iterator[ColumnPair]:
-    """Pair columns by common cells. `untitled` pairs the rest by position."""
+    """Pair columns that have equal cells. If the tables are `untitled`, pair other columns by position."""
     before, after = (
         [_column_texts(table, index) for index in indices]
         for table, indices in ((old, old_indexes), (new, new_indexes))
@@ -127,8 +127,9 @@ def is_same_column(pair: ColumnPair) -> bool:
 def row_pairs(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[list[Pair], dict[int, Node]]:
-    """Pair the rows of two tables in order. Also map each moved row, by `id()`, to its other version. Moved rows are
-    paired with None."""
+    """Pair the rows of two tables in order. Moved rows are paired with None. The dict has the other version of each
+    moved row, by `id()`.
+    """
     old_names, new_names = _row_names(old, new, columns)
     before = [old_names.get(id(row), row.look_id) for row in old]
     after = [new_names.get(id(row), row.look_id) for row in new]
@@ -159,7 +160,9 @@ def row_pairs(
 def _row_names(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the unique names of common rows, by `id()`, for each side."""
+    """Return names for the rows that both tables have, by `id()` of the old and of the new row. A name is the text in a
+    column that is different in most rows.
+    """
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
             continue
@@ -171,7 +174,7 @@ def _row_names(
 
 
 def _rows_by_unique_text(rows: Sequence[Node], column: int) -> dict[str, Node]:
-    """Return rows by their unique text in a column. Only texts with letters count."""
+    """Return the rows whose text in a column is unique, by that text. Texts without letters do not count."""
     cells = [(row.children[column].text if column < len(row.children) else "", row) for row in rows]
     counts = Counter(text for text, _ in cells)
     return {text: row for text, row in cells if counts[text] == 1 and _LETTER.search(text)}
@@ -186,13 +189,15 @@ def _named_rows_in_range(
 
 
 _MIN_SHARE_FOUND = 0.5
-"""Minimum share of a row's text found in the row it was joined into or split from."""
+"""A row was joined into another row, or split from it, if at least this share of its text is in the other row."""
 _MIN_JOINED_LENGTH = 10
 _MIN_CELL_SIMILARITY = 0.7
 
 
 def join_rows(drafts: list[DraftEntry], columns: Sequence[ColumnPair]) -> list[DraftEntry]:
-    """Join changed rows with removed rows merged into them, or added rows split from them."""
+    """Join the drafts of a changed row with those of removed rows that were merged into it, or of added rows that were
+    split from it.
+    """
     joined: list[DraftEntry] = []
     index = 0
     while index < len(drafts):
@@ -214,7 +219,7 @@ def join_rows(drafts: list[DraftEntry], columns: Sequence[ColumnPair]) -> list[D
 
 
 def _is_part_of_row(draft: DraftEntry, row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bool) -> bool:
-    """Return whether a row was joined into `row` (`is_join`) or split from it."""
+    """Return whether the row of `draft` was merged into the changed row `row`, or split from it if not `is_join`."""
     part = draft.old if is_join else draft.new
     assert part is not None
     texts = [text for cell in part.children if _LETTER.search(text := _cell_text(cell))]
@@ -224,7 +229,9 @@ def _is_part_of_row(draft: DraftEntry, row: DraftEntry, columns: Sequence[Column
 
 
 def _joined_cells(row: DraftEntry, columns: Sequence[ColumnPair], *, is_join: bool) -> list[tuple[str, str]]:
-    """Return the texts of the whole row and first part, by column. Both are empty if the first part has the text."""
+    """Return the text of each cell in the longer version of `row`, and in the shorter version. Both are empty if the
+    shorter version has the same text.
+    """
     first, whole = (row.old, row.new) if is_join else (row.new, row.old)
     assert first is not None
     assert whole is not None
@@ -284,7 +291,9 @@ def _cell_text(cell: Node) -> str:
 
 
 def _find_cell(text: str, cells: Sequence[tuple[str, str]]) -> int | None:
-    """Return the index of the cell that contains `text`, perhaps edited."""
+    """Return the index of the cell that contains `text`, perhaps edited. None if there is none. `cells` is as in
+    `_joined_cells`.
+    """
     best, found = 0.0, None
     for index, (cell, rest) in enumerate(cells):
         if not cell:
@@ -308,7 +317,9 @@ _MAX_TEXT_PAIRS = 20_000
 
 
 def join_converted_tables(adjacent: list[DraftEntry], compare: CompareNodes) -> list[DraftEntry]:
-    """Join text that became a table without header, or the reverse. `adjacent` has only added and removed steps."""
+    """Join the drafts of texts and of the table without header that they became, or the reverse. `adjacent` has only
+    drafts of added and removed blocks.
+    """
     grids = [
         draft for draft in adjacent for node in (draft.old, draft.new) if node is not None and node.kind in _TABLE_KINDS
     ]
@@ -353,7 +364,7 @@ def join_converted_tables(adjacent: list[DraftEntry], compare: CompareNodes) -> 
 
 
 def _pair_with_cells(others: Sequence[Node], grid: Node) -> dict[int, Node]:
-    """Map the `id()` of each text block to a similar cell."""
+    """Return the cell with a similar text for each text in `others`, by `id()` of the text. Empty if too few match."""
     texts, cells = [text for node in others for text in text_blocks(node)], _filled_cells(grid)
     if len(texts) * len(cells) > _MAX_TEXT_PAIRS:
         return {}
@@ -376,7 +387,7 @@ def _filled_cells(grid: Node) -> list[Node]:
 
 
 def compare_texts(node: Node, pairs: dict[int, Node], compare: CompareNodes) -> DraftEntry:
-    """Return the step of a new block. `pairs` has its old texts, by `id()` of the new texts."""
+    """Compare a new block with the old versions of its texts. `pairs` has the old text for each new text, by `id()`."""
     if node.kind in _TEXT_KINDS and pairs[id(node)].block.runs == node.block.runs:
         return DraftEntry("same", _with_cell_text(node, pairs), node)
     return compare(_with_cell_text(node, pairs), node)
@@ -405,7 +416,7 @@ def _as_kind(kind: str, node: Node) -> Node:
 
 
 def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
-    """Return `grid` with `old_texts`, by `id()` of the cell."""
+    """Return the table `grid` as it was with the `old_texts`, given by `id()` of the cell. Other cells are empty."""
     rows = []
     for row in grid.children:
         cells = [
@@ -426,12 +437,12 @@ def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
 
 
 def count_kinds(nodes: Iterable[Node]) -> str:
-    """Return the kinds of some blocks with their numbers, such as `paragraph ×2, list`."""
+    """Return the kinds of blocks with their counts, such as `paragraph ×2, list`."""
     kinds = Counter(node.kind for node in nodes)
     return ", ".join(f"{kind} ×{count}" if count > 1 else kind for kind, count in kinds.items())
 
 
 def rearrangement_note(old: Iterable[Node], new: Iterable[Node]) -> str:
-    """Return the kinds of some blocks before and after, such as `list → hint`."""
+    """Return a note with the kinds of blocks before and after a change, such as `list → hint`."""
     before, after = count_kinds(old), count_kinds(new)
     return f"{before} → {after}" if before != after else f"{before} rearranged"

@@ -21,9 +21,9 @@ _WIDE = re.compile(f"[{WIDE_LETTERS}]")
 _CLAUSE_ENDS = frozenset("，。、；：！？,.;:!?\n")
 _PUNCTUATION = re.compile(r"[\s,.;:!?，。、；：！？…]+")
 _NAMED_LINK_KINDS = frozenset({"mention", "button"})
-"""Kinds of runs that are compared as a whole."""
+"""Kinds of runs that can become a link with the same text. Such a link is then compared as a whole, too."""
 _ATOMIC_MARK = "\0"
-"""First character of a token that is compared as a whole."""
+"""First character of the text of a token that is compared as a whole, such as an image."""
 _EMPHASIS = frozenset({"bold", "italic"})
 SLICE_LENGTH = 10_000
 """Maximum number of characters that are passed to a regular expression at once."""
@@ -83,7 +83,7 @@ def _has_same_letters(old: Sequence[Token], new: Sequence[Token]) -> bool:
 
 
 def _split_at_token_ends(old: Sequence[Token], new: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
-    """Split two equal texts at all token ends. Yield the token pairs."""
+    """Split the tokens of two equal texts until both texts have the same tokens. Yield the pairs of tokens."""
     before, after = list(reversed(old)), list(reversed(new))
     while before:
         ends = [side.pop() for side in (before, after)]
@@ -96,7 +96,9 @@ def _split_at_token_ends(old: Sequence[Token], new: Sequence[Token]) -> Iterator
 
 
 def split_tokens(runs: Iterable[Run], names: Collection[str] = ()) -> list[Token]:
-    """Return the words of a text. Atomic runs and links with a text in `names` are one token."""
+    """Return the tokens of a text. An image or another run of `ATOMIC_KINDS`, or a link whose text is in `names`, is
+    one token.
+    """
     found = []
     for run in runs:
         token_style = style(run)
@@ -123,7 +125,7 @@ def slices(text: str) -> Iterator[str]:
 
 
 def _join_near_changes(ranges: Sequence[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
-    """Join changes with very short unchanged text between them."""
+    """Join two changes if only one or two unchanged characters are between them."""
     joined: list[DiffRange] = []
     for index, diff_range in enumerate(ranges):
         inner = 0 < index < len(ranges) - 1
@@ -143,7 +145,7 @@ def _is_short(tokens: Sequence[Token]) -> bool:
 
 
 def _join_in_clauses(ranges: Sequence[DiffRange], old_tokens: Sequence[Token]) -> list[DiffRange]:
-    """Join the changes of a clause if less than half is unchanged."""
+    """Join the changes of a clause if more of its words changed than stayed. Applies only to scripts of `WIDE_LETTERS`."""
     joined: list[DiffRange] = []
     clause: list[DiffRange] = []
     for diff_range in ranges:
@@ -203,8 +205,7 @@ class _ChangeBuilder:
             self._old.append(old)
 
     def words(self) -> tuple[TextPart, ...]:
-        """Return the parts of the text. Changes that are only in punctuation (`_is_on_punctuation`) become equal parts
-        if there are changes of words."""
+        """Return the compared text. If any word changed, a change of format on punctuation counts as equal."""
         self._flush()
         if all(word.op == "equal" or _is_on_punctuation(word) for word in self._words):
             return tuple(self._words)
@@ -225,7 +226,7 @@ class _ChangeBuilder:
 
 
 def _is_on_punctuation(word: TextPart) -> bool:
-    """Return whether only the emphasis of punctuation or white space, or the link of white space, changed."""
+    """Return whether only bold or italic of punctuation changed, or only the link of white space."""
     if word.op == "link":
         return word.run.text.isspace()
     if word.op != "format" or word.old is None or word.old.text != word.run.text:
@@ -314,7 +315,7 @@ def _line_pairs(old: Sequence[str], new: Sequence[str], i: int, j: int) -> list[
 
 
 def _pair_value(old: str, new: str) -> float:
-    """Return the value of two similar lines for `best_pairs`, else 0."""
+    """Return how similar two lines are, for `best_pairs`. 0 if the lines must not be paired."""
     if not old.strip() or not new.strip() or max(len(old), len(new)) > _MAX_LINE_LENGTH:
         return 0.0
     # Lines that differ only in indentation are always a pair, even if the indentation is longer than the text.
@@ -331,7 +332,7 @@ class SourceHunk:
 
 
 def source_diff(old: str, new: str, context: int = 3) -> tuple[SourceHunk, ...]:
-    """Return the changes of a text with up to `context` unchanged lines around each. Empty if equal."""
+    """Return the changes of a text with up to `context` unchanged lines around each. Empty if the texts are equal."""
     lines = diff_lines(old, new)
     shown: set[int] = set()
     last = -1

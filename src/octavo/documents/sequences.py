@@ -26,7 +26,9 @@ def most_similar(text: str, others: Sequence[str], at_least: float) -> int | Non
 
 
 def similar_parts(text: str, others: Sequence[str], at_least: float, limit: int) -> list[tuple[float, int]]:
-    """Return (similarity, index) of texts with a part similar to `text`, best first. Similarities are from 0 to 100."""
+    """Return at most `limit` pairs (similarity, index) of texts that contain a part similar to `text`, best first.
+    Similarities are from `at_least` to 100.
+    """
     library = _rapidfuzz()
     matches = library.process.extract(
         text, others, scorer=library.fuzz.partial_ratio, score_cutoff=at_least, limit=limit
@@ -59,7 +61,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class DiffRange(NamedTuple):
-    """A range of a comparison: `old[i1:i2]` was replaced by `new[j1:j2]`, or both are equal."""
+    """Corresponding ranges of two sequences: `old[i1:i2]` was replaced by `new[j1:j2]`, or both are equal."""
 
     equal: bool
     i1: int
@@ -69,8 +71,9 @@ class DiffRange(NamedTuple):
 
 
 def diff_ranges(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: bool = False) -> list[DiffRange]:
-    """Return alternating equal and different ranges of both sequences. `landmarks` matches unique items first. Else as
-    many items as possible match."""
+    """Return the equal and the different ranges of two sequences in turn. With `landmarks`, items that occur once in
+    each sequence are matched first. Else, as many items as possible are matched.
+    """
     found: list[DiffRange] = []
     i = j = 0
     for i1, j1, length in [*sorted(_matches(old, new, landmarks)), (len(old), len(new), 0)]:
@@ -97,7 +100,7 @@ def unmoved_items(before: Sequence[T], after: Sequence[T]) -> set[T]:
 
 
 def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) -> Iterator[tuple[int, int, int]]:
-    """Yield equal ranges: index in old, index in new, length."""
+    """Yield the equal ranges of two sequences: index in `old`, index in `new`, and length."""
     numbers: dict[Hashable, int] = {}
     a = [numbers.setdefault(each, len(numbers)) for each in old]
     b = [numbers.setdefault(each, len(numbers)) for each in new]
@@ -133,7 +136,7 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
 
 
 def _landmarks(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -> list[tuple[int, int]]:
-    """Return the longest series of unique items in order, as index pairs."""
+    """Return the index pairs of items that occur once in each range: the longest series in the same order."""
     counts_a, counts_b = Counter(a[i1:i2]), Counter(b[j1:j2])
     place = {b[j]: j for j in range(j1, j2) if counts_b[b[j]] == 1 and counts_a[b[j]] == 1}
     return _longest_increasing([(i, place[a[i]]) for i in range(i1, i2) if a[i] in place])
